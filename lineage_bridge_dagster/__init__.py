@@ -1,0 +1,1 @@
+"""Upstream lineage of Confluent Tableflow tables, as Dagster assets, in AWS Glue."""

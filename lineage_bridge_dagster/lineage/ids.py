@@ -1,0 +1,60 @@
+"""The one place that builds node ids: `{system}:{kind}:{environment}:{local name}`.
+
+Ids in a graph that a user hands in are opaque: nothing here parses one.
+"""
+
+from __future__ import annotations
+
+
+def topic_id(environment: str, cluster: str, topic: str) -> str:
+    return f"confluent:kafka_topic:{environment}:{cluster}/{topic}"
+
+
+def connector_id(environment: str, cluster: str, name: str) -> str:
+    return f"confluent:connector:{environment}:{cluster}/{name}"
+
+
+def consumer_group_id(environment: str, cluster: str, group: str) -> str:
+    return f"confluent:consumer_group:{environment}:{cluster}/{group}"
+
+
+def ksqldb_query_id(environment: str, cluster: str, query: str) -> str:
+    return f"confluent:ksqldb_query:{environment}:{cluster}/{query}"
+
+
+def flink_job_id(environment: str, cloud: str, region: str, name: str) -> str:
+    """A Flink statement or a materialized table; the cloud is folded to lower case, as Flink's hosts are."""
+    return f"confluent:flink_job:{environment}:{cloud.lower()}.{region}/{name}"
+
+
+def schema_id(environment: str, subject: str) -> str:
+    return f"confluent:schema:{environment}:{subject}"
+
+
+def external_dataset_id(dataset: str) -> str:
+    """`dataset` is named as the OpenLineage spec names it, so that two connectors to one table meet."""
+    return f"external:external_dataset:{dataset}"
+
+
+def tableflow_table_id(environment: str, cluster: str, topic: str) -> str:
+    return f"confluent:tableflow_table:{environment}:{cluster}.{topic}"
+
+
+def glue_qualified_name(
+    database: str, table: str, *, account: str | None = None, region: str | None = None
+) -> str:
+    """`glue://{database}/{table}`; outside the home account and region `glue://{account}.{region}/...`."""
+    away = f"{account}.{region}/" if account and region else ""
+    return f"glue://{away}{database}/{table}"
+
+
+def glue_table_id(
+    environment: str, database: str, table: str, *, account: str | None = None, region: str | None = None
+) -> str:
+    name = glue_qualified_name(database, table, account=account, region=region)
+    return f"aws:glue_table:{environment}:{name}"
+
+
+def glue_name(topic: str) -> str:
+    """The Glue table that Tableflow gives a topic: dots kept, folded to lower case as Glue does."""
+    return topic.lower()
