@@ -115,7 +115,9 @@ class Settings(BaseModel):
             if text := env.get(f"{PREFIX}CONFLUENT_{name.upper()}"):
                 confluent[name] = text
         aws = {
-            "region": env.get(PREFIX + "AWS_REGION") or env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION"),
+            "region": env.get(PREFIX + "AWS_REGION")
+            or env.get("AWS_REGION")
+            or env.get("AWS_DEFAULT_REGION"),
             "profile": env.get(PREFIX + "AWS_PROFILE") or None,
             "endpoint_url": env.get(PREFIX + "AWS_ENDPOINT_URL") or None,
             "role_arn": env.get(PREFIX + "AWS_ROLE_ARN") or None,

@@ -1,0 +1,60 @@
+# Every target does all the set-up it needs and is safe to run again from any state.
+#   make demo             the embedded stack, the Dagster UI and its sensors
+#   make demo HEADLESS=1  the same job to its end, without the UI; exits 0 only when all lineage is in Glue
+#   make test             lint, types and all tests
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: help setup jars check test demo down clean lock
+
+help:
+	@sed -n '2,4s/^# *//p' Makefile
+
+# Written last, so that a set-up that was cut short is done again.
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1)."; \
+	  echo "  -> sudo apt-get install python3.11 python3.11-venv, or: make PYTHON=/path/to/python3.11"; exit 2; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+	  echo "[1/3] Making $(VENV)"; \
+	  $(PYTHON) -m venv --clear $(VENV) || { echo "  -> sudo apt-get install python3-venv"; exit 2; }; }
+	@echo "[2/3] Installing the $$(grep -c '==' requirements.txt) locked packages (one to three minutes the first time)"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes -r requirements.txt
+	@echo "[3/3] Installing lineage-bridge"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+setup: $(READY)
+
+jars: setup
+	@$(BIN)/python -m lineage_bridge_dagster.jars spark kafka flink
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check jars
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+demo: jars
+	@$(BIN)/lineage-bridge local demo $(if $(HEADLESS),--headless)
+
+down: setup
+	@$(BIN)/lineage-bridge local down
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# For maintainers: resolves requirements.txt anew, for every platform, with hashes.
+lock:
+	@command -v uv >/dev/null || { echo "uv is needed: pip install uv"; exit 2; }
+	uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 \
+	  --no-emit-index-url --no-annotate --no-header -q -o requirements.txt
