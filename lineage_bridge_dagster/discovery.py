@@ -1,0 +1,60 @@
+"""A whole discovery: what Confluent says, what Glue says, and what of the last one is still owed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster import confluent, glue
+from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+    from mypy_boto3_glue import GlueClient
+
+    from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+
+Progress = Callable[[str], None]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def discover(
+    settings: Settings,
+    last: Discovery | None = None,
+    *,
+    progress: Progress = lambda _line: None,
+    transport: httpx.BaseTransport | None = None,
+    glue_client: GlueClient | None = None,
+    parser: FlinkSqlParser | None = None,
+    clock: Callable[[], datetime] = utc_now,
+) -> Discovery:
+    """Ask every API once and carry over from `last` what could not be asked.
+
+    Args:
+        settings: where to ask, with which keys.
+        last: the last good discovery; nothing of a scope that failed now is lost from it.
+        progress: called with one readable line a step.
+        transport: exchanges the HTTP transport of the Confluent clients.
+        glue_client: exchanges the Glue client.
+        parser: shares a running Flink parser; without one, one is started and ended here.
+        clock: the time that the discovery is stamped with.
+
+    Raises:
+        ConfigurationError: the settings can't be right: no region, an unknown environment.
+        LineageBridgeError: the environments could not be listed at all, and there is no last state.
+    """
+    found = confluent.discover(
+        settings.confluent, transport=transport, parser=parser, progress=progress, clock=clock
+    )
+    if last is None:
+        confluent.raise_if_hopeless(found)
+    client = glue_client or glue.glue_client(settings.aws)
+    progress("Reading the Glue tables")
+    enriched = glue.enrich(found, client, region=settings.aws.region or client.meta.region_name, clock=clock)
+    return carry_forward(enriched, last)
