@@ -1,0 +1,169 @@
+"""The managed connectors of both clusters, as the Connect API would list them.
+
+Class ids and config keys are Confluent's own. That API masks secrets, so they are masked here.
+"""
+
+from __future__ import annotations
+
+from lineage_bridge_dagster.embedded.world.model import Connector
+from lineage_bridge_dagster.embedded.world.places import ANALYTICS_EU, ENVIRONMENT_ID, ORDERS_PLATFORM
+from lineage_bridge_dagster.embedded.world.topics import EU, US
+
+MASKED = "****************"
+
+_CLUSTERS = {US: ORDERS_PLATFORM, EU: ANALYTICS_EU}
+
+
+def _connector(
+    cluster: str, id_: str, name: str, class_: str, kind: str, config: dict[str, str], state: str = "RUNNING"
+) -> Connector:
+    common = {
+        "cloud.environment": ENVIRONMENT_ID,
+        "cloud.provider": "aws",
+        "connector.class": class_,
+        "name": name,
+        "kafka.endpoint": f"SASL_SSL://{cluster}.example:9092",
+        "kafka.region": _CLUSTERS[cluster].region,
+        "kafka.auth.mode": "KAFKA_API_KEY",
+        "kafka.api.key": MASKED,
+        "kafka.api.secret": MASKED,
+        "tasks.max": "1",
+    }
+    return Connector(cluster, id_, name, kind, {**common, **config}, state)
+
+
+CONNECTORS = (
+    _connector(
+        US,
+        "lcc-3d7pg1",
+        "postgres-shop-cdc",
+        "PostgresCdcSourceV2",
+        "source",
+        {
+            "database.hostname": "pg-shop.example",
+            "database.port": "5432",
+            "database.user": "replicator",
+            "database.password": MASKED,
+            "database.dbname": "shop",
+            "topic.prefix": "shop",
+            "table.include.list": "public.customers,public.orders,public.order_items",
+            "slot.name": "lineage_shop",
+            "snapshot.mode": "initial",
+            "time.precision.mode": "connect",
+            "output.data.format": "AVRO",
+            "transforms": "unwrap",
+            "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+            "transforms.unwrap.delete.tombstone.handling.mode": "rewrite",
+        },
+    ),
+    _connector(
+        US,
+        "lcc-5j9jd2",
+        "inventory-jdbc",
+        "PostgresSource",
+        "source",
+        {
+            "connection.host": "pg-inventory.example",
+            "connection.port": "5432",
+            "connection.user": "reader",
+            "connection.password": MASKED,
+            "db.name": "inventory",
+            "topic.prefix": "inventory-",
+            "table.whitelist": "products",
+            "mode": "timestamp",
+            "timestamp.column.name": "updated_at",
+            "output.data.format": "AVRO",
+        },
+    ),
+    _connector(
+        US,
+        "lcc-6k2dg4",
+        "clickstream-datagen",
+        "DatagenSource",
+        "source",
+        {
+            "kafka.topic": "clickstream",
+            "quickstart": "CLICKSTREAM",
+            "max.interval": "500",
+            "output.data.format": "AVRO",
+        },
+    ),
+    _connector(
+        US,
+        "lcc-8v2s3k",
+        "orders-archive-s3",
+        "S3_SINK",
+        "sink",
+        {
+            "topics": "orders.v1,clickstream",
+            "s3.bucket.name": "retail-archive",
+            "s3.region": "us-east-1",
+            "topics.dir": "raw",
+            "path.format": "'year'=YYYY/'month'=MM/'day'=dd/'hour'=HH",
+            "time.interval": "HOURLY",
+            "flush.size": "1000",
+            "aws.access.key.id": MASKED,
+            "aws.secret.access.key": MASKED,
+            "input.data.format": "AVRO",
+            "output.data.format": "PARQUET",
+            "errors.tolerance": "all",
+            "errors.deadletterqueue.topic.name": "dlq-lcc-8v2s3k",
+        },
+    ),
+    _connector(
+        EU,
+        "lcc-2m4my8",
+        "eu-orders-cdc",
+        "MySqlCdcSourceV2",
+        "source",
+        {
+            "database.hostname": "mysql-shop-eu.example",
+            "database.port": "3306",
+            "database.user": "replicator",
+            "database.password": MASKED,
+            "topic.prefix": "eu",
+            "database.include.list": "shop",
+            "table.include.list": "shop.orders",
+            "after.state.only": "true",
+            "output.data.format": "AVRO",
+            "transforms": "unwrap,route",
+            "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+            "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+            "transforms.route.regex": r"eu\.shop\.(.*)",
+            "transforms.route.replacement": "$1.v1",
+        },
+    ),
+    _connector(
+        EU,
+        "lcc-9p1dg7",
+        "payments-datagen",
+        "DatagenSource",
+        "source",
+        {
+            "kafka.topic": "payments-v1",
+            "quickstart": "CREDIT_CARDS",
+            "max.interval": "1000",
+            "output.data.format": "AVRO",
+        },
+    ),
+    _connector(
+        EU,
+        "lcc-4s6sf0",
+        "revenue-to-snowflake",
+        "SnowflakeSink",
+        "sink",
+        {
+            "topics": "Revenue.Global",
+            "snowflake.url.name": "retail-eu.snowflakecomputing.example:443",
+            "snowflake.user.name": "KAFKA_LOADER",
+            "snowflake.private.key": MASKED,
+            "snowflake.database.name": "ANALYTICS",
+            "snowflake.schema.name": "KAFKA",
+            "snowflake.topic2table.map": "Revenue.Global:REVENUE_GLOBAL",
+            "input.data.format": "AVRO",
+            "errors.tolerance": "all",
+            "errors.deadletterqueue.topic.name": "dlq-lcc-4s6sf0",
+        },
+        state="DEGRADED",
+    ),
+)

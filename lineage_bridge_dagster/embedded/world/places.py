@@ -1,0 +1,120 @@
+"""The organization, its environment and clusters, and the keys that open them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from lineage_bridge_dagster.embedded.world.model import Cluster, ComputePool, ServiceAccount
+
+ORGANIZATION_ID = "5b2c9a1e-7d43-4f0a-9e86-3c1d8f27b604"
+ORGANIZATION_NAME = "Sample Retail"
+ENVIRONMENT_ID = "env-7m3kq2"
+ENVIRONMENT_NAME = "retail"
+SCHEMA_REGISTRY_ID = "lsrc-9d4g2w"
+#: When everything in the world was created, for the fields that ask for a time.
+CREATED_AT = "2026-01-05T08:00:00Z"
+#: The account that owns the buckets, and the one Glue catalog that both clusters publish to.
+AWS_ACCOUNT = "123456789012"
+GLUE_REGION = "us-east-1"
+
+ORDERS_PLATFORM = Cluster(
+    id="lkc-7k2m9p",
+    name="orders-platform",
+    cloud="AWS",
+    region="us-east-1",
+    bucket="orders-platform-tableflow",
+    integration_id="tci-4h8n2v",
+    provider_integration_id="cspi-6b1q9",
+)
+ANALYTICS_EU = Cluster(
+    id="lkc-4x8w1q",
+    name="analytics-eu",
+    cloud="AWS",
+    region="eu-west-1",
+    bucket="analytics-eu-tableflow",
+    integration_id="tci-7t3c5z",
+    provider_integration_id="cspi-2k7x4",
+    glue_database="analytics_eu",
+)
+CLUSTERS = (ORDERS_PLATFORM, ANALYTICS_EU)
+
+POOL_US = ComputePool("lfcp-8m2x5k", "us-etl", "AWS", "us-east-1")
+POOL_EU = ComputePool("lfcp-3q7r1z", "eu-etl", "AWS", "eu-west-1")
+POOLS = (POOL_US, POOL_EU)
+
+SERVICE_ACCOUNTS = (
+    ServiceAccount("sa-4r7k1p", "flink-us-etl", "Runs the statements of us-etl"),
+    ServiceAccount("sa-9w3n2d", "flink-eu-etl", "Runs the statements of eu-etl"),
+    ServiceAccount("sa-1c5v8m", "connect", "Runs the connectors"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of one plane, or of one place in it: a cluster, a registry, `{cloud}.{region}`.
+
+    These open the local emulator and nothing else, so they stand here in the open.
+    """
+
+    plane: Literal["confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
+    key: str
+    secret: str
+    place: str = ""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The `LINEAGE_BRIDGE_*` variables that carry this key, named as `settings` reads them."""
+        ending = "_" + re.sub(r"[^A-Z0-9]+", "_", self.place.upper()) if self.place else ""
+        name = f"LINEAGE_BRIDGE_{self.plane.upper()}_API_"
+        return {f"{name}KEY{ending}": self.key, f"{name}SECRET{ending}": self.secret}
+
+
+API_KEYS = (
+    ApiKey("confluent_cloud", "LOCALCLOUD000001", "local-only-cloud-secret"),
+    ApiKey("tableflow", "LOCALTABLEFLOW01", "local-only-tableflow-secret"),
+    ApiKey("schema_registry", "LOCALREGISTRY001", "local-only-registry-secret"),
+    *(
+        ApiKey("kafka", f"LOCALKAFKA00000{n}", f"local-only-kafka-secret-{n}", c.id)
+        for n, c in enumerate(CLUSTERS, 1)
+    ),
+    *(
+        ApiKey(
+            "flink", f"LOCALFLINK00000{n}", f"local-only-flink-secret-{n}", f"{p.cloud.lower()}.{p.region}"
+        )
+        for n, p in enumerate(POOLS, 1)
+    ),
+)
+
+
+def credentials_env(confluent_url: str | None = None) -> dict[str, str]:
+    """The variables of `settings` that open the emulator, with its URL when one is given."""
+    env = {name: value for key in API_KEYS for name, value in key.variables.items()}
+    if confluent_url:
+        env["LINEAGE_BRIDGE_CONFLUENT_API_URL"] = confluent_url
+    return env
+
+
+def api_key(plane: str, place: str = "") -> ApiKey:
+    """The key for a plane, of a place where the plane has one key each.
+
+    Raises:
+        KeyError: there is none.
+    """
+    for key in API_KEYS:
+        if key.plane == plane and key.place in ("", place):
+            return key
+    raise KeyError((plane, place))
+
+
+def cluster(cluster_id: str) -> Cluster:
+    """The cluster of this id or name.
+
+    Raises:
+        KeyError: the world has none.
+    """
+    for known in CLUSTERS:
+        if cluster_id in (known.id, known.name):
+            return known
+    raise KeyError(cluster_id)

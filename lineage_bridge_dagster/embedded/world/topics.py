@@ -1,0 +1,62 @@
+"""The topics of both clusters.
+
+Names are chosen to trip what is careless with them: `orders.v1` is in both clusters; `orders.v1` and
+`orders-v1`, `payments-v1` and `payments_v1` differ in one character that other systems fold; and some have
+dots, hyphens and capitals at once. (`orders.v1` and `orders_v1` can't be in one cluster: Kafka itself refuses
+names that collide once dots become underscores.)
+"""
+
+from __future__ import annotations
+
+from lineage_bridge_dagster.embedded.world import records as r
+from lineage_bridge_dagster.embedded.world.model import DAY_MS, Topic
+from lineage_bridge_dagster.embedded.world.places import ANALYTICS_EU, ORDERS_PLATFORM
+
+US, EU = ORDERS_PLATFORM.id, ANALYTICS_EU.id
+
+_FOREVER = {"cleanup.policy": "delete", "retention.ms": "-1"}
+_COMPACTED = {"cleanup.policy": "compact"}
+
+
+def _days(days: int) -> dict[str, str]:
+    return {"cleanup.policy": "delete", "retention.ms": str(days * DAY_MS)}
+
+
+#: Where Tableflow logs the records of `clickstream` that it can't write.
+TABLEFLOW_ERRORS = "tableflow-errors"
+
+TOPICS = (
+    Topic(US, "shop.public.customers", 3, 600, r.CUSTOMER_ROW, r.customer_row, _COMPACTED),
+    Topic(US, "shop.public.orders", 6, 2500, r.ORDER_ROW, r.order_row, _FOREVER, tableflow=True),
+    Topic(US, "shop.public.order_items", 6, 3000, r.ITEM_ROW, r.item_row, _FOREVER),
+    Topic(US, "inventory-products", 1, 300, r.PRODUCT, r.product, _COMPACTED),
+    Topic(US, "clickstream", 6, 2000, r.CLICK, r.click, _days(7), tableflow=True),
+    Topic(US, "orders.v1", 3, 2500, r.ORDER, r.order_us, _days(90), tableflow=True),
+    Topic(US, "orders-v1", 3, 800, r.PAID_ORDER, r.paid_order, _days(30), tableflow=True),
+    Topic(US, "revenue.by-country", 1, 400, r.REVENUE, r.revenue_by_country, _FOREVER, tableflow=True),
+    Topic(US, "Sessions.Enriched", 3, 800, r.SESSION, r.session, _days(30)),
+    Topic(US, "orders.status", 3, 900, r.ORDER_STATUS, r.order_status, _COMPACTED),
+    Topic(US, "dlq-lcc-8v2s3k", 1, configs=_days(30)),
+    Topic(US, TABLEFLOW_ERRORS, 1, configs=_days(30)),
+    Topic(EU, "orders.v1", 3, 1200, r.ORDER, r.order_eu, _days(90), tableflow=True),
+    Topic(EU, "payments-v1", 3, 900, r.PAYMENT, r.payment, _days(14)),
+    Topic(EU, "payments_v1", 3, 800, r.PAYMENT, r.payment, _days(90)),
+    Topic(EU, "Customer.Profiles-EU", 2, 500, r.PROFILE, r.profile, _COMPACTED, tableflow=True),
+    Topic(EU, "Revenue.Global", 1, 450, r.REVENUE, r.revenue_global, _FOREVER, tableflow=True),
+    Topic(EU, "dlq-lcc-4s6sf0", 1, configs=_days(30)),
+)
+
+#: The Datagen topic that goes on growing while the stack is up.
+TRICKLE_TOPIC = (US, "clickstream")
+
+
+def topic(cluster: str, name: str) -> Topic:
+    """The topic of this name in this cluster.
+
+    Raises:
+        KeyError: the world has none.
+    """
+    for known in TOPICS:
+        if known.cluster == cluster and known.name == name:
+            return known
+    raise KeyError((cluster, name))
