@@ -1,0 +1,49 @@
+"""`python -m lineage_bridge_dagster.jars [NEED...]`: fill the cache. `--update-checksums`: pin anew."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.jars import checksums
+from lineage_bridge_dagster.jars.fetch import NEEDS, download, ensure
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Fetch what is asked, or all; the exit code is the CLI's own."""
+    parser = argparse.ArgumentParser(prog="python -m lineage_bridge_dagster.jars", description=__doc__)
+    parser.add_argument("need", nargs="*", metavar="NEED", help=f"of {', '.join(NEEDS)}; all by default")
+    parser.add_argument(
+        "--update-checksums", action="store_true", help="fetch what ivy.xml names and write checksums.txt"
+    )
+    chosen = parser.parse_args(arguments)
+    try:
+        if chosen.update_checksums:
+            update_checksums()
+            return 0
+        for need in chosen.need or NEEDS:
+            files = ensure(need)
+            print(f"{need}: {len(files)} archives in {files[0].parent}")  # noqa: T201 - a command's answer
+    except LineageBridgeError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+        return error.exit_code
+    return 0
+
+
+def update_checksums() -> None:
+    """Write the list anew from what `ivy.xml` names, into a cache of its own so that nothing old is trusted."""
+    archives = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for need in NEEDS:
+            folder = Path(scratch) / need
+            download(need, folder, ivy_home=Path(scratch) / "ivy")
+            archives += checksums.measure(need, folder)
+    checksums.write(archives)
+    print(f"{checksums.LIST}: {len(archives)} archives")  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main())

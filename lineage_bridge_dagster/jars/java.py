@@ -1,0 +1,90 @@
+"""Finds a Java that everything here runs on."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from lineage_bridge_dagster.errors import ConfigurationError
+
+#: Spark 4.0 and Kafka 4 need 17; Hadoop's client in Spark 4.0 calls `Subject.getSubject`, which Java 23
+#: refuses by default and Java 24 always.
+OLDEST, NEWEST = 17, 22
+
+_INSTALL = (
+    "Install Java 17: `sudo apt-get install -y openjdk-17-jre-headless` (Debian, Ubuntu), "
+    "`sudo dnf install -y java-17-openjdk-headless` (Fedora, RHEL) or `brew install openjdk@17` (macOS); "
+    "or point JAVA_HOME at one that is installed."
+)
+
+
+def java() -> Path:
+    """The `java` program to start: JAVA_HOME's, else the PATH's, else one where systems install them.
+
+    Raises:
+        ConfigurationError: none is there, or none of a version between 17 and 22.
+    """
+    return _find(os.environ.get("JAVA_HOME", ""), os.environ.get("PATH", ""))
+
+
+def home(program: Path) -> Path:
+    """The JAVA_HOME that a `java` program belongs to."""
+    return program.resolve().parent.parent
+
+
+@cache
+def _find(java_home: str, path: str) -> Path:
+    unsuitable = []
+    for candidate in _candidates(java_home, path):
+        major = version_of(candidate)
+        if major is not None and OLDEST <= major <= NEWEST:
+            return candidate
+        unsuitable.append(f"{candidate} is Java {major}" if major else f"{candidate} does not start")
+    if not unsuitable:
+        raise ConfigurationError(
+            f"Java {OLDEST} or newer is needed, and no Java was found on this machine.", hint=_INSTALL
+        )
+    raise ConfigurationError(
+        f"Java {OLDEST} to {NEWEST} is needed, but {'; '.join(unsuitable)}.", hint=_INSTALL
+    )
+
+
+def _candidates(java_home: str, path: str) -> Iterator[Path]:
+    seen = set()
+
+    def new(program: Path) -> bool:
+        real = program.resolve()
+        if real in seen or not program.is_file():
+            return False
+        seen.add(real)
+        return True
+
+    if java_home and new(named := Path(java_home) / "bin" / "java"):
+        yield named
+    if (found := shutil.which("java", path=path or None)) and new(Path(found)):
+        yield Path(found)
+    for root, pattern in (
+        ("/usr/lib/jvm", "*/bin/java"),
+        ("/opt/homebrew/opt", "openjdk*/bin/java"),
+        ("/usr/local/opt", "openjdk*/bin/java"),
+        ("/Library/Java/JavaVirtualMachines", "*/Contents/Home/bin/java"),
+    ):
+        for program in sorted(Path(root).glob(pattern)):
+            if new(program):
+                yield program
+
+
+def version_of(program: Path) -> int | None:
+    """The major version that a `java` program says it is; None if it says none."""
+    try:
+        done = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    # `openjdk version "17.0.15" 2025-04-15`; Java 8 called itself 1.8.
+    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(match.group(1)) if match and done.returncode == 0 else None
