@@ -1,0 +1,103 @@
+"""Names of outside datasets, after the OpenLineage spec's naming, so that two connectors to one table meet.
+
+Source: OpenLineage spec, "Naming": `{namespace}/{name}`, the namespace being scheme and authority.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlsplit
+
+DEFAULT_PORTS = {
+    "postgres": "5432",
+    "mysql": "3306",
+    "mssql": "1433",
+    "oracle": "1521",
+    "db2": "50000",
+    "redshift": "5439",
+    "mongodb": "27017",
+    "clickhouse": "8123",
+}
+
+#: JDBC subprotocol -> OpenLineage scheme.
+_JDBC_SCHEMES = {
+    "postgresql": "postgres",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "sqlserver": "mssql",
+    "jtds:sqlserver": "mssql",
+    "oracle:thin": "oracle",
+    "db2": "db2",
+    "redshift": "redshift",
+    "snowflake": "snowflake",
+}
+_JDBC = re.compile(
+    r"jdbc:(?P<kind>jtds:sqlserver|oracle:thin|[a-z0-9]+):(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+)
+
+
+def database(scheme: str, host: str, port: str, *name: str) -> str:
+    """`{scheme}://{host}:{port}/{a.b.c}`; empty name parts are left out."""
+    port = port or DEFAULT_PORTS.get(scheme, "")
+    authority = f"{host.lower()}:{port}" if port else host.lower()
+    return f"{scheme}://{authority}/{'.'.join(part for part in name if part)}"
+
+
+def bucket(scheme: str, name: str, *path: str) -> str:
+    """`{scheme}://{bucket}/{path}`, with no empty segment and no slash at the end."""
+    segments = [part.strip("/") for part in path]
+    return "/".join([f"{scheme}://{name}", *(part for part in segments if part)])
+
+
+def host_of(url: str) -> str:
+    """The host (and port, when given) of a URL or a bare `host[:port]`; never its user part."""
+    text = url.strip().split(",")[0]
+    parts = urlsplit(text if "://" in text else f"//{text}")
+    return parts.netloc.rpartition("@")[2].lower()
+
+
+def jdbc(url: str) -> tuple[str, str, str, str] | None:
+    """`(scheme, host, port, database)` of a JDBC URL, None for one of an unknown kind.
+
+    User names and passwords in the URL are dropped, whichever way it spells them.
+    """
+    match = _JDBC.fullmatch(url.strip())
+    if match is None:
+        return None
+    scheme = _JDBC_SCHEMES.get(match["kind"].lower())
+    rest = match["rest"]
+    if scheme is None:
+        return None
+    if scheme == "mssql":
+        head, *options = rest.removeprefix("//").split(";")
+        settings = {key.strip().lower(): value for key, _, value in (item.partition("=") for item in options)}
+        address, _, path = head.partition("/")
+        name = path or settings.get("databasename") or settings.get("database") or ""
+    elif scheme == "oracle":
+        # user/password@//host:port/service, @host:port:sid
+        address, _, name = rest.rpartition("@")[2].removeprefix("//").partition("/")
+        if not name and address.count(":") == 2:
+            address, _, name = address.rpartition(":")
+    else:
+        address, _, path = rest.removeprefix("//").partition("/")
+        name = re.split(r"[?;:&]", path, maxsplit=1)[0]
+        address = re.split(r"[?;]", address, maxsplit=1)[0]
+    host, _, port = address.rpartition("@")[2].split(",")[0].partition(":")
+    return scheme, host.lower(), port or DEFAULT_PORTS.get(scheme, ""), unquote(name)
+
+
+def snowflake_account(url: str) -> str:
+    """`https://ACCOUNT.snowflakecomputing.com:443` -> `account`."""
+    host = host_of(url.removeprefix("jdbc:snowflake:").removeprefix("jdbc:")).partition(":")[0]
+    return host.removesuffix(".snowflakecomputing.com")
+
+
+def sanitized(name: str) -> str:
+    """What Snowflake's and BigQuery's sinks make of a topic: `_` for all but letters, digits and `_`."""
+    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{text}" if text[:1].isdigit() else text
+
+
+def formatted(shape: str, topic: str) -> str:
+    """`table.name.format` and its like, with `${topic}` filled in."""
+    return shape.replace("${topic}", topic)

@@ -1,0 +1,302 @@
+"""What a source connector writes, and from what: one function a family of configurations.
+
+A function yields `Written`s: the topic as the connector names it before any transform, and the dataset behind
+it. What a configuration does not tell is absent, not invented.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from lineage_bridge_dagster.confluent.connectors import datasets
+from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches, is_literal, literal
+from lineage_bridge_dagster.confluent.connectors.record import Config, ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.transforms import Routing
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One topic a source writes, by its name before transforms; `dataset` is what it is read from."""
+
+    topic: str
+    dataset: str = ""
+
+
+@dataclass(slots=True)
+class SourceContext:
+    """What a family's function may look at, and where it leaves what else it found."""
+
+    connector: ConnectorRecord
+    config: Config
+    cluster_topics: list[str]
+    routing: Routing
+    internal: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def named_like(self, prefix: str) -> list[str]:
+        """The rest of each cluster topic that starts with a prefix, bookkeeping topics left out."""
+        return [
+            topic.removeprefix(prefix)
+            for topic in self.cluster_topics
+            if prefix and topic.startswith(prefix) and topic not in self.internal
+        ]
+
+
+Source = Callable[[SourceContext], Iterator[Written]]
+
+
+def selected(items: list[str], candidates: list[str]) -> list[str]:
+    """An include list's tables: literal ones as they stand, expressions resolved against the candidates."""
+    found: list[str] = []
+    for item in items:
+        found += [literal(item)] if is_literal(item) else full_matches(item, candidates)
+    return list(dict.fromkeys(found))
+
+
+def single_topic(dataset: Callable[[Config], str]) -> Source:
+    """One topic, named by the configuration."""
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        topic = context.config.get("kafka.topic", "topic", "kafka.topic.name")
+        if not topic:
+            context.warnings.append("kafka.topic is not set")
+            return
+        yield Written(topic, dataset(context.config))
+
+    return source
+
+
+def _connection(config: Config, scheme: str) -> tuple[str, str, str, str]:
+    """Scheme, host, port and database, of managed keys or of a JDBC URL."""
+    parsed = datasets.jdbc(config.get("connection.url"))
+    if parsed is not None:
+        return parsed
+    host = config.get("connection.host", "database.hostname")
+    return (
+        scheme,
+        host,
+        config.get("connection.port", "database.port"),
+        config.get("db.name", "database.dbname"),
+    )
+
+
+def jdbc(scheme: str) -> Source:
+    """`topic.prefix` and the table's last name part, unseparated; with `query` the prefix is the topic."""
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        config, prefix = context.config, context.config.get("topic.prefix")
+        if config.get("query"):
+            context.warnings.append("query is set: the tables it reads are not known from the configuration")
+            if prefix:
+                yield Written(prefix)
+            return
+        kind, host, port, name = _connection(config, scheme)
+        if kind == "snowflake":
+            host, port = datasets.snowflake_account(config.get("connection.url")), ""
+        items = config.items("table.include.list", "table.whitelist")
+        candidates = context.named_like(prefix)
+        tables = selected(items, candidates) if items else candidates
+        if not items and not prefix:
+            context.warnings.append("neither a table list nor topic.prefix is set: its topics are not known")
+        for table in tables:
+            *schema, last = table.split(".")
+            default = ["public"] if kind == "postgres" else ["dbo"] if kind == "mssql" else []
+            path = [name, *(schema[-1:] or (config.items("schema.pattern") or default)), last]
+            if kind == "mysql":
+                path = [name or (schema[-1] if schema else ""), last]
+            yield Written(prefix + last, datasets.database(kind, host, port, *path) if host else "")
+
+    return source
+
+
+def debezium(scheme: str, parts: Callable[[Config], list[str]]) -> Source:
+    """`{prefix}.{table path}`; `parts` gives the databases before the listed names ([""] for none)."""
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        config = context.config
+        prefix = config.get("topic.prefix", "database.server.name")
+        if not prefix:
+            context.warnings.append("topic.prefix (V1: database.server.name) is not set")
+            return
+        context.internal += _debezium_internal(config, prefix)
+        heads = parts(config)
+        candidates = context.named_like(prefix + ".")
+        for head in heads:
+            within = f"{head}." if head else ""
+            known = [name.removeprefix(within) for name in candidates if name.startswith(within)]
+            items = config.items("table.include.list", "table.whitelist")
+            tables = selected(items, known) if items else _included(config, known)
+            for table in tables:
+                dataset = _debezium_dataset(config, scheme, head, table)
+                yield Written(f"{prefix}.{within}{table}", dataset)
+
+    return source
+
+
+def _included(config: Config, tables: list[str]) -> list[str]:
+    """With no table list: what the cluster's topics show, narrowed by schema, database and exclude lists."""
+    groups = config.items("schema.include.list", "database.include.list")
+    if groups:
+        heads = {table.partition(".")[0] for table in tables}
+        chosen = {head for item in groups for head in full_matches(item, heads)}
+        tables = [table for table in tables if table.partition(".")[0] in chosen]
+    excluded = {table for item in config.items("table.exclude.list") for table in full_matches(item, tables)}
+    return [table for table in tables if table not in excluded]
+
+
+def _debezium_dataset(config: Config, scheme: str, head: str, table: str) -> str:
+    host = config.get("database.hostname")
+    if not host:
+        return ""
+    database = {"postgres": config.get("database.dbname"), "mssql": head or config.get("database.dbname")}
+    return datasets.database(scheme, host, config.get("database.port"), database.get(scheme, head), table)
+
+
+def _debezium_internal(config: Config, prefix: str) -> list[str]:
+    history = config.get(
+        "schema.history.internal.kafka.topic", "database.history.kafka.topic", default=f"dbhistory.{prefix}"
+    )
+    heartbeat = config.get(
+        "heartbeat.topics.prefix", "topic.heartbeat.prefix", default="__debezium-heartbeat"
+    )
+    names = [
+        history.replace("${topic.prefix}", prefix).partition(".{{")[0],
+        f"{heartbeat}.{prefix}",
+        f"{prefix}.transaction",
+        config.get("notification.sink.topic.name"),
+    ]
+    return [name for name in names if name]
+
+
+def mongodb(context: SourceContext) -> Iterator[Written]:
+    """`[prefix.]database.collection[.suffix]`, unless `topic.namespace.map` says otherwise."""
+    config = context.config
+    separator = config.get("topic.separator", default=".")
+    prefix, suffix = config.get("topic.prefix"), config.get("topic.suffix")
+    name, collection = config.get("database"), config.get("collection")
+    host = datasets.host_of(config.get("connection.host", "connection.uri"))
+
+    def dataset(*path: str) -> str:
+        return datasets.database("mongodb", *host.partition(":")[::2], *path) if host else ""
+
+    try:
+        mapped = json.loads(config.get("topic.namespace.map", default="{}"))
+    except ValueError:
+        mapped = {}
+        context.warnings.append("topic.namespace.map is not JSON; it was left out")
+    if isinstance(mapped, dict) and mapped:
+        for namespace, topic in mapped.items():
+            if namespace != "*":
+                yield Written(str(topic), dataset(*str(namespace).split(".", 1)))
+        if f"{name}.{collection}" in mapped:
+            return
+    if name and collection:
+        parts = [part for part in (prefix, name, collection, suffix) if part]
+        yield Written(separator.join(parts), dataset(name, collection))
+        return
+    start = separator.join([part for part in (prefix, name) if part]) + separator
+    for rest in context.named_like(start if name else ""):
+        yield Written(
+            start + rest, dataset(name, rest.removesuffix(f"{separator}{suffix}") if suffix else rest)
+        )
+    if not name:
+        context.warnings.append("database is not set: its topics are not known from the configuration")
+
+
+def object_store(dataset: Callable[[Config], str]) -> Source:
+    """`topic.regex.list` = `topic:regex,...` over object keys."""
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        topics = context.config.pairs("topic.regex.list")
+        if not topics:
+            context.warnings.append("topic.regex.list is not set: its topics are not known")
+        for topic in topics:
+            yield Written(topic, dataset(context.config))
+
+    return source
+
+
+def patterned(names: str, dataset: Callable[[Config, str], str], default: str = "${entityName}") -> Source:
+    """`topic.name.pattern` over a list of entities."""
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        shape = context.config.get("topic.name.pattern", default=default)
+        for name in context.config.items(names, "entity.names"):
+            topic = shape.replace("${entityName}", name).replace("${resourceName}", name)
+            yield Written(topic, dataset(context.config, name))
+
+    return source
+
+
+def numbered(topics: str, dataset: Callable[[Config, int], str]) -> Source:
+    """`api{n}.topics`, `table{n}.topic`: a topic list for each numbered object."""
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        for number, value in context.config.numbered(topics):
+            for topic in value.split(","):
+                yield Written(topic.strip(), dataset(context.config, number))
+
+    return source
+
+
+def topic_map(name: str, dataset: Callable[[Config, str], str], *, separator: str = "#") -> Source:
+    """`topic#container,...`"""
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        for topic, container in context.config.pairs(name, separator).items():
+            yield Written(topic, dataset(context.config, container))
+
+    return source
+
+
+def oracle_template(context: SourceContext) -> Iterator[Written]:
+    """`table.topic.name.template` over the cluster's topics; the redo log topic is its bookkeeping."""
+    config = context.config
+    name = config.get("oracle.pdb.name", "oracle.sid", "oracle.service.name", "database.dbname")
+    shape = config.get("table.topic.name.template", default="${databaseName}.${schemaName}.${tableName}")
+    redo = config.get("redo.log.topic.name", default=f"{context.connector.name}-{name}-redo-log")
+    context.internal.append(
+        redo.replace("${connectorName}", context.connector.name).replace("${databaseName}", name)
+    )
+    host, port = config.get("oracle.server", "database.hostname"), config.get("oracle.port", "database.port")
+    include = config.get("table.inclusion.regex")
+    for item in include.split("|") if include else []:
+        table = literal(item.strip("()^$ "))
+        if not is_literal(item.strip("()^$ ")) or table.count(".") not in (1, 2):
+            context.warnings.append(f"table.inclusion.regex {item!r} names no single table")
+            continue
+        *_, schema, last = table.split(".")
+        topic = (
+            shape.replace("${databaseName}", name)
+            .replace("${schemaName}", schema)
+            .replace("${tableName}", last)
+        )
+        path = (name, schema, last)
+        yield Written(topic, datasets.database("oracle", host, port, *path) if host else "")
+
+
+def cloudwatch(context: SourceContext) -> Iterator[Written]:
+    config = context.config
+    shape = config.get("kafka.topic.format", default="${log-group}.${log-stream}")
+    group = config.get("aws.cloudwatch.log.group")
+    for stream in config.items("aws.cloudwatch.log.streams"):
+        topic = shape.replace("${log-group}", group).replace("${log-stream}", stream)
+        yield Written(topic, f"cloudwatch://{group}/{stream}" if group else "")
+
+
+def dynamodb(context: SourceContext) -> Iterator[Written]:
+    """Tables of the include list; which topic a table goes to is told by the cluster's topics alone."""
+    config = context.config
+    prefix = config.get("topic.prefix")
+    region = config.get("aws.dynamodb.region", "dynamodb.region")
+    for table in config.items("dynamodb.table.includelist"):
+        name = table.rpartition("/")[2]
+        topic = (
+            f"{prefix}.{name}" if prefix and f"{prefix}.{name}" in context.cluster_topics else prefix + name
+        )
+        if topic in context.cluster_topics:
+            yield Written(topic, f"dynamodb://{region}/{name}" if region else "")
+        else:
+            context.warnings.append(f"no topic of the cluster is named for the DynamoDB table {name}")
