@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def update_checksums() -> None:
-    """Write the list anew from what `ivy.xml` names, into a cache of its own so that nothing old is trusted."""
+    """Write the list anew from what `ivy.xml` names, through a cache of its own: nothing old is trusted."""
     archives = []
     with tempfile.TemporaryDirectory() as scratch:
         for need in NEEDS:

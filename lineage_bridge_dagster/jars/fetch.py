@@ -224,6 +224,13 @@ def _pyspark_jars_folder() -> Path:
 
 def _complaints(said: list[str]) -> str:
     """The lines of Ivy's output that say what went wrong."""
-    telling = ("unresolved dependency", "not found", "Server access error", "UnknownHost", "ERROR", "refused")
+    telling = (
+        "unresolved dependency",
+        "not found",
+        "Server access error",
+        "UnknownHost",
+        "ERROR",
+        "Exception in",
+    )
     lines = [line.strip() for line in said if any(word in line for word in telling)]
     return "\n".join(f"  {line}" for line in list(dict.fromkeys(lines or said[-5:]))[:6])
