@@ -45,7 +45,9 @@ FLOW_EDGES = frozenset({EdgeType.PRODUCES, EdgeType.CONSUMES, EdgeType.TRANSFORM
 class Node:
     """One node, with the fields of `lineage_graph.json`.
 
-    `attributes["scope"]` names the discovery scope that reported the node (see `coverage`);
+    `attributes["scope"]` names the discovery scope that reported the node (see `coverage`); one that several
+    reported has them all in `attributes["scopes"]` too. By kind: `schema_fields` ([{name, type}], the value
+    schema) on a topic, `sql` on a Flink statement or ksqlDB query, `connector_class` on a connector.
     `attributes["stale_since"]`, an ISO 8601 time, is there only on a node that was carried over from the
     last good state because its scope could not be asked.
     """
@@ -101,7 +103,7 @@ class Graph:
     """Nodes by id and edges by key, in the order they were added.
 
     Adding a node or an edge that is there already merges the two: the later non-empty fields and attributes
-    win, tags are united, an edge keeps the higher confidence, `first_seen` the earlier time.
+    win, tags and scopes are united, an edge keeps the higher confidence, `first_seen` the earlier time.
     """
 
     def __init__(self, nodes: Iterable[Node] = (), edges: Iterable[Edge] = ()) -> None:
@@ -147,17 +149,32 @@ class Graph:
 
     def upstream_index(self) -> dict[str, list[str]]:
         """Destination id -> its direct sources, over the edges that carry data, between nodes that exist."""
-        index: dict[str, list[str]] = {}
+        # A dict for each destination: a list would make a destination of many sources quadratic.
+        index: dict[str, dict[str, None]] = {}
         for edge in self.edges.values():
             if edge.edge_type in FLOW_EDGES and edge.src_id in self.nodes and edge.dst_id in self.nodes:
-                sources = index.setdefault(edge.dst_id, [])
-                if edge.src_id not in sources:
-                    sources.append(edge.src_id)
-        return index
+                index.setdefault(edge.dst_id, {})[edge.src_id] = None
+        return {destination: list(sources) for destination, sources in index.items()}
 
 
 def _earlier(a: str | None, b: str | None) -> str | None:
     return min(a, b) if a and b else a or b
+
+
+def scopes_of(attributes: Mapping[str, Any]) -> frozenset[str]:
+    """The text forms of every scope that reported a node or an edge; empty when none is known."""
+    named = attributes.get("scopes")
+    several = [str(scope) for scope in named] if isinstance(named, list | tuple) else []
+    one = attributes.get("scope")
+    return frozenset([*several, str(one)] if one else several)
+
+
+def _merge_attributes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**old, **new}
+    scopes = scopes_of(old) | scopes_of(new)
+    if len(scopes) > 1:
+        merged["scopes"] = sorted(scopes)
+    return merged
 
 
 def _merge_nodes(old: Node, new: Node) -> Node:
@@ -169,7 +186,7 @@ def _merge_nodes(old: Node, new: Node) -> Node:
         cluster_id=new.cluster_id or old.cluster_id,
         cluster_name=new.cluster_name or old.cluster_name,
         catalog_type=new.catalog_type or old.catalog_type,
-        attributes={**old.attributes, **new.attributes},
+        attributes=_merge_attributes(old.attributes, new.attributes),
         tags=tuple(dict.fromkeys((*old.tags, *new.tags))),
         url=new.url or old.url,
         first_seen=_earlier(old.first_seen, new.first_seen),
@@ -181,7 +198,7 @@ def _merge_edges(old: Edge, new: Edge) -> Edge:
     return replace(
         new,
         confidence=max(old.confidence, new.confidence),
-        attributes={**old.attributes, **new.attributes},
+        attributes=_merge_attributes(old.attributes, new.attributes),
         first_seen=_earlier(old.first_seen, new.first_seen),
         last_seen=new.last_seen or old.last_seen,
     )
