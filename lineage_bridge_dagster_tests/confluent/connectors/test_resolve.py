@@ -326,8 +326,10 @@ def test_every_managed_template_has_a_family() -> None:
 
 
 _KEYS = st.sampled_from(
-    """topics topics.regex kafka.topic topic.prefix table.include.list transforms query transforms.a.type
-    transforms.a.regex connection.url database topic.namespace.map""".split()
+    [
+        *("topics", "topics.regex", "kafka.topic", "topic.prefix", "table.include.list", "transforms"),
+        *("query", "transforms.a.type", "transforms.a.regex", "connection.url", "topic.namespace.map"),
+    ]
 )
 
 
