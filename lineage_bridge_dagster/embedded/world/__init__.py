@@ -32,7 +32,7 @@ from lineage_bridge_dagster.embedded.world.places import (
     credentials_env,
 )
 from lineage_bridge_dagster.embedded.world.statements import STATEMENTS
-from lineage_bridge_dagster.embedded.world.topics import TOPICS, TRICKLE_TOPIC, topic
+from lineage_bridge_dagster.embedded.world.topics import TABLEFLOW_ERRORS, TOPICS, TRICKLE_TOPIC, topic
 
 __all__ = [
     "ANALYTICS_EU",
@@ -48,6 +48,7 @@ __all__ = [
     "SCHEMA_REGISTRY_ID",
     "SERVICE_ACCOUNTS",
     "STATEMENTS",
+    "TABLEFLOW_ERRORS",
     "TOPICS",
     "TRICKLE_TOPIC",
     "ApiKey",

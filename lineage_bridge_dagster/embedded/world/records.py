@@ -22,6 +22,10 @@ FIRST_NAMES = ("Ada", "Grace", "Zoë", "Iñaki", "Søren", "Mária", "Noor", "Ł
 LAST_NAMES = ("Okafor", "Lindqvist", "García", "Müller", "Novák", "Haddad", "Silva", "Kim")
 
 
+#: An Avro schema, or a value of one.
+Avro = dict[str, Any]
+
+
 def _record(name: str, doc: str, *fields: Avro, namespace: str = "com.example.retail") -> Avro:
     return {"type": "record", "name": name, "namespace": namespace, "doc": doc, "fields": list(fields)}
 
