@@ -225,6 +225,7 @@ def _exit_by_coverage(coverage: Coverage) -> None:
 def _add_local() -> None:
     try:
         from lineage_bridge_dagster.embedded.commands import local
+        from lineage_bridge_dagster.embedded.demo import demo
     except ModuleNotFoundError as error:
         missing = error.name or ""
 
@@ -240,6 +241,7 @@ def _add_local() -> None:
                 hint="pip install 'lineage-bridge-dagster[local]'",
             )
     else:
+        local.add_command(demo)
         main.add_command(local)
 
 

@@ -1,0 +1,163 @@
+"""The main job on the embedded stack: `lineage-bridge local demo`.
+
+Starts the stack and Dagster with its sensors on, and does nothing else: what arrives in Glue arrives by the
+sensors' own work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess, free_port
+from lineage_bridge_dagster.embedded.paths import StackPaths
+from lineage_bridge_dagster.embedded.stack import Stack
+from lineage_bridge_dagster.errors import LineageBridgeError
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.glue.push import PushReport
+    from lineage_bridge_dagster.glue.reading import GlueTable
+
+DIGEST = "lineage_bridge.digest"
+
+out = Console(highlight=False, soft_wrap=True)
+
+
+@click.command()
+@click.option(
+    "--headless", is_flag=True, help="No UI: run the job to its end, print what was pushed, and exit."
+)
+@click.option("--port", type=int, default=3000, show_default=True, help="Of the UI; 0 takes a free one.")
+@click.option(
+    "--timeout",
+    type=float,
+    default=480,
+    show_default=True,
+    help="Seconds to wait for all lineage (headless).",
+)
+@click.option("--keep", is_flag=True, help="Leave the stack running afterwards.")
+def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
+    """The whole platform on this machine: topics in, lineage in Glue, by the sensors alone.
+
+    \b
+    Examples:
+      lineage-bridge local demo               the Dagster UI on http://127.0.0.1:3000
+      lineage-bridge local demo --headless    exits 0 only when every table's lineage is in Glue
+    """
+    # A terminal that closes or a supervisor that stops us ends what we started, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stack = Stack(StackPaths.find().home)
+    began = time.monotonic()
+    try:
+        stack.up(progress=lambda line: out.print(line, markup=False))
+        out.print(f"The stack is up after {time.monotonic() - began:.0f} s. Starting Dagster.")
+        os.environ.update(stack.env())
+        env = {"LINEAGE_BRIDGE_SENSORS": "on"}
+        if headless:
+            with DagsterProcess(stack.home, env) as dagster:
+                _until_pushed(stack, dagster, timeout)
+        else:
+            with DagsterProcess(stack.home, env, port or free_port()) as dagster:
+                _with_ui(stack, dagster)
+    except KeyboardInterrupt:
+        out.print("Ending.")
+    finally:
+        if not keep:
+            out.print("Stopping the stack. Its data stays; lineage-bridge local reset removes it.")
+            stack.down()
+
+
+def _with_ui(stack: Stack, dagster: DagsterProcess) -> None:
+    dagster.wait_until_it_answers()
+    others = stack.topics_without_tableflow()
+    topic = others[0] if others else "TOPIC"
+    out.print(
+        f"""
+The Dagster UI: {dagster.url}
+
+What to try
+  1. {dagster.url}/asset-groups : open a group, follow a Glue table up to its sources.
+  2. {dagster.url}/automation : each tick of the lineage sensor says what it saw and did.
+  3. In a second terminal, give one more topic a table, and watch its asset appear and be pushed:
+       .venv/bin/lineage-bridge local enable-tableflow {topic}
+  4. What Glue has now, against what would be pushed:
+       set -a; . {stack.home / "stack.env"}; set +a; .venv/bin/lineage-bridge push --dry-run
+
+Logs: {dagster.log.parent}   Data: {stack.home}   Ctrl-C ends it.
+""",
+        markup=False,
+    )
+    while True:
+        dagster.check()
+        time.sleep(1)
+
+
+def _until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None:
+    """Wait until every Tableflow table's lineage is in Glue and a push of our own would write nothing."""
+    began = time.monotonic()
+    seen: set[str] = set()
+    while True:
+        wanted = stack.tableflow_tables()
+        tables = _read(wanted)
+        pushed = {name for name, table in tables.items() if DIGEST in table.parameters}
+        for name in sorted(pushed - seen):
+            out.print(f"{time.monotonic() - began:6.0f} s  lineage in Glue: {name}", markup=False)
+        seen |= pushed
+        reason = f"{len(pushed)} of {len(wanted)} tables have their lineage"
+        if wanted and len(pushed) == len(wanted):
+            report = _would_push()
+            if set(report.counts) == {"unchanged"} and report.counts["unchanged"] == len(wanted):
+                break
+            reason = ", ".join(f"{count} {status}" for status, count in report.counts.items())
+        dagster.check()
+        if time.monotonic() - began > timeout:
+            raise LineageBridgeError(
+                f"Not everything is in Glue after {timeout:.0f} s: {reason}.",
+                hint=f"See {dagster.log} and lineage-bridge local logs.",
+            )
+        time.sleep(1)
+    _show(tables)
+
+
+def _read(wanted: list[tuple[str, str]]) -> dict[str, GlueTable]:
+    """`database.table` -> the Glue table, of those that are there already."""
+    from lineage_bridge_dagster.glue import GlueReader, glue_client
+    from lineage_bridge_dagster.settings import Settings
+
+    reader = GlueReader(glue_client(Settings.from_env(os.environ).aws))
+    found = {f"{database}.{name}": reader.table(database, name) for database, name in wanted}
+    return {name: table for name, table in found.items() if table is not None}
+
+
+def _would_push() -> PushReport:
+    """What a push would still have to write, from a discovery of its own."""
+    from lineage_bridge_dagster.discovery import discover
+    from lineage_bridge_dagster.glue import glue_client, push_tables
+    from lineage_bridge_dagster.settings import Settings
+
+    settings = Settings.from_env(os.environ)
+    return push_tables(discover(settings), glue_client(settings.aws), settings.push, dry_run=True)
+
+
+def _show(tables: dict[str, GlueTable]) -> None:
+    shown = Table("Glue table", "source topics", "connectors", "version", "pushed", title="Lineage in Glue")
+    for name, table in sorted(tables.items()):
+        said = table.parameters.get
+        shown.add_row(
+            name,
+            said("lineage_bridge.source_topics", ""),
+            said("lineage_bridge.source_connectors", ""),
+            table.version_id,
+            said("lineage_bridge.last_synced", ""),
+        )
+    Console(width=170).print(shown)
+    out.print(f"All {len(tables)} tables have their lineage in Glue; a push would write nothing.")
+    with contextlib.suppress(BrokenPipeError):
+        out.file.flush()
