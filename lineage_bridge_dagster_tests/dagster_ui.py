@@ -15,7 +15,8 @@ _ASSETS = "query { assetNodes { assetKey { path } } }"
 _RUNS = """query($limit: Int!) { runsOrError(limit: $limit) { ... on Runs {
   results { runId status jobName tags { key value } assetSelection { path } } } } }"""
 _SENSORS = """query($s: RepositorySelector!) { sensorsOrError(repositorySelector: $s) { ... on Sensors {
-  results { name sensorState { status ticks(limit: 5) { status logKey skipReason error { message } } } } } } }"""
+  results { name sensorState { status
+    ticks(limit: 5) { status logKey skipReason error { message } } } } } } }"""
 _LAUNCH = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) { __typename
   ... on LaunchRunSuccess { run { runId } }
   ... on PythonError { message }
@@ -23,7 +24,8 @@ _LAUNCH = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) { _
 _RUN = """query($id: ID!) { runOrError(runId: $id) { ... on Run { status
   eventConnection { events { __typename
     ... on MessageEvent { message level }
-    ... on ExecutionStepFailureEvent { error { message } failureMetadata { metadataEntries { label } } } } } } } }"""
+    ... on ExecutionStepFailureEvent { error { message }
+      failureMetadata { metadataEntries { label } } } } } } } }"""
 _MATERIALIZATION = """query($k: AssetKeyInput!) { assetNodeOrError(assetKey: $k) { ... on AssetNode {
   assetMaterializations(limit: 1) { runId metadataEntries { label __typename
     ... on TextMetadataEntry { text } ... on MarkdownMetadataEntry { mdStr }
