@@ -1,0 +1,176 @@
+"""The lineage tables: their columns, and the records of nodes, edges and coverage.
+
+Comments become column comments in Glue, where Athena and the console show them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.text import clean
+
+#: Name, Spark type, comment.
+Column = tuple[str, str, str]
+
+UPSTREAM_CHAINS = "upstream_chains"
+
+COLUMNS: Mapping[str, Sequence[Column]] = {
+    UPSTREAM_CHAINS: (
+        ("table_id", "string", "Node id of the table whose chain this is"),
+        ("database", "string", "Database of that table in its catalog"),
+        ("table_name", "string", "Name of that table in its catalog"),
+        ("hop", "int", "Shortest distance upstream of the table, from 1"),
+        ("node_id", "string", "Id of the upstream node"),
+        ("kind", "string", "Kind of the node, such as kafka_topic or flink_job"),
+        ("qualified_name", "string", "Name of the node in its own system"),
+        ("display_name", "string", "Name as shown to people"),
+        ("environment_id", "string", "Confluent environment of the node"),
+        ("cluster_id", "string", "Kafka cluster of the node"),
+        ("sql", "string", "SQL of the statement or query, as the setting for SQL shows it"),
+        ("connector_class", "string", "Class of the connector"),
+        ("schema_fields", "array<struct<name: string, type: string>>", "Fields of the topic's values"),
+        ("stale_since", "string", "Since when the node could not be asked about, ISO 8601"),
+        ("complete", "boolean", "Whether all that the chain passes through answered whole"),
+        ("chain_digest", "string", "Same for all rows of a chain; changes when a hop does"),
+        ("discovered_at", "timestamp", "When the discovery was made that the chain is from"),
+        ("computed_at", "timestamp", "When the chain was computed"),
+    ),
+    "nodes": (
+        ("node_id", "string", "Id of the node"),
+        ("system", "string", "System that the node is of"),
+        ("node_type", "string", "Kind of the node"),
+        ("qualified_name", "string", "Name in its own system"),
+        ("display_name", "string", "Name as shown to people"),
+        ("environment_id", "string", "Confluent environment"),
+        ("environment_name", "string", "Name of the environment"),
+        ("cluster_id", "string", "Kafka cluster"),
+        ("cluster_name", "string", "Name of the cluster"),
+        ("catalog_type", "string", "Catalog of a catalog table, such as AWS_GLUE"),
+        ("attributes", "string", "Further attributes, a JSON object"),
+        ("tags", "array<string>", "Tags"),
+        ("url", "string", "Link to the node's own console"),
+        ("first_seen", "string", "ISO 8601"),
+        ("last_seen", "string", "ISO 8601"),
+        ("discovered_at", "timestamp", "When the discovery was made"),
+    ),
+    "edges": (
+        ("src_id", "string", "Node that the data comes from"),
+        ("dst_id", "string", "Node that the data goes to"),
+        ("edge_type", "string", "Kind of the edge"),
+        ("confidence", "double", "From 0 to 1"),
+        ("attributes", "string", "Further attributes, a JSON object"),
+        ("first_seen", "string", "ISO 8601"),
+        ("last_seen", "string", "ISO 8601"),
+        ("discovered_at", "timestamp", "When the discovery was made"),
+    ),
+    "coverage": (
+        ("api", "string", "API that was asked"),
+        ("environment", "string", "Confluent environment"),
+        ("place", "string", "Cluster, region or database within it"),
+        ("status", "string", "complete, partial, denied or failed"),
+        ("reason", "string", "Why it is not complete, and what to do"),
+        ("count", "bigint", "Things that were reported"),
+        ("discovered_at", "timestamp", "When the discovery was made"),
+    ),
+}
+
+_ARROW = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "array<string>": pa.list_(pa.string()),
+}
+
+#: Columns that tell when, not what: a table that differs in these alone is not written again.
+_TIMES = frozenset({"first_seen", "last_seen", "discovered_at", "computed_at"})
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The rows of one lineage table, and a digest of all in them but times."""
+
+    table: str
+    rows: pa.Table
+    digest: str
+
+
+def graph_records(discovery: Discovery) -> list[Records]:
+    """The rows of `nodes`, `edges` and `coverage`."""
+    at = timestamp(discovery.discovered_at)
+    nodes = [
+        {
+            **{name: getattr(node, name) for name in _fields("nodes")},
+            "node_type": str(node.node_type),
+            "attributes": _json(node.attributes),
+            "tags": list(node.tags),
+            "discovered_at": at,
+        }
+        for node in discovery.graph.nodes.values()
+    ]
+    edges = [
+        {
+            **{name: getattr(edge, name) for name in _fields("edges")},
+            "edge_type": str(edge.edge_type),
+            "attributes": _json(edge.attributes),
+            "discovered_at": at,
+        }
+        for edge in discovery.graph.edges.values()
+    ]
+    coverage = [
+        {
+            "api": report.scope.api,
+            "environment": report.scope.environment,
+            "place": report.scope.place,
+            "status": str(report.status),
+            "reason": report.reason,
+            "count": report.count,
+            "discovered_at": at,
+        }
+        for report in discovery.coverage
+    ]
+    return [
+        _records("nodes", nodes),
+        _records("edges", edges),
+        # When a scope was last asked is the news that coverage has, so its time counts.
+        _records("coverage", coverage, times=frozenset()),
+    ]
+
+
+def timestamp(text: str) -> datetime | None:
+    """An ISO 8601 time in UTC; None for a text that is none, as a graph from a file may hold."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _fields(table: str) -> Iterable[str]:
+    return (name for name, _, _ in COLUMNS[table] if name != "discovered_at")
+
+
+def _records(table: str, rows: Sequence[Mapping[str, Any]], times: frozenset[str] = _TIMES) -> Records:
+    schema = pa.schema([pa.field(name, _ARROW[kind]) for name, kind, _ in COLUMNS[table]])
+    kept = sorted(_json({k: v for k, v in row.items() if k not in times}) for row in rows)
+    digest = hashlib.sha256("\n".join(kept).encode("utf-8", "surrogatepass")).hexdigest()
+    return Records(table, pa.Table.from_pylist([_encodable(row) for row in rows], schema=schema), digest)
+
+
+def _encodable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Half a surrogate pair, which JSON may carry and UTF-8 can't, would fail the whole table."""
+    return {key: clean(value) if isinstance(value, str) else value for key, value in row.items()}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

@@ -1,0 +1,154 @@
+"""The Spark session, as dagster-pyspark's lazy resource with the jars and the catalog added."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dagster_pyspark import LazyPySparkResource
+from dagster_spark.utils import flatten_dict
+from pydantic import Field, ValidationError
+
+from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.iceberg import CatalogConfig
+from lineage_bridge_dagster.jars.java import home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+
+_log = logging.getLogger(__name__)
+_lock = threading.Lock()
+
+
+class SparkResource(LazyPySparkResource):
+    """One Spark session a process, started when an asset first asks for it.
+
+    It is dagster-pyspark's `LazyPySparkResource` with the Iceberg, Kafka and Avro jars, the Iceberg
+    extensions and the catalog put into its configuration. Whatever `spark_config` says wins.
+    """
+
+    spark_config: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Spark configuration, flat or nested: {'spark.master': 'local[2]'} and any other.",
+    )
+    catalog: dict[str, Any] = Field(
+        default_factory=dict,
+        description="The catalog of the Iceberg tables: the fields of iceberg.CatalogConfig. Fields left "
+        "out come from LINEAGE_BRIDGE_CATALOG_* and LINEAGE_BRIDGE_AWS_*.",
+    )
+
+    @property
+    def catalog_config(self) -> CatalogConfig:
+        """The catalog, whole.
+
+        Raises:
+            ConfigurationError: it is malformed or not safe for concurrent commits.
+        """
+        try:
+            return CatalogConfig.from_env(os.environ, **self.catalog)
+        except ValidationError as error:
+            raise ConfigurationError(
+                f"The catalog of the Spark resource is malformed: {error.errors()[0]['msg']}",
+                hint="Correct the catalog fields of the Spark resource.",
+            ) from error
+
+    def _init_session(self) -> None:
+        if self._spark_session is None:
+            self._spark_session = spark_session(self.catalog_config, self.spark_config)
+
+
+def spark_session(
+    catalog: CatalogConfig, conf: Mapping[str, Any] | None = None, *, app_name: str = "lineage-bridge"
+) -> SparkSession:
+    """The process's Spark session, started if there is none.
+
+    A session that already runs is kept: the catalog is added to it, and what only a start can set (memory,
+    jars, the master) stays as it was.
+
+    Raises:
+        ConfigurationError: Java is missing or too old, or Spark did not start; the hint says what to do.
+    """
+    with _lock:
+        # Importing PySpark takes a moment, and definitions must load without it.
+        from pyspark.sql import SparkSession
+
+        running = SparkSession.getActiveSession()
+        if running is not None and _alive(running):
+            for key, value in catalog.spark_conf().items():
+                running.conf.set(key, value)
+            return running
+        settings = session_conf(catalog, conf)
+        _point_at_java()
+        if settings["spark.master"].startswith("local"):
+            # Workers are this Python, not whichever `python3` comes first on the path.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = SparkSession.builder.appName(app_name)
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        _log.info("Starting Spark on %s", settings["spark.master"])
+        try:
+            return builder.getOrCreate()
+        except Exception as error:
+            raise ConfigurationError(
+                f"Spark did not start on {settings['spark.master']}: {_first_line(error)}",
+                hint="Check spark.master, the memory and the Java in use; the lines above are Spark's own.",
+            ) from error
+
+
+def session_conf(catalog: CatalogConfig, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """The whole configuration of a session: ours, then what the user set, which wins.
+
+    Lists of the user's (`spark.jars`, `spark.sql.extensions`) are added to ours, not put in their place.
+    """
+    given = flatten_dict(dict(conf or {}))  # type: ignore[no-untyped-call]
+    user = {key: _text(value) for key, value in given}
+    master = user.get("spark.master") or os.environ.get("SPARK_MASTER") or "local[*]"
+    settings = {
+        "spark.master": master,
+        "spark.jars": ",".join(str(path) for path in jars.ensure("spark")),
+        "spark.sql.extensions": EXTENSIONS,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Catalog properties may hold what a user would not want on the UI's environment page.
+        "spark.redaction.regex": "(?i)secret|password|token|credential|access[.-]?key",
+        **catalog.spark_conf(),
+    }
+    if master.startswith("local"):
+        settings["spark.driver.host"] = "127.0.0.1"
+        settings["spark.driver.bindAddress"] = "127.0.0.1"
+    if options := catalog.java_options():
+        settings["spark.driver.extraJavaOptions"] = options
+        settings["spark.executor.extraJavaOptions"] = options
+    for key in ("spark.jars", "spark.sql.extensions"):
+        if key in user:
+            user[key] = f"{settings[key]},{user[key]}"
+    return {**settings, **user}
+
+
+def _point_at_java() -> None:
+    """Have PySpark start the Java that was found to be new enough."""
+    os.environ["JAVA_HOME"] = str(home(jars.java()))
+
+
+def _alive(session: SparkSession) -> bool:
+    context = session.sparkContext
+    return context._jsc is not None and not context._jsc.sc().isStopped()
+
+
+def _text(value: Any) -> str:
+    """As Spark reads it: `True` is not a boolean to it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,89 @@
+"""The one Spark session of the tests, against a Glue and an S3 of their own.
+
+A session takes many seconds to start, so tests share it: each uses a database of its own name.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from lineage_bridge_dagster.embedded.aws import StrictAws
+
+from lineage_bridge_dagster.iceberg import CatalogConfig
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REGION = "us-east-1"
+BUCKET = "lake"
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret", "AWS_REGION": REGION}
+
+
+@pytest.fixture(scope="session")
+def spark_aws() -> Iterator[StrictAws]:
+    """Glue and S3 for the session's tests, with one bucket."""
+    import boto3
+
+    with StrictAws() as aws:
+        s3 = boto3.client(
+            "s3",
+            endpoint_url=aws.endpoint_url,
+            region_name=REGION,
+            aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+        )
+        s3.create_bucket(Bucket=BUCKET)
+        yield aws
+
+
+@pytest.fixture(scope="session")
+def spark_catalog(spark_aws: StrictAws) -> CatalogConfig:
+    """The catalog `glue` that the session has."""
+    return CatalogConfig(
+        warehouse=f"s3://{BUCKET}/warehouse",
+        region=REGION,
+        glue_endpoint=spark_aws.endpoint_url,
+        s3_endpoint=spark_aws.endpoint_url,
+    )
+
+
+@pytest.fixture(scope="session")
+def spark(spark_catalog: CatalogConfig) -> Iterator[SparkSession]:
+    """A small local session; nothing of it listens beyond the loopback."""
+    from lineage_bridge_dagster.spark.session import spark_session
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("AWS_"):
+                patch.delenv(name)
+        # The JVM reads its environment once, when it starts.
+        for name, value in CREDENTIALS.items():
+            patch.setenv(name, value)
+        session = spark_session(
+            spark_catalog,
+            {
+                "spark.master": "local[2]",
+                "spark.driver.memory": "1g",
+                "spark.sql.shuffle.partitions": "2",
+                "spark.log.level": "ERROR",
+            },
+            app_name="lineage-bridge-tests",
+        )
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def database() -> str:
+    """A Glue database's name that no other test uses, hyphenated as clusters' are."""
+    return f"lkc-{uuid.uuid4().hex[:8]}"
+
+
+def pyiceberg_properties(catalog: CatalogConfig) -> dict[str, str]:
+    """What PyIceberg needs besides, for these tests run without ambient credentials."""
+    own = {"client.access-key-id": "test", "client.secret-access-key": "test-secret"}
+    return {**catalog.pyiceberg_properties({}), **own}
