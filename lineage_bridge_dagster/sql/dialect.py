@@ -7,7 +7,9 @@ Facts of Confluent Cloud's statement reference: `CREATE [OR ALTER] MATERIALIZED 
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.sql.split import Piece, blank
+from itertools import chain, islice, pairwise
+
+from lineage_bridge_dagster.sql.split import Piece, blank, tokens
 
 _ACTIONS = frozenset({"CREATE", "ALTER", "DROP", "SHOW", "DESCRIBE", "DESC"})
 _OBJECTS = frozenset({"CONNECTION", "CONNECTIONS", "TOOL", "TOOLS", "AGENT", "AGENTS"})
@@ -21,9 +23,10 @@ def prepare(piece: Piece) -> str:
 
     `OR ALTER` of a materialized table is taken out: with it or without, the same data flows.
     """
-    if piece.words[:5] == _OR_ALTER:
-        return blank(piece.text, piece.tokens[1].start, piece.tokens[2].end)
-    return piece.text
+    if piece.words[:5] != _OR_ALTER:
+        return piece.text
+    _, first, last = islice(tokens(piece.text), 3)
+    return blank(piece.text, first.start, last.end)
 
 
 def retry(piece: Piece) -> str | None:
@@ -32,23 +35,25 @@ def retry(piece: Piece) -> str | None:
     The head of a materialized table, from behind its name to the `AS` of its query, says nothing of what it
     reads; Confluent's (`IF NOT EXISTS`, columns, `START_MODE`) is richer than the parser's.
     """
-    words = piece.words
-    head = 5 if words[:5] == _OR_ALTER else 3 if words[:3] == _MATERIALIZED else 0
-    if not head:
+    if piece.words[:5] != _OR_ALTER and piece.words[:3] != _MATERIALIZED:
         return None
-    tokens = piece.tokens
     text = prepare(piece)
-    name = head
-    if words[head : head + 3] == ("IF", "NOT", "EXISTS"):
-        name = head + 3
-        text = blank(text, tokens[head].start, tokens[name - 1].end)
-    while name + 2 < len(tokens) and tokens[name + 1].text == ".":
-        name += 2
-    depth = 0
-    for token in tokens[name + 1 :]:
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        if depth == 0 and token.text == "AS":
-            return blank(text, tokens[name].end, token.start)
+    rest = islice(tokens(text), 3, None)
+    token = next(rest, None)
+    if token is not None and token.text == "IF" and piece.words.count("EXISTS"):
+        exists = next((t for t in rest if t.text == "EXISTS"), token)
+        text = blank(text, token.start, exists.end)
+        token = next(rest, None)
+    if token is None:
+        return None
+    name_end, depth, in_name = token.end, 0, True
+    for before, after in pairwise(chain([token], rest)):
+        in_name = in_name and "." in (before.text, after.text)
+        if in_name:
+            name_end = after.end
+        depth += {"(": 1, ")": -1}.get(after.text, 0)
+        if depth == 0 and after.text == "AS":
+            return blank(text, name_end, after.start)
     return None
 
 

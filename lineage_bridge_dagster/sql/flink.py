@@ -6,6 +6,7 @@ does not. It is Java, so it runs in a small process beside this one, started whe
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -62,6 +63,7 @@ class FlinkSqlParser:
         self._java = java
         self._classpath = classpath
         self._lock = threading.RLock()
+        self._owner = os.getpid()
         self._process: ParserProcess | None = None
 
     def __enter__(self) -> Self:
@@ -134,7 +136,8 @@ class FlinkSqlParser:
             (i, text) for i, a in enumerate(answers) if "error" in a and (text := dialect.retry(pieces[i]))
         ]
         for (i, _), answer in zip(again, self._answers([text for _, text in again]), strict=True):
-            if "error" not in answer:
+            # Rejected again: the reason that lies farther on is the one that our change did not cure.
+            if "error" not in answer or _place(answer) > _place(answers[i]):
                 answers[i] = answer
         return [_statement(piece, answer) for piece, answer in zip(pieces, answers, strict=True)]
 
@@ -199,15 +202,21 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
         yield group
 
 
+def _place(answer: dict[str, Any]) -> tuple[int, int]:
+    return answer.get("line", 0), answer.get("column", 0)
+
+
 def _statement(piece: Piece, answer: dict[str, Any]) -> Statement:
     if "error" not in answer:
         return statement_of(Tree.of(answer))
     kind = dialect.kind_without_flow(piece)
     if kind is not None:
         return Statement(kind=kind)
-    line = answer.get("line") or 1
-    position = piece.position(line, answer.get("column") or 1)
-    return Statement(error=f"{message(answer['error'])} at {position}", kind=FALLBACK_KIND, position=position)
+    error = message(answer["error"])
+    if not answer.get("line"):
+        return Statement(error=error, kind=FALLBACK_KIND)
+    position = piece.position(answer["line"], answer["column"])
+    return Statement(error=f"{error} at {position}", kind=FALLBACK_KIND, position=position)
 
 
 def message(raw: str) -> str:
@@ -220,4 +229,4 @@ def message(raw: str) -> str:
     if encountered:
         head, quote, _ = encountered.group(1).partition("\\'")
         return f"Encountered \"{head}'...'\"" if quote else f'Encountered "{head}"'
-    return _LITERAL.sub("'...'", _AT.sub("", first)).strip().rstrip(".")
+    return _LITERAL.sub("'...'", _AT.sub("", first)).strip().rstrip(".,")

@@ -26,7 +26,7 @@ from py4j.protocol import Py4JError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 
 HEAP_MEGABYTES = 192
-STATEMENT_MILLISECONDS = 10_000
+STATEMENT_MILLISECONDS = 20_000
 """How long one statement may take; none of tens of thousands took a tenth of it."""
 
 _START_SECONDS = 60.0
@@ -156,9 +156,12 @@ class ParserProcess:
         return answers
 
     def close(self) -> None:
-        """Ends the JVM. It holds nothing that would be lost."""
+        """Ends the JVM, if it is ours to end. It holds nothing that would be lost."""
+        if self._owner != os.getpid():
+            # Closing the connection would shut down the socket that we share with our parent.
+            return
         self._finalizer()
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Py4JError, OSError, AttributeError):
             self._gateway.close()
         self._stderr.close()
 

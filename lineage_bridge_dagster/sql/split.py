@@ -12,24 +12,25 @@ from dataclasses import dataclass
 
 from lineage_bridge_dagster.sql.statement import Position
 
-# A quote or comment that is never closed runs to the end: the parser then says where it began.
+# Flink's lexer takes the character behind `/**` for a part of the opening: `/***/` is not closed.
+# A quote or a comment that is never closed runs to the end: the parser then says what is wrong with it.
 _TOKEN = re.compile(
     r"""
-      (?P<skip>    \s+ | --[^\n\r]* | //[^\n\r]* | /\*(?!\+)(?:.*?\*/|.*) )
-    | (?P<quoted>  '(?:[^']|'')*(?:'|\Z) | `(?:[^`]|``)*(?:`|\Z) )
+      (?P<skip>    (?: \s+ | --[^\n\r]* | //[^\n\r]* | /\*\*/ | /\*(?:\*[^/]|(?![+*])).*?\*/ )+ )
+    | (?P<quoted>  '(?:[^']|'')*(?:'|\Z) | `(?:[^`]|``)*(?:`|\Z) | /\*(?!\+).* )
     | (?P<word>    [^\W\d][\w$]* )
-    | (?P<number>  \d[\w.]* )
-    | (?P<sign>    /\*\+ | \*/ | . )
+    | (?P<other>   /\*\+ | \*/ | \d[\w.]* | . )
     """,
     re.VERBOSE | re.DOTALL,
 )
 _NEWLINE = re.compile(r"\r\n|\r|\n")
-_SET_HEAD = ("STATEMENT", "SET", "BEGIN")
+_SET_HEAD = ["STATEMENT", "SET", "BEGIN"]
+_HEAD_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word (upper-cased), sign, number or quoted text, and where it stands in its piece."""
+    """A word (upper-cased), sign, number or quoted text, and the span where it stands."""
 
     text: str
     start: int
@@ -41,21 +42,16 @@ class Piece:
     """One statement of a text, without its semicolon.
 
     Attributes:
-        text: As it is written, from its first token on.
-        tokens: Its tokens, without comments and blanks.
+        text: As it is written, from its first token to its last.
+        words: Its first tokens, words upper-cased: enough to tell what kind of statement it is.
         line: The line of the text that it begins in, from 1.
         column: The column that it begins in, from 1, in characters.
     """
 
     text: str
-    tokens: tuple[Token, ...]
+    words: tuple[str, ...]
     line: int
     column: int
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Its first tokens, enough to tell what kind of statement it is."""
-        return tuple(token.text for token in self.tokens[:8])
 
     def position(self, line: int, utf16_column: int) -> Position:
         """Where in the whole text a position of the parser's is.
@@ -76,6 +72,14 @@ class Piece:
         return Position(self.line + line - 1, column + (self.column if line == 1 else 1))
 
 
+def tokens(text: str) -> Iterator[Token]:
+    """The tokens of a text, without comments and blanks."""
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup != "skip":
+            raw = match.group()
+            yield Token(raw.upper() if match.lastgroup == "word" else raw, match.start(), match.end())
+
+
 def split(text: str) -> list[Piece]:
     """The statements of a text, in order; none for a text of blanks and comments.
 
@@ -86,27 +90,27 @@ def split(text: str) -> list[Piece]:
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    tokens: list[Token] = []
     place = _Place(text)
+    head: list[Token] = []
+    last: list[str] = []
+    end = 0
     in_set = False
-    for match in _TOKEN.finditer(text):
-        kind = match.lastgroup
-        if kind == "skip":
+    for token in tokens(text):
+        if token.text == ";" and not in_set:
+            if head:
+                yield place.piece(head, end)
+            head, last = [], []
             continue
-        raw = match.group()
-        if raw == ";" and not in_set:
-            if tokens:
-                yield place.piece(tokens)
-            tokens = []
-            continue
-        upper = raw.upper() if kind == "word" else raw
-        if in_set and upper == "END" and tokens[-1].text in (";", "BEGIN"):
+        if in_set and token.text == "END" and last[-1] in (";", "BEGIN"):
             in_set = False
-        tokens.append(Token(upper, match.start(), match.end()))
-        if upper == "BEGIN" and tuple(t.text for t in tokens[-3:]) == _SET_HEAD:
+        if len(head) < _HEAD_TOKENS:
+            head.append(token)
+        last = [*last[-2:], token.text]
+        end = token.end
+        if last == _SET_HEAD:
             in_set = True
-    if tokens:
-        yield place.piece(tokens)
+    if head:
+        yield place.piece(head, end)
 
 
 class _Place:
@@ -118,15 +122,15 @@ class _Place:
         self._line = 1
         self._line_start = 0
 
-    def piece(self, tokens: list[Token]) -> Piece:
-        start, end = tokens[0].start, tokens[-1].end
+    def piece(self, head: list[Token], end: int) -> Piece:
+        start = head[0].start
         for newline in _NEWLINE.finditer(self._text, self._seen, start):
             self._line += 1
             self._line_start = newline.end()
         self._seen = start
         return Piece(
             text=self._text[start:end],
-            tokens=tuple(Token(t.text, t.start - start, t.end - start) for t in tokens),
+            words=tuple(token.text for token in head),
             line=self._line,
             column=start - self._line_start + 1,
         )

@@ -1,0 +1,25 @@
+"""One parser, hence one JVM, for all tests that share it; each marks itself `xdist_group("flink")`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+
+CASES = Path(__file__).with_name("cases.jsonl")
+
+
+def cases() -> list[dict[str, Any]]:
+    """Statements of our own, with what they read and write by hand."""
+    return [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="session")
+def parser() -> Iterator[FlinkSqlParser]:
+    with FlinkSqlParser() as parser:
+        yield parser
