@@ -1,0 +1,142 @@
+"""Upstream chains: computed on Spark, stored as rows of the lineage tables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster import AssetExecutionContext, AssetKey, DataVersion, MaterializeResult, MetadataValue
+
+from lineage_bridge_dagster.assets.failures import readable_failures
+from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
+from lineage_bridge_dagster.metadata import LineageMetadataSet, markdown_table, table
+
+#: Stores the chains of some tables in one commit; returns what it did, for the metadata.
+WriteLineage = Callable[[Inventory, Sequence[str], str], dict[str, Any]]
+
+
+def chain_digest(chain: Chain, sql: str = "redacted") -> str:
+    """Changes when any hop does, and not with the time or with coverage: an outage is no change."""
+    text = json.dumps(to_json(chain, sql), sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def chain_for(inventory: Inventory, table_id: str) -> Chain:
+    """The chain of one table of this discovery."""
+    discovery = inventory.discovery
+    return chain_of(discovery.graph, table_id, index=inventory.view.upstream, coverage=discovery.coverage)
+
+
+@dataclass
+class _RunWork:
+    """What one run did once for all of its ops."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    done: dict[str, Any] | None = None
+    error: Exception | None = None
+
+
+class OncePerRun:
+    """Does a thing once for each run, whichever of the run's ops asks first; the others get its result.
+
+    The ops of a run share a process (the in-process executor), so memory will do. A failure is kept too:
+    ten ops must not wait ten times for a catalog that is away.
+    """
+
+    def __init__(self, keep: int = 8) -> None:
+        self._lock = threading.Lock()
+        self._runs: OrderedDict[str, _RunWork] = OrderedDict()
+        self._keep = keep
+
+    def get(self, run_id: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        with self._lock:
+            run = self._runs.setdefault(run_id, _RunWork())
+            while len(self._runs) > self._keep:
+                self._runs.popitem(last=False)
+        with run.lock:
+            if run.error is not None:
+                raise run.error
+            if run.done is None:
+                try:
+                    run.done = work()
+                except Exception as error:
+                    run.error = error
+                    raise
+            return run.done
+
+
+_WRITTEN = OncePerRun()
+
+
+def execute_chains(
+    context: AssetExecutionContext, assets: Sequence[Asset], inventory: Inventory, write: WriteLineage
+) -> Iterator[MaterializeResult[Any]]:
+    """Store the chains of all of the run's tables if no op did yet, then report this op's."""
+    with readable_failures():
+        stored = _WRITTEN.get(
+            context.run_id,
+            lambda: write(inventory, _tables_of_run(context, inventory), context.run_id),
+        )
+        for asset in assets:
+            chain = chain_for(inventory, asset.node.node_id)
+            yield MaterializeResult(
+                asset_key=asset.key,
+                data_version=DataVersion(chain_digest(chain)),
+                metadata={"dagster/row_count": len(chain.hops), **chain_metadata(chain), **stored},
+            )
+
+
+def _tables_of_run(context: AssetExecutionContext, inventory: Inventory) -> list[str]:
+    """The tables of all the chains that this run was asked for, not of this op's alone."""
+    selected: set[AssetKey] = set(context.job_def.asset_layer.selected_asset_keys)
+    return [asset.node.node_id for asset in inventory.chains if asset.key in selected]
+
+
+def chain_metadata(chain: Chain) -> dict[str, Any]:
+    """A chain as a person reads it: a table, a drawing, the number of hops and whether it is whole."""
+    metadata: dict[str, Any] = dict(
+        LineageMetadataSet(hops=len(chain.hops), chain=MetadataValue.md(chain_markdown(chain)))
+    )
+    rows: list[dict[str, str | int | float | bool | None]] = [
+        {"hop": hop.distance, "kind": str(hop.node.node_type), "name": hop.node.qualified_name}
+        for hop in chain.hops
+    ]
+    if (hops := table(rows)) is not None:
+        metadata["lineage_bridge/hop_table"] = hops
+    if not chain.complete:
+        scopes = ", ".join(map(str, chain.incomplete_scopes))
+        metadata["lineage_bridge/incomplete"] = f"Could not be asked whole, last known lineage kept: {scopes}"
+    stale = sorted(
+        {
+            str(hop.node.attributes["stale_since"])
+            for hop in chain.hops
+            if hop.node.attributes.get("stale_since")
+        }
+    )
+    if stale:
+        metadata["lineage_bridge/stale_since"] = stale[0]
+    return metadata
+
+
+def chain_markdown(chain: Chain) -> str:
+    """A plain first line, for lists show it raw; then one row a hop."""
+    farthest = max((hop.distance for hop in chain.hops), default=0)
+    sources = [hop for hop in chain.hops if hop.distance == farthest][:3]
+    names = ", ".join(hop.node.label for hop in sources)
+    first = f"{len(chain.hops)} hops up, to {names}" if chain.hops else "Nothing is known upstream."
+    rows = [
+        [hop.distance, str(hop.node.node_type).replace("_", " "), hop.node.qualified_name, _note(hop.node)]
+        for hop in chain.hops
+    ]
+    return f"{first}\n\n{markdown_table(['hop', 'kind', 'name', 'note'], rows)}" if rows else first
+
+
+def _note(node: Any) -> str:
+    attributes = node.attributes
+    return str(attributes.get("connector_class") or attributes.get("sql") or "")

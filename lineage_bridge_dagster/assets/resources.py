@@ -1,0 +1,162 @@
+"""Everything outside that assets work with: Glue, Spark, the brokers, behind one object each.
+
+Clients are made when an asset first needs one, so that definitions load while every API is down, without a
+JVM and without a credential.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dagster import AssetExecutionContext, OpExecutionContext
+from dagster_aws.secretsmanager import SecretsManagerResource
+from dagster_aws.utils import ResourceWithBoto3Configuration
+from pydantic import Field
+
+from lineage_bridge_dagster.assets.chains import WriteLineage
+from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.tables import Push
+from lineage_bridge_dagster.assets.topics import TopicFacts
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.lineage.documents import PushOptions
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.settings import AwsSettings, PushSettings, Settings
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue import GlueClient
+
+GLUE = "glue"
+SPARK = "spark"
+IO_MANAGER = "lineage_io_manager"
+
+
+class GlueResource(ResourceWithBoto3Configuration):
+    """The Glue Data Catalog, by dagster-aws's conventions for AWS sessions.
+
+    What is left empty is found by boto3's own chain and `AWS_ENDPOINT_URL[_GLUE]`.
+    """
+
+    role_arn: str | None = Field(default=None, description="Role to assume for Glue.")
+    catalog_id: str | None = Field(
+        default=None, description="Account id of the catalog; the caller's by default."
+    )
+
+    def aws_settings(self) -> AwsSettings:
+        return AwsSettings(
+            region=self.region_name,
+            profile=self.profile_name,
+            endpoint_url=self.endpoint_url,
+            role_arn=self.role_arn,
+            catalog_id=self.catalog_id,
+        )
+
+    def client(self) -> GlueClient:
+        """A new client.
+
+        Raises:
+            ConfigurationError: no region, or an unknown profile.
+        """
+        from lineage_bridge_dagster.glue.client import glue_client
+
+        return glue_client(self.aws_settings())
+
+
+def secret_variables(secrets: SecretsManagerResource, names: Sequence[str]) -> dict[str, str]:
+    """Variables out of AWS Secrets Manager.
+
+    A secret holds a JSON object of variables (`{"LINEAGE_BRIDGE_KAFKA_API_KEY": ...}`), or is itself called
+    like the variable whose value it holds.
+
+    Raises:
+        ConfigurationError: a secret is not there, may not be read, or holds neither.
+    """
+    client = secrets.get_client()
+    found: dict[str, str] = {}
+    for name in names:
+        try:
+            text = client.get_secret_value(SecretId=name).get("SecretString", "")
+        except Exception as error:
+            # The error's text names the secret and the call, never the value.
+            raise ConfigurationError(
+                f"The secret {name!r} could not be read from AWS Secrets Manager: {error}",
+                hint="Check its name and region, and grant secretsmanager:GetSecretValue on it.",
+            ) from error
+        try:
+            held = json.loads(text)
+        except ValueError:
+            held = None
+        if isinstance(held, dict):
+            found.update({key: str(value) for key, value in held.items()})
+        elif name.startswith("LINEAGE_BRIDGE_"):
+            found[name] = text
+        else:
+            raise ConfigurationError(
+                f"The secret {name!r} holds no JSON object of variables.",
+                hint='Store {"LINEAGE_BRIDGE_KAFKA_API_KEY": "...", ...}, or call it like its variable.',
+            )
+    return found
+
+
+class Outside:
+    """How assets reach the outside. Tests hand over a subclass, or resources of their own."""
+
+    def __init__(self, settings: Callable[[], Settings], *, namespace: str = "lineage_bridge") -> None:
+        self._settings = settings
+        self._namespace = namespace
+
+    @property
+    def settings(self) -> Settings:
+        """Read when asked for, so that a malformed variable fails the asset and not the code location."""
+        return self._settings()
+
+    def push(
+        self, context: AssetExecutionContext | OpExecutionContext, settings: PushSettings | None = None
+    ) -> Push:
+        """How one table is pushed, under the settings in force or those given."""
+        from lineage_bridge_dagster.glue.push import GlueLineageWriter
+
+        settings = settings or self.settings.push
+        options = PushOptions(
+            set_parameters=settings.set_parameters, set_description=settings.set_description, sql=settings.sql
+        )
+        writer = GlueLineageWriter(context.resources.glue.client(), options, settings)
+        return Push(settings, writer.push)
+
+    def chain_writer(self, context: AssetExecutionContext) -> WriteLineage:
+        """Stores chains through the run's one Spark session; it starts only when this is called."""
+
+        def write(inventory: Inventory, table_ids: Sequence[str], run_id: str) -> dict[str, Any]:
+            from lineage_bridge_dagster.spark.chains import write_lineage
+
+            spark = context.resources.spark
+            context.log.info("Computing %d chains on Spark for run %s", len(table_ids), run_id)
+            catalog = spark.catalog_config.name
+            done = write_lineage(
+                spark.spark_session,
+                inventory.discovery,
+                table_ids=table_ids,
+                catalog=catalog,
+                namespace=self._namespace,
+            )
+            context.log.info("%d chains hold %d hops; %d changed", done.tables, done.rows, done.changed)
+            return {
+                "lineage_bridge/lineage_table": f"{catalog}.{self._namespace}.upstream_chains",
+                # As text: JavaScript, and so the UI, would round an integer of this size.
+                "lineage_bridge/snapshot_id": str(done.snapshot_id or ""),
+            }
+
+        return write
+
+    def read_topics(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, TopicFacts | Exception]]:
+        """Facts of topics, one connection a cluster."""
+        from lineage_bridge_dagster.assets.brokers import read_topics
+
+        return read_topics(nodes, self.settings.confluent)
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The process's variables, with those that came from elsewhere behind them."""
+    return {**(extra or {}), **os.environ}

@@ -1,0 +1,1 @@
+"""What runs by itself: the sensor that watches Tableflow, jobs and schedules."""

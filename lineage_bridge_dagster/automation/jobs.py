@@ -1,0 +1,250 @@
+"""The jobs: a refresh of the state, a push with options of its own, and the assets' own jobs."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dagster import (
+    AssetMaterialization,
+    AssetSelection,
+    Config,
+    JobDefinition,
+    MetadataValue,
+    OpExecutionContext,
+    Out,
+    Output,
+    define_asset_job,
+    in_process_executor,
+    job,
+    op,
+)
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+from pydantic import Field
+
+from lineage_bridge_dagster.assets.chains import chain_for
+from lineage_bridge_dagster.assets.failures import readable_failures
+from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.resources import GLUE, Outside
+from lineage_bridge_dagster.assets.tables import GOOD, push_failure, push_metadata, wanted_version
+from lineage_bridge_dagster.automation.names import Names
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.lineage.coverage import Coverage
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.metadata import markdown_table
+from lineage_bridge_dagster.reload import reload_code_location
+from lineage_bridge_dagster.settings import PushSettings
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.glue.results import PushReport
+
+#: Runs a discovery on top of the last one, saying each step.
+Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]
+
+
+class PushConfig(Config):
+    """Options of one push. What is left empty is as the component has it."""
+
+    tables: list[str] = Field(
+        default_factory=list, description="Tables to push, as database.table; empty means all of them."
+    )
+    dry_run: bool = Field(default=False, description="Show what would be written, and write nothing.")
+    set_parameters: bool | None = Field(default=None, description="Write the lineage_bridge.* parameters.")
+    set_description: bool | None = Field(default=None, description="Write our block of the description.")
+    sql: str | None = Field(default=None, description="How SQL text is pushed: full, redacted, hash or none.")
+
+    def settings(self, base: PushSettings) -> PushSettings:
+        """The component's settings with this run's in their place.
+
+        Raises:
+            ConfigurationError: `sql` is none of its four words.
+        """
+        given: dict[str, Any] = {
+            name: value
+            for name in ("set_parameters", "set_description", "sql")
+            if (value := getattr(self, name)) is not None
+        }
+        if given.get("sql", "none") not in ("full", "redacted", "hash", "none"):
+            raise ConfigurationError(
+                f"sql: {given['sql']!r} is not a way to show SQL.", hint="Use full, redacted, hash or none."
+            )
+        return base.model_copy(update=given)
+
+
+def refresh_job(names: Names, state_key: str, discover: Discover) -> JobDefinition:
+    """Discovers everything, stores it as the newest state and has the definitions reloaded."""
+
+    @op(
+        name=f"{names.refresh_job}_op",
+        description="Asks every API once, carries over what could not be asked, and stores the result.",
+        out=Out(str, description="The version of the state that was stored."),
+    )
+    def refresh(context: OpExecutionContext) -> Output[str]:
+        with readable_failures():
+            store = StateStore.of(context.instance, state_key)
+            last = _last_good(store, context)
+            found = discover(last, context.log.info)
+            version = store.store(found)
+            removed = store.prune()
+            if removed:
+                context.log.info("Removed %d old versions of the state", removed)
+        _reload(context)
+        return Output(version, metadata=discovery_metadata(found))
+
+    @job(
+        name=names.refresh_job,
+        executor_def=in_process_executor,
+        description="Discover everything and rebuild the assets from it. The sensor asks for it by itself.",
+    )
+    def refresh_state() -> None:
+        refresh()
+
+    return refresh_state
+
+
+def _last_good(store: StateStore, context: OpExecutionContext) -> Discovery | None:
+    """The last state. One that can't be read is said and passed over: a new discovery must still run."""
+    try:
+        return store.load()
+    except Exception as error:
+        context.log.warning("The last state can't be read, so nothing is carried over from it: %s", error)
+        return None
+
+
+def _reload(context: OpExecutionContext) -> None:
+    """Have the new state loaded at once. The sensor's next tick does it if this can't."""
+    origin = context.run.remote_job_origin
+    if origin is None:
+        return
+    try:
+        done = reload_code_location(origin.repository_origin.code_location_origin, context.instance)
+    except LineageBridgeError as error:
+        context.log.info("Not reloaded from here, the sensor's next tick will: %s", error)
+    else:
+        context.log.info("Reloaded the definitions by %s in %.1f s", done.how, done.seconds)
+
+
+def discovery_metadata(found: Discovery) -> dict[str, Any]:
+    """Counts of nodes by kind, and how each scope answered."""
+    kinds = Counter(str(node.node_type) for node in found.graph.nodes.values())
+    return {
+        "discovered_at": found.discovered_at,
+        "nodes": MetadataValue.md(
+            f"{len(found.graph)} nodes and {len(found.graph.edges)} edges\n\n"
+            + markdown_table(["kind", "nodes"], sorted(kinds.items()))
+        ),
+        "coverage": MetadataValue.md(coverage_markdown(found.coverage)),
+        "complete": found.coverage.complete,
+    }
+
+
+def coverage_markdown(coverage: Coverage) -> str:
+    """How many scopes answered whole; below, those that did not and why."""
+    incomplete = coverage.incomplete
+    first = f"{len(coverage) - len(incomplete)} of {len(coverage)} scopes answered whole"
+    if not incomplete:
+        return first
+    rows = [[str(r.scope), r.status, r.reason] for r in sorted(incomplete, key=lambda r: r.scope)]
+    return f"{first}\n\n{markdown_table(['scope', 'status', 'reason'], rows)}"
+
+
+def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinition:
+    """A push with options of its own: what `lineage-bridge push` does, for the launchpad and GraphQL."""
+
+    @op(
+        name=f"{names.push_job}_op",
+        description="Pushes the upstream lineage of the tables into Glue.",
+        required_resource_keys={GLUE},
+        out=Out(dict[str, int], description="How many tables had which outcome."),
+    )
+    def push(context: OpExecutionContext, config: PushConfig) -> Output[dict[str, int]]:
+        from lineage_bridge_dagster.glue.push import push_tables
+
+        with readable_failures():
+            settings = config.settings(outside.settings.push)
+            report = push_tables(
+                inventory.discovery,
+                context.resources.glue.client(),
+                settings,
+                tables=config.tables or None,
+                dry_run=config.dry_run,
+                progress=context.log.info,
+            )
+        if not config.dry_run:
+            _log_materializations(context, inventory, report, settings)
+        counts = {status: count for status, count in report.counts.items() if count}
+        bad = [(r.name, str(r.status), " ".join(filter(None, (r.reason, r.hint)))) for r in report.failed]
+        metadata = {**counts, "tables": MetadataValue.md(_report_markdown(report, config.dry_run))}
+        context.add_output_metadata(metadata)
+        context.log.info(
+            "%s: %s",
+            "Would be" if config.dry_run else "Pushed",
+            ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no tables",
+        )
+        if bad:
+            raise push_failure(bad, str(counts))
+        return Output(counts)
+
+    @job(
+        name=names.push_job,
+        executor_def=in_process_executor,
+        description="Push lineage into Glue, with options for this run alone: tables, dry run, what to set.",
+    )
+    def push_lineage() -> None:
+        push()
+
+    return push_lineage
+
+
+def _log_materializations(
+    context: OpExecutionContext, inventory: Inventory, report: "PushReport", settings: PushSettings
+) -> None:
+    """Let the tables' assets show this push too."""
+    for result in report.results:
+        key = inventory.key_of.get(result.table)
+        if key is None or str(result.status) not in GOOD:
+            continue
+        chain = chain_for(inventory, result.table)
+        context.log_event(
+            AssetMaterialization(
+                key,
+                metadata=push_metadata(result, chain, settings),
+                tags={DATA_VERSION_TAG: wanted_version(chain, settings)},
+            )
+        )
+
+
+def _report_markdown(report: "PushReport", dry_run: bool) -> str:
+    rows = [[result.name, str(result.status), result.reason] for result in report.results]
+    first = f"{len(rows)} tables" + (", nothing written (dry run)" if dry_run else "")
+    return f"{first}\n\n{markdown_table(['table', 'outcome', 'reason'], sorted(rows))}"
+
+
+def asset_jobs(names: Names, inventory: Inventory) -> list[UnresolvedAssetJobDefinition]:
+    """The jobs over the assets; none where there is nothing to materialize.
+
+    One process a run: all of a run's tables share a Spark session, a computation and a commit.
+    """
+    lineage = [asset.key for asset in (*inventory.chains, *inventory.tables)]
+    everything = [*lineage, *(asset.key for asset in inventory.topics)]
+    jobs = []
+    if lineage:
+        jobs.append(
+            define_asset_job(
+                names.lineage_job,
+                selection=AssetSelection.assets(*lineage),
+                executor_def=in_process_executor,
+                description="Compute every chain on Spark, store them, and push them into Glue.",
+            )
+        )
+    if everything:
+        jobs.append(
+            define_asset_job(
+                names.everything_job,
+                selection=AssetSelection.assets(*everything),
+                executor_def=in_process_executor,
+                description="Materialize topics, chains and Glue tables.",
+            )
+        )
+    return jobs

@@ -1,0 +1,94 @@
+"""Stored discoveries: the versions of the component's state."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster.lineage.discovery import Discovery
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
+    from dagster._core.storage.defs_state.base import DefsStateStorage
+
+#: A run loads the version that it was planned with, so a version outlives the longest queue plus run.
+KEEP_SECONDS = 7 * 24 * 3600.0
+KEEP_VERSIONS = 20
+
+_log = logging.getLogger(__name__)
+
+
+class StateStore:
+    """The versions stored under one component's key. Storing one makes it the newest; none is overwritten."""
+
+    def __init__(self, storage: DefsStateStorage | None, key: str) -> None:
+        if storage is None:
+            raise ConfigurationError(
+                "This Dagster instance has no storage for definitions' state.",
+                hint="Set DAGSTER_HOME, or defs_state_storage in dagster.yaml.",
+            )
+        self._storage = storage
+        self._key = key
+
+    @classmethod
+    def of(cls, instance: DagsterInstance, key: str) -> StateStore:
+        return cls(instance.defs_state_storage, key)
+
+    def latest_version(self) -> str | None:
+        return self._storage.get_latest_version(self._key)
+
+    def load(self) -> Discovery | None:
+        """The newest state; None when none was stored yet."""
+        version = self.latest_version()
+        if version is None:
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "lineage_graph.json"
+            self._storage.download_state_to_path(self._key, version, path)
+            return graph_file.load(path)
+
+    def store(self, discovery: Discovery) -> str:
+        """Store a discovery as the newest version and return the version.
+
+        The version is pointed to only after it was written whole: a crash before that leaves the last one.
+        """
+        version = str(uuid4())
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "lineage_graph.json"
+            graph_file.dump(discovery, path)
+            self._storage.upload_state_from_path(self._key, version, path)
+        return version
+
+    def prune(self, *, keep_seconds: float = KEEP_SECONDS, keep_versions: int = KEEP_VERSIONS) -> int:
+        """Remove versions that no run can still want; returns how many. Never the newest.
+
+        Only for storage that is a folder (Dagster's own); another keeps its own house.
+        """
+        base: Any = getattr(self._storage, "base_path", None)
+        if base is None:
+            return 0
+        latest = self.latest_version()
+        folder = base / self._storage._sanitize_key(self._key)
+        if not folder.exists():
+            return 0
+        removed = 0
+        for path in _old(list(folder.iterdir()), keep_versions, time.time() - keep_seconds):
+            if path.name != latest:
+                try:
+                    path.unlink()
+                    removed += 1
+                except OSError as error:
+                    _log.warning("The old state %s could not be removed: %s", path.name, error)
+        return removed
+
+
+def _old(paths: Sequence[Any], keep: int, before: float) -> list[Any]:
+    dated = sorted(((path.stat().st_mtime, path) for path in paths), key=lambda pair: pair[0], reverse=True)
+    return [path for modified, path in dated[keep:] if modified < before]

@@ -1,0 +1,223 @@
+"""The component: a stored discovery becomes assets, jobs, a sensor and schedules.
+
+A user edits its YAML instance in `defs/`. To change more, subclass it and override one of two hooks:
+`get_asset_spec`, which decides how a node looks as an asset, and `execute`, which wraps what materializing
+does. Everything else is private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from dagster import (
+    AssetExecutionContext,
+    AssetsDefinition,
+    AssetSpec,
+    ComponentLoadContext,
+    Definitions,
+    Model,
+    Resolvable,
+    in_process_executor,
+)
+from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext
+from dagster._core.storage.defs_state.base import DefsStateStorage
+from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
+from dagster.components.component.state_backed_component import StateBackedComponent
+from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
+from pydantic import Field, PrivateAttr
+
+from lineage_bridge_dagster.assets.grouping import bundles, definition
+from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
+from lineage_bridge_dagster.assets.resources import GLUE, IO_MANAGER, SPARK, GlueResource, Outside
+from lineage_bridge_dagster.assets.work import Kind, Work
+from lineage_bridge_dagster.automation.jobs import asset_jobs, push_job, refresh_job
+from lineage_bridge_dagster.automation.listers import outside_lister
+from lineage_bridge_dagster.automation.names import Names
+from lineage_bridge_dagster.automation.schedules import schedules
+from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.configuration import (
+    AwsConfig,
+    ConfluentConfig,
+    IncludeConfig,
+    PushConfig,
+    SensorConfig,
+    SettingsSource,
+    SparkConfig,
+)
+from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.translator import LineageTranslator, NodeContext
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.spark.io_manager import PySparkIcebergIOManager
+
+_STATE = DefsStateConfigArgs(
+    # LOCAL_FILESYSTEM removes the last good state before it fetches the next.
+    management_type="VERSIONED_STATE_STORAGE",  # type: ignore[arg-type]
+    # A full discovery at every load would leave the graph empty whenever an API is down.
+    refresh_if_dev=False,
+)
+
+
+class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
+    """Upstream lineage of Confluent Tableflow tables, as assets, pushed into AWS Glue."""
+
+    confluent: ConfluentConfig = Field(
+        default_factory=ConfluentConfig, description="Where Confluent is, and what of it to read."
+    )
+    aws: AwsConfig = Field(default_factory=AwsConfig, description="Where the Glue Data Catalog is.")
+    spark: SparkConfig = Field(
+        default_factory=SparkConfig, description="The Spark session and the catalog of the Iceberg tables."
+    )
+    include: IncludeConfig = Field(
+        default_factory=IncludeConfig, description="Which nodes show as assets; lineage itself stays whole."
+    )
+    push: PushConfig = Field(default_factory=PushConfig, description="What a push writes, and its bounds.")
+    sensor: SensorConfig = Field(default_factory=SensorConfig, description="What runs by itself, and when.")
+    name: str = Field(
+        default="",
+        description="Put before the names of jobs, sensor and schedules, where a location has two instances.",
+    )
+    translation: Annotated[
+        TranslationFn[Node] | None,
+        TranslationFnResolver(lambda node: {"node": node}),
+    ] = Field(default=None, description="Attributes of assets, as templates over `node` and `spec`.")
+    defs_state: ResolvedDefsStateConfig = Field(
+        default=_STATE, description="Where the stored discoveries are kept."
+    )
+
+    _translator: LineageTranslator = PrivateAttr(default_factory=LineageTranslator)
+
+    @property
+    def defs_state_config(self) -> DefsStateConfig:
+        key = f"LineageBridgeComponent[{self.name}]" if self.name else "LineageBridgeComponent"
+        return DefsStateConfig.from_args(self.defs_state, default_key=key)
+
+    def get_asset_spec(self, node: Node, context: NodeContext) -> AssetSpec:
+        """How a node looks as an asset: key, group, owners, description, metadata. Override to change any.
+
+        Dependencies are added afterwards, between whatever keys come out of here.
+        """
+        spec = self._translator.get_asset_spec(node, context)
+        return self.translation(spec, node) if self.translation else spec
+
+    def execute(self, context: AssetExecutionContext, work: Work) -> Iterator[Any]:
+        """Materialize some assets of one kind. Override to do something before, after or instead."""
+        yield from work.run(context)
+
+    def write_state_to_path(self, state_path: Path) -> None:
+        """Discover everything on top of the last good state, for `dg utils refresh-defs-state`.
+
+        A discovery that fails raises, and then the last state stays the newest.
+        """
+        storage = DefsStateStorage.get()
+        last = StateStore(storage, self.defs_state_config.key).load() if storage else None
+        graph_file.dump(self._discover(last, lambda _line: None), state_path)
+
+    def build_defs_from_state(self, context: ComponentLoadContext, state_path: Path | None) -> Definitions:
+        """The definitions of a state. Without one: the sensor and the refresh, which see to it."""
+        key = self.defs_state_config.key
+        names = Names(self.name)
+        source = self._source()
+        outside = self._outside(source)
+        refresh = refresh_job(names, key, self._discover)
+        inventory = self._inventory(graph_file.load(state_path)) if state_path else None
+        push = push_job(names, inventory, outside) if inventory else None
+        over_assets = asset_jobs(names, inventory) if inventory else []
+        lineage = [job for job in over_assets if job.name == names.lineage_job]
+        loaded = loaded_tables(_version(key) if inventory else "", inventory, lambda: source().push)
+        return Definitions(
+            assets=self._assets(inventory, outside) if inventory else [],
+            jobs=[refresh, *([push] if push else []), *over_assets],
+            sensors=[
+                lineage_sensor(
+                    names,
+                    key,
+                    loaded,
+                    outside_lister(source),
+                    [refresh, *lineage],
+                    interval_seconds=self.sensor.interval_seconds,
+                    running=self.sensor.running,
+                    budget_seconds=self.sensor.budget_seconds,
+                )
+            ],
+            schedules=schedules(
+                names, refresh, push, self.sensor.refresh_cron, self.sensor.push_cron, self.sensor.running
+            ),
+            resources=self._resources(),
+            # The ops of a run share one process: one Spark session, one computation, one commit.
+            executor=in_process_executor,
+        )
+
+    def _source(self) -> SettingsSource:
+        return SettingsSource(self.confluent, self.aws, self.push)
+
+    def _outside(self, source: Callable[[], Any]) -> Outside:
+        return Outside(source, namespace=self.spark.namespace)
+
+    def _discover(self, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
+        # The clients and the SQL parser are no business of a load.
+        from lineage_bridge_dagster.discovery import discover
+
+        return discover(self._source()(), last, progress=progress)
+
+    def _inventory(self, discovery: Discovery) -> Inventory:
+        include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
+        return build_inventory(discovery, self.get_asset_spec, include)
+
+    def _assets(self, inventory: Inventory, outside: Outside) -> list[AssetsDefinition | AssetSpec]:
+        def run(kind: Kind, context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[Any]:
+            yield from self.execute(context, Work(kind, assets, inventory, outside))
+
+        needs = {Kind.TOPICS: (), Kind.CHAINS: (SPARK,), Kind.TABLES: (GLUE,)}
+        named = {Kind.TOPICS: "topics", Kind.CHAINS: "upstream_chains", Kind.TABLES: "glue_tables"}
+        held = {Kind.TOPICS: inventory.topics, Kind.CHAINS: inventory.chains, Kind.TABLES: inventory.tables}
+        prefix = f"{self.name}_" if self.name else ""
+        made: list[AssetsDefinition | AssetSpec] = [asset.spec for asset in inventory.external]
+        for kind in Kind:
+            made.extend(
+                definition(
+                    bundle,
+                    partial(run, kind),
+                    io_manager_key=IO_MANAGER,
+                    required_resource_keys=frozenset(needs[kind]),
+                )
+                for bundle in bundles(prefix + named[kind], held[kind])
+            )
+        return made
+
+    def _resources(self) -> dict[str, Any]:
+        from lineage_bridge_dagster.spark.session import SparkResource
+
+        spark = SparkResource(
+            spark_config=self.spark.spark_config(), catalog=self.spark.catalog_fields(self.aws)
+        )
+        return {
+            GLUE: GlueResource(
+                region_name=self.aws.region or None,
+                profile_name=self.aws.profile or None,
+                endpoint_url=self.aws.endpoint_url or None,
+                role_arn=self.aws.role_arn or None,
+                catalog_id=self.aws.catalog_id or None,
+            ),
+            SPARK: spark,
+            IO_MANAGER: self._io_manager(spark),
+        }
+
+    def _io_manager(self, spark: Any) -> PySparkIcebergIOManager:
+        from lineage_bridge_dagster.spark.io_manager import PySparkIcebergIOManager
+
+        return PySparkIcebergIOManager(
+            spark=spark, namespace=self.spark.namespace, database=self.spark.output_database
+        )
+
+
+def _version(key: str) -> str:
+    """The version of the state that the definitions are being built from."""
+    info = DefinitionsLoadContext.get().get_defs_key_state_info(key)
+    return info.version if info else ""

@@ -1,0 +1,211 @@
+"""The component's fields, as its YAML instance sets them, and the settings that come of them.
+
+A field that is empty in the YAML is read from the environment (`LINEAGE_BRIDGE_*`), as the CLI reads it.
+Keys and secrets have no field: they come from the environment or from AWS Secrets Manager, so that they are
+in no file, no state and no page of the UI.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any
+
+from dagster import Model, Resolvable
+from pydantic import Field, ValidationError, field_validator
+
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import AwsSettings, ConfluentSettings, PushSettings, Settings
+
+#: Seconds for which variables out of Secrets Manager are kept, so that a tick every few seconds is cheap.
+_SECRETS_KEPT_SECONDS = 300.0
+
+
+class ConfluentConfig(Model, Resolvable):
+    """Where Confluent is, and what of it to read."""
+
+    api_url: str | None = Field(default=None, description="Base URL of the control plane.")
+    environments: str | list[str] | None = Field(
+        default=None, description="Environment ids or names to read, a list or comma-separated; empty: all."
+    )
+    clusters: str | list[str] | None = Field(
+        default=None, description="Kafka cluster ids or names to read, a list or comma-separated; empty: all."
+    )
+    timeout_seconds: float | str | None = Field(default=None, description="Of one request, in seconds.")
+    max_concurrency: int | str | None = Field(default=None, description="Requests in flight at once.")
+    secrets: str | list[str] | None = Field(
+        default=None,
+        description="AWS Secrets Manager secrets with LINEAGE_BRIDGE_* variables in them, by name or ARN. "
+        "A variable that is set in the environment wins.",
+    )
+
+
+class AwsConfig(Model, Resolvable):
+    """Where the Glue Data Catalog is. What is empty is found by boto3's own chain."""
+
+    region: str | None = Field(default=None, description="AWS region of the Glue catalog.")
+    profile: str | None = Field(default=None, description="Named profile of the AWS configuration.")
+    endpoint_url: str | None = Field(default=None, description="Endpoint for Glue, for private endpoints.")
+    role_arn: str | None = Field(default=None, description="Role to assume for Glue.")
+    catalog_id: str | None = Field(
+        default=None, description="Account id of the catalog; the caller's by default."
+    )
+
+
+class SparkConfig(Model, Resolvable):
+    """The Spark session, which starts when an asset first needs it, and the Iceberg catalog."""
+
+    master: str | None = Field(default=None, description="Spark master: local[2], spark://host:7077, yarn.")
+    conf: dict[str, Any] = Field(
+        default_factory=dict, description="Any Spark configuration, by its own keys."
+    )
+    catalog: dict[str, Any] = Field(
+        default_factory=dict,
+        description="The catalog of the Iceberg tables (type, warehouse, uri, ...); empty fields come from "
+        "LINEAGE_BRIDGE_CATALOG_*.",
+    )
+    namespace: str = Field(
+        default="lineage_bridge", description="Database of the lineage tables in that catalog."
+    )
+    output_database: str = Field(
+        default="lineage_bridge", description="Database for DataFrames of assets whose key names none."
+    )
+
+    def spark_config(self) -> dict[str, Any]:
+        return {**({"spark.master": self.master} if self.master else {}), **self.conf}
+
+    def catalog_fields(self, aws: AwsConfig) -> dict[str, Any]:
+        """The catalog's fields; those of AWS are the Glue catalog's own where it does not say otherwise."""
+        shared = {
+            "region": aws.region,
+            "profile": aws.profile,
+            "role_arn": aws.role_arn,
+            "catalog_id": aws.catalog_id,
+            "glue_endpoint": aws.endpoint_url,
+        }
+        given = {**shared, **self.catalog}
+        return {name: value for name, value in given.items() if value not in (None, "")}
+
+
+class IncludeConfig(Model, Resolvable):
+    """Which nodes show as assets. A table's chain and its push hold all of its lineage in any case."""
+
+    topics: bool = Field(default=True, description="Kafka topics.")
+    processes: bool = Field(default=True, description="Connectors, Flink statements and ksqlDB queries.")
+    external_datasets: bool = Field(default=True, description="Datasets outside Confluent.")
+
+
+class PushConfig(Model, Resolvable):
+    """What a push writes, and its bounds. A run of the `push` job may say otherwise for itself."""
+
+    set_parameters: bool | str | None = Field(
+        default=None, description="Write the lineage_bridge.* parameters; true by default."
+    )
+    set_description: bool | str | None = Field(
+        default=None, description="Write our block of the description; true by default."
+    )
+    sql: str | None = Field(
+        default=None, description="How SQL is shown: full, redacted, hash or none; redacted by default."
+    )
+    max_concurrency: int | str | None = Field(default=None, description="Tables pushed at once.")
+    max_attempts: int | str | None = Field(
+        default=None, description="Tries of one table before it counts as failed."
+    )
+    max_removal_share: float | str | None = Field(
+        default=None, description="Largest share of tables, from 0 to 1, that one push may strip of lineage."
+    )
+
+
+class SensorConfig(Model, Resolvable):
+    """What runs by itself, and when."""
+
+    running: bool = Field(
+        default=False, description="Sensor and schedules are on without anyone turning them on in the UI."
+    )
+    interval_seconds: int = Field(default=10, ge=1, description="Least time between ticks, in seconds.")
+    budget_seconds: float = Field(
+        default=20.0, gt=0, description="After which a tick leaves the rest to the next; under 60 seconds."
+    )
+    refresh_cron: str = Field(
+        default="*/15 * * * *", description="Schedule of full discoveries, as a cron expression; empty: none."
+    )
+    push_cron: str = Field(
+        default="7 * * * *",
+        description="Schedule of pushes that put back lost lineage, as a cron expression; empty: none.",
+    )
+
+    @field_validator("running", mode="before")
+    @classmethod
+    def _on_or_off(cls, value: Any) -> Any:
+        return False if value in (None, "") else value
+
+
+def _listed(value: str | list[str] | None) -> list[str]:
+    parts = value.split(",") if isinstance(value, str) else value or []
+    return [part.strip() for part in parts if part.strip()]
+
+
+class SettingsSource:
+    """The settings in force, read anew at each call: the YAML's fields over the environment's.
+
+    Called when something runs, not when definitions load: a malformed variable must not take the code
+    location away.
+    """
+
+    def __init__(self, confluent: ConfluentConfig, aws: AwsConfig, push: PushConfig) -> None:
+        self._confluent = confluent
+        self._aws = aws
+        self._push = push
+        self._lock = threading.Lock()
+        self._secrets: dict[str, str] = {}
+        self._secrets_until = 0.0
+
+    def __call__(self) -> Settings:
+        """Raises:
+        ConfigurationError: a value is malformed, a key came without its secret, or a secret can't be read.
+        """
+        base = Settings.from_env({**self._from_secrets_manager(), **os.environ})
+        confluent = {
+            "environments": _listed(self._confluent.environments),
+            "clusters": _listed(self._confluent.clusters),
+            "api_url": (self._confluent.api_url or "").rstrip("/"),
+            "timeout_seconds": self._confluent.timeout_seconds,
+            "max_concurrency": self._confluent.max_concurrency,
+        }
+        try:
+            return Settings(
+                confluent=ConfluentSettings.model_validate(_over(base.confluent, confluent)),
+                aws=AwsSettings.model_validate(_over(base.aws, self._aws.model_dump())),
+                push=PushSettings.model_validate(_over(base.push, self._push.model_dump())),
+            )
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise ConfigurationError(
+                f"{error.title}, {where}: {first['msg']}",
+                hint=f"Correct {where} in the component's defs.yaml, or the variable that it is fed by.",
+            ) from None
+
+    def _from_secrets_manager(self) -> dict[str, str]:
+        names = _listed(self._confluent.secrets)
+        if not names:
+            return {}
+        with self._lock:
+            if time.monotonic() >= self._secrets_until:
+                from dagster_aws.secretsmanager import SecretsManagerResource
+
+                from lineage_bridge_dagster.assets.resources import secret_variables
+
+                manager = SecretsManagerResource(
+                    region_name=self._aws.region or None, profile_name=self._aws.profile or None
+                )
+                self._secrets = secret_variables(manager, names)
+                self._secrets_until = time.monotonic() + _SECRETS_KEPT_SECONDS
+            return self._secrets
+
+
+def _over(base: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The base's fields with the given ones over them; empty ones say nothing."""
+    fields = {name: getattr(base, name) for name in type(base).model_fields}
+    return {**fields, **{name: value for name, value in given.items() if value not in (None, "", [])}}

@@ -1,0 +1,108 @@
+"""Names for Dagster out of names of Kafka, Glue and the rest.
+
+Each place where Dagster restricts names has one encoder here, and each is injective: two different inputs
+never come out as one, whatever dots, hyphens or capitals they hold. Where a place allows too few characters
+to keep the text whole, a hash of the text stands behind what is left of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+#: What the UI's routes and the selection syntax break on, and the escape character itself. The slash has a
+#: short form, for it is in every dataset's name.
+_SLASH = "|"
+_ESCAPE = "~"
+_UNSAFE = re.compile(r'[/"\\%*|~\x00-\x1f\x7f\ud800-\udfff]')
+
+_NAME = re.compile(r"[A-Za-z0-9_]+")
+_NOT_NAME = re.compile(r"[^A-Za-z0-9_]+")
+_TAG = re.compile(r"[A-Za-z0-9_.-]{1,63}")
+_NOT_TAG = re.compile(r"[^A-Za-z0-9_.-]+")
+_CLUSTER = re.compile(r"(lkc|lsrc|lksqlc|env)-([A-Za-z0-9]+)")
+_CLUSTER_ENCODED = re.compile(r"(lkc|lsrc|lksqlc|env)_[A-Za-z0-9]+")
+_HASHED = re.compile(r".*_x[0-9a-f]{10}", re.DOTALL)
+#: Narrower than what mail allows: what Dagster takes for an email.
+_EMAIL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._%+-]*@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")
+
+
+def short_hash(text: str, length: int = 10) -> str:
+    """The first hexadecimal digits of the text's SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
+def key_part(text: str) -> str:
+    r"""One part of an asset key: everything stays but `/ " \ % *`, control characters and the two escapes.
+
+    >>> key_part("orders.v1"), key_part("postgres://pg:5432/shop.public.orders")
+    ('orders.v1', 'postgres:||pg:5432|shop.public.orders')
+    """
+    if not text:
+        return _ESCAPE
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    if match.group() == "/":
+        return _SLASH
+    return "".join(f"{_ESCAPE}{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))
+
+
+def key_parts(*texts: str) -> list[str]:
+    """The parts of an asset key."""
+    return [key_part(text) for text in texts]
+
+
+def group_segment(text: str) -> str:
+    """One segment of a group name, `[A-Za-z0-9_]+`. Confluent's ids only change their hyphen.
+
+    >>> group_segment("lkc-abc123"), group_segment("my_db")
+    ('lkc_abc123', 'my_db')
+    """
+    if _CLUSTER.fullmatch(text):
+        return text.replace("-", "_")
+    if _NAME.fullmatch(text) and not _CLUSTER_ENCODED.fullmatch(text) and not _HASHED.fullmatch(text):
+        return text
+    return f"{_NOT_NAME.sub('_', text)[:40]}_x{short_hash(text)}"
+
+
+def group_name(*segments: str) -> str:
+    """A nested group: segments joined by `/`."""
+    return "/".join(group_segment(segment) for segment in segments)
+
+
+def op_name(prefix: str, text: str) -> str:
+    """A name for an op, an input or an output: always hashed, since `o.v1`, `o-v1` and `o_v1` would meet.
+
+    `prefix` is the caller's own word, of `[A-Za-z0-9_]`; two prefixes never share a name unless they are
+    the same word.
+    """
+    return f"{prefix}__{_NOT_NAME.sub('_', text)[-40:].strip('_')}_x{short_hash(text, 16)}"
+
+
+def tag_value(text: str) -> str:
+    """A tag's value, up to 63 of `[A-Za-z0-9_.-]`."""
+    if _TAG.fullmatch(text) and not _HASHED.fullmatch(text):
+        return text
+    return f"{_NOT_TAG.sub('_', text)[:50]}_x{short_hash(text)}"
+
+
+def owner(text: str) -> str:
+    """An owner as Dagster takes one: an email, or `team:` and a name.
+
+    >>> owner("data@example.com"), owner("team:data"), owner("Data Platform")
+    ('data@example.com', 'team:data', 'team:Data_Platform_x7c7cf36acd')
+    """
+    if _EMAIL.fullmatch(text):
+        return text
+    team = text.removeprefix("team:")
+    if team != text and _TAG.fullmatch(team) and not _HASHED.fullmatch(team):
+        return text
+    return f"team:{_NOT_TAG.sub('_', text)[:50]}_x{short_hash(text)}"
+
+
+def owners(texts: Iterable[str]) -> list[str]:
+    """The encoded owners, each once."""
+    return list(dict.fromkeys(owner(text) for text in texts if text))

@@ -1,0 +1,97 @@
+"""The metadata of our assets: Dagster's standard keys first, then our own set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
+from dagster._core.definitions.metadata.metadata_set import NamespacedMetadataSet
+from dagster._core.definitions.metadata.metadata_value import (
+    MarkdownMetadataValue,
+    TableMetadataValue,
+    UrlMetadataValue,
+)
+
+#: Rows of a table in the UI; a chain may have thousands of hops, and an event is no place for them.
+MAX_ROWS = 200
+
+
+class LineageMetadataSet(NamespacedMetadataSet):
+    """Everything that we say of an asset besides the standard keys, as `lineage_bridge/...`."""
+
+    node_id: str | None = None
+    node_type: str | None = None
+    topic: str | None = None
+    cluster_id: str | None = None
+    cluster: str | None = None
+    environment_id: str | None = None
+    environment: str | None = None
+    bootstrap: str | None = None
+    schema_registry_url: str | None = None
+    database: str | None = None
+    table: str | None = None
+    source: UrlMetadataValue | None = None
+    console: UrlMetadataValue | None = None
+    discovered_at: str | None = None
+    stale_since: str | None = None
+    incomplete_coverage: MarkdownMetadataValue | None = None
+    conflict: str | None = None
+    cycle: MarkdownMetadataValue | None = None
+    details: MarkdownMetadataValue | None = None
+    chain: MarkdownMetadataValue | None = None
+    hops: int | None = None
+
+    @classmethod
+    def namespace(cls) -> str:
+        return "lineage_bridge"
+
+
+def column_schema(columns: Iterable[Mapping[str, Any]]) -> TableSchema | None:
+    """Columns `{name, type, comment}` as Dagster's schema; None when there are none.
+
+    A name that comes twice is shown once: Dagster refuses a schema with two columns of one name.
+    """
+    found: dict[str, TableColumn] = {}
+    for column in columns:
+        name = str(column.get("name", ""))
+        if name and name not in found:
+            found[name] = TableColumn(
+                name, str(column.get("type") or "unknown"), description=column.get("comment") or None
+            )
+    return TableSchema(list(found.values())) if found else None
+
+
+def table(rows: Sequence[Mapping[str, str | int | float | bool | None]]) -> TableMetadataValue | None:
+    """Records as a table of metadata, at most `MAX_ROWS` of them; None when there are none."""
+    if not rows:
+        return None
+    return MetadataValue.table(
+        records=[TableRecord(dict(row)) for row in rows[:MAX_ROWS]],
+        schema=TableSchema([TableColumn(name, _kind(rows, name)) for name in rows[0]]),
+    )
+
+
+def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    value = next((row[name] for row in rows if row[name] is not None), "")
+    return {bool: "bool", int: "int", float: "float"}.get(type(value), "string")
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table. Cells keep to their cell: bars and line ends in them are escaped."""
+    lines = [
+        "| " + " | ".join(header) + " |",
+        "|" + " --- |" * len(header),
+        *("| " + " | ".join(cell(value) for value in row) + " |" for row in rows[:MAX_ROWS]),
+    ]
+    if len(rows) > MAX_ROWS:
+        lines.append(f"\n{len(rows) - MAX_ROWS} more rows are left out.")
+    return "\n".join(lines)
+
+
+def cell(value: object, limit: int = 300) -> str:
+    """Any value as one Markdown table cell, `limit` characters at most."""
+    text = " ".join(str("" if value is None else value).split())
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
