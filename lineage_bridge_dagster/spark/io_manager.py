@@ -2,9 +2,9 @@
 
 In: a topic's records, a table's rows or a chain's hops, lazily: loading an asset plans a read and runs
 none. Out: a DataFrame becomes an Iceberg table.
-"""
 
-from __future__ import annotations
+Annotations are not postponed in this module: Dagster looks for `ResourceDependency` itself, not its name.
+"""
 
 import os
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
         "overwrite", description="What is done with rows that a table has, unless its asset says otherwise."
     )
 
-    def load_input(self, context: InputContext) -> DataFrame:
+    def load_input(self, context: InputContext) -> "DataFrame":
         """A DataFrame of the upstream asset; nothing is computed."""
         upstream = context.upstream_output
         metadata = dict((upstream.definition_metadata if upstream else None) or context.metadata or {})
@@ -102,8 +102,8 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
 
 
 def load(
-    spark: SparkSession, source: AssetSource, catalog: str = "glue", namespace: str = "lineage_bridge"
-) -> DataFrame:
+    spark: "SparkSession", source: AssetSource, catalog: str = "glue", namespace: str = "lineage_bridge"
+) -> "DataFrame":
     """A lazy DataFrame of a topic's records, a table's rows or a chain's hops."""
     if source.kind == "table":
         return spark.table(spark_name(catalog, source.database, source.table))
@@ -115,7 +115,7 @@ def load(
     return load_topic(spark, source)
 
 
-def load_topic(spark: SparkSession, source: AssetSource, env: Mapping[str, str] | None = None) -> DataFrame:
+def load_topic(spark: "SparkSession", source: AssetSource, env: Mapping[str, str] | None = None) -> "DataFrame":
     """A topic's records from first to last: Kafka's own columns, then `value`, decoded.
 
     Where the subject `{topic}-value` has an Avro schema `value` is of its type, and `raw_value` is beside
@@ -140,7 +140,7 @@ def load_topic(spark: SparkSession, source: AssetSource, env: Mapping[str, str] 
 
 
 def store(
-    frame: DataFrame, catalog: str, database: str, table: str, *, append: bool = False
+    frame: "DataFrame", catalog: str, database: str, table: str, *, append: bool = False
 ) -> dict[str, Any]:
     """Write a DataFrame to an Iceberg table and return what Dagster should show of it.
 
