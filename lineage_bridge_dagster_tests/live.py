@@ -1,0 +1,74 @@
+"""The embedded stack and `dagster dev` for tests that show the whole path; started once for all of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from lineage_bridge_dagster.embedded.stack import Stack
+
+from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess, free_port
+from lineage_bridge_dagster.glue import GlueReader, glue_client
+from lineage_bridge_dagster.glue.reading import GlueTable
+from lineage_bridge_dagster.settings import Settings
+from lineage_bridge_dagster_tests.dagster_ui import DagsterUi
+
+
+@dataclass(slots=True)
+class LiveStack:
+    """The running stack, and Glue as anyone would ask it."""
+
+    stack: Stack
+
+    @property
+    def settings(self) -> Settings:
+        return Settings.from_env(os.environ)
+
+    def tables(self) -> dict[str, GlueTable]:
+        """`database.table` -> what Glue has, for every table that Tableflow syncs."""
+        reader = GlueReader(glue_client(self.settings.aws))
+        found = {f"{db}.{name}": reader.table(db, name) for db, name in self.stack.tableflow_tables()}
+        return {name: table for name, table in found.items() if table is not None}
+
+    def pushed(self) -> set[str]:
+        return {name for name, table in self.tables().items() if "lineage_bridge.digest" in table.parameters}
+
+    def fail(self, **fault: object) -> None:
+        """Have an API of the emulator fail, until `heal`."""
+        url = os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"]
+        httpx.post(f"{url}/emulator/faults", json=fault, timeout=10).raise_for_status()
+
+    def heal(self) -> None:
+        url = os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"]
+        httpx.delete(f"{url}/emulator/faults", timeout=10).raise_for_status()
+
+
+@pytest.fixture(scope="session")
+def live_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
+    """The stack up, with the variables that point the product at it in the environment."""
+    home = Path(tmp_path_factory.mktemp("stack")) / "home"
+    stack = Stack(home)
+    try:
+        stack.up(progress=print)
+        before = dict(os.environ)
+        os.environ.update(stack.env())
+        try:
+            yield LiveStack(stack)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+    finally:
+        stack.down()
+
+
+@pytest.fixture(scope="session")
+def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
+    """`dagster dev` on the stack, with its sensors on."""
+    env = {**live_stack.stack.env(), "LINEAGE_BRIDGE_SENSORS": "on"}
+    with DagsterProcess(live_stack.stack.home, env, free_port()) as dagster:
+        dagster.wait_until_it_answers()
+        yield DagsterUi(dagster.url)

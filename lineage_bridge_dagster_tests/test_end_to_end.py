@@ -1,0 +1,112 @@
+"""The main job on the embedded stack, with `dagster dev` running and no hand on it."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import pytest
+
+from lineage_bridge_dagster.embedded.world import actions
+from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
+from lineage_bridge_dagster_tests.live import LiveStack
+
+pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.timeout(900)]
+
+CLUSTER = "lkc-7k2m9p"
+#: Without Tableflow in the sample world, and with capitals and a dot in its name.
+NEW_TOPIC = "Sessions.Enriched"
+
+
+@pytest.fixture(scope="module")
+def all_pushed(live_stack: LiveStack, live_ui: DagsterUi) -> LiveStack:
+    """The sensor's first work done: every table of the sample world has its lineage."""
+    wanted = {f"{database}.{name}" for database, name in live_stack.stack.tableflow_tables()}
+    assert len(wanted) >= 6
+    eventually(lambda: live_stack.pushed() >= wanted or None, 420, "lineage of the sample world in Glue", 2)
+    return live_stack
+
+
+def test_every_table_of_the_sample_world_gets_its_lineage_by_the_sensor(all_pushed: LiveStack) -> None:
+    tables = all_pushed.tables()
+    global_revenue = tables["analytics_eu.revenue.global"]
+    sources = global_revenue.parameters["lineage_bridge.source_topics"].split(",")
+    assert sources[0] == "Revenue.Global"
+    assert "orders.v1" in sources
+    assert global_revenue.description.endswith("Managed by LineageBridge")
+    orders = tables[f"{CLUSTER}.shop.public.orders"]
+    assert orders.parameters["lineage_bridge.source_connectors"]
+    assert "postgres://" in orders.parameters["lineage_bridge.upstream_chain"]
+    assert all("metadata_location" in table.parameters for table in tables.values())
+
+
+def test_two_clusters_with_one_topic_name_stay_two(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
+    tables = all_pushed.tables()
+    one, other = tables[f"{CLUSTER}.orders.v1"], tables["analytics_eu.orders.v1"]
+    assert one.parameters["lineage_bridge.cluster_id"] != other.parameters["lineage_bridge.cluster_id"]
+    assert {f"kafka/{CLUSTER}/orders.v1", "kafka/lkc-4x8w1q/orders.v1"} <= live_ui.assets()
+
+
+def test_a_pushed_table_shows_its_diff_and_its_chain(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
+    key = f"glue/{CLUSTER}/shop.public.orders"
+    shown = eventually(lambda: live_ui.metadata(key) or None, 120, f"a materialization of {key}")
+    text = "\n".join(str(value) for value in shown.values())
+    assert "lineage_bridge.source_topics" in text
+    assert "Upstream lineage:" in text
+
+
+def test_enabling_tableflow_on_a_topic_ends_in_glue_with_no_hand_on_it(
+    all_pushed: LiveStack, live_ui: DagsterUi
+) -> None:
+    asset, table = f"glue/{CLUSTER}/sessions.enriched", f"{CLUSTER}.sessions.enriched"
+    assert asset not in live_ui.assets()
+    began = time.monotonic()
+    actions.enable_tableflow(all_pushed.stack, NEW_TOPIC)
+    eventually(lambda: asset in live_ui.assets() or None, 240, f"the asset {asset} in the running graph")
+    appeared = time.monotonic() - began
+    eventually(lambda: table in all_pushed.pushed() or None, 240, f"lineage of {table} in Glue")
+    in_glue = time.monotonic() - began
+    logging.getLogger(__name__).warning("asset after %.0f s, lineage in Glue after %.0f s", appeared, in_glue)
+    made_by_sensor = [
+        run
+        for run in live_ui.runs()
+        if any(tag["key"] == "dagster/sensor_name" for tag in run["tags"])
+        and any(key["path"] == asset.split("/") for key in run["assetSelection"] or ())
+    ]
+    assert made_by_sensor
+
+
+def test_a_push_from_the_launchpad_takes_its_options_and_writes_nothing_twice(
+    all_pushed: LiveStack, live_ui: DagsterUi
+) -> None:
+    before = {
+        name: table.parameters["lineage_bridge.last_synced"] for name, table in all_pushed.tables().items()
+    }
+    run = live_ui.finished(live_ui.launch("push", {"ops": {"push": {"config": {"dry_run": True}}}}))
+    assert run["status"] == "SUCCESS", run
+    run = live_ui.finished(live_ui.launch("push"))
+    assert run["status"] == "SUCCESS", run
+    after = {
+        name: table.parameters["lineage_bridge.last_synced"] for name, table in all_pushed.tables().items()
+    }
+    assert after == before
+
+
+def test_one_api_answering_500_loses_nothing(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
+    assets, tables = live_ui.assets(), all_pushed.tables()
+    for api in ("connect", "flink"):
+        all_pushed.fail(api=api, status=500)
+    try:
+        run = live_ui.finished(live_ui.launch("refresh"))
+        assert run["status"] == "SUCCESS", run
+        time.sleep(15)
+        assert live_ui.assets() == assets
+        now = all_pushed.tables()
+        assert now.keys() == tables.keys()
+        for name, table in now.items():
+            ours = {k: v for k, v in table.parameters.items() if k.startswith("lineage_bridge.")}
+            assert ours == {
+                k: v for k, v in tables[name].parameters.items() if k.startswith("lineage_bridge.")
+            }
+    finally:
+        all_pushed.heal()
