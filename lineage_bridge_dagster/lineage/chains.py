@@ -1,0 +1,125 @@
+"""A table's upstream chain: the one walk that the CLI, the assets and Spark share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
+from lineage_bridge_dagster.lineage.gaps import Gaps
+from lineage_bridge_dagster.lineage.hop_json import hop_record
+from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
+
+T = TypeVar("T", bound=Hashable)
+
+#: The `catalog_type` of the catalog tables that have a chain.
+AWS_GLUE = "AWS_GLUE"
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One upstream node and its shortest distance from the table; 1 is the table's direct source."""
+
+    distance: int
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Everything upstream of a table, ordered by distance, then qualified name.
+
+    `complete` is False when a scope that could have added to the chain was not asked whole; those are in
+    `incomplete_scopes`. Without any coverage (a graph from a file) the chain counts as complete as it is:
+    whether things may be removed on such a word is for the push to say.
+    """
+
+    table: Node
+    hops: tuple[Hop, ...]
+    complete: bool = True
+    incomplete_scopes: tuple[Scope, ...] = ()
+
+
+def walk(start: T, upstream: Callable[[T], Iterable[T]]) -> dict[T, int]:
+    """Every node upstream of `start` with its shortest distance; `start` itself never, even in a cycle."""
+    distances: dict[T, int] = {}
+    frontier: Sequence[T] = (start,)
+    distance = 0
+    while frontier:
+        distance += 1
+        reached: list[T] = []
+        for node in frontier:
+            for source in upstream(node):
+                if source not in distances and source != start:
+                    distances[source] = distance
+                    reached.append(source)
+        frontier = reached
+    return distances
+
+
+def order_hops(hops: Iterable[Hop]) -> tuple[Hop, ...]:
+    """By distance, then qualified name; the id settles what is left (two clusters' topics of one name)."""
+    return tuple(sorted(hops, key=lambda hop: (hop.distance, hop.node.qualified_name, hop.node.node_id)))
+
+
+def chain_of(
+    graph: Graph,
+    table_id: str,
+    index: Mapping[str, Sequence[str]] | None = None,
+    coverage: Coverage | None = None,
+    *,
+    gaps: Gaps | None = None,
+) -> Chain:
+    """The chain of one table.
+
+    Args:
+        graph: holds the table and all that is upstream of it.
+        table_id: the table's node id.
+        index: `graph.upstream_index()`, when it is at hand.
+        coverage: what the graph's discovery asked; None or an empty one means that nothing is known of it.
+        gaps: `Gaps(graph, coverage)`, when it is at hand.
+
+    Raises:
+        KeyError: the graph has no such node.
+    """
+    table = graph.nodes[table_id]
+    if index is None:
+        index = graph.upstream_index()
+    if gaps is None:
+        gaps = Gaps(graph, coverage)
+    distances = walk(table_id, lambda node_id: index.get(node_id, ()))
+    missing = gaps.of((table_id, *distances))
+    return Chain(
+        table=table,
+        hops=order_hops(Hop(distance, graph.nodes[node_id]) for node_id, distance in distances.items()),
+        complete=not missing,
+        incomplete_scopes=missing,
+    )
+
+
+def chains_of(
+    graph: Graph, coverage: Coverage | None = None, table_ids: Iterable[str] | None = None
+) -> Iterator[Chain]:
+    """The chains of these tables, by default of every AWS Glue table of the graph, in the graph's order."""
+    index = graph.upstream_index()
+    gaps = Gaps(graph, coverage)
+    if table_ids is None:
+        table_ids = [node.node_id for node in glue_tables(graph)]
+    for table_id in table_ids:
+        yield chain_of(graph, table_id, index, gaps=gaps)
+
+
+def glue_tables(graph: Graph) -> Iterator[Node]:
+    """The catalog tables of the AWS Glue catalog."""
+    return (node for node in graph.of_type(NodeType.CATALOG_TABLE) if node.catalog_type == AWS_GLUE)
+
+
+def to_json(chain: Chain, sql: str = "redacted") -> dict[str, Any]:
+    """`{"table": id, "hops": [...]}`, each hop as in `lineage_bridge.upstream_chain`, with nothing left out.
+
+    `sql` is how SQL text is shown: `full`, `redacted`, `hash` or `none`.
+    """
+    return {
+        "table": chain.table.node_id,
+        "hops": [hop_record(hop.distance, hop.node, sql) for hop in chain.hops],
+    }
