@@ -1,0 +1,289 @@
+"""The Data Catalog's operations on databases and tables, as strict as Glue, over moto's own records.
+
+Facts: the first `VersionId` is "0" and each update adds one; a stale one is answered by
+`ConcurrentModificationException` with the words below; names are folded to lower case; lists come in
+pages of at most 100 (API reference, `GetTables`: `MaxResults` 1 to 100).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from moto.core.exceptions import JsonRESTError
+from moto.glue.models import FakeDatabase, FakeTable, GlueBackend, glue_backends
+
+from lineage_bridge_dagster.embedded.aws.constraints import violations
+from lineage_bridge_dagster.embedded.aws.errors import AwsError
+from lineage_bridge_dagster.embedded.aws.store import Store
+
+PAGE = 100
+
+#: What Glue answers about a storage descriptor that was written without them.
+_STORAGE_DEFAULTS: Mapping[str, Any] = {
+    "Compressed": False,
+    "NumberOfBuckets": 0,
+    "SortColumns": [],
+    "StoredAsSubDirectories": False,
+}
+
+Json = dict[str, Any]
+
+
+class StrictGlue:
+    """One account's catalogs, a region each.
+
+    Args:
+        account_id: whose.
+        store: where every change is written before it is acknowledged.
+    """
+
+    def __init__(self, account_id: str, store: Store) -> None:
+        self.lock = threading.RLock()
+        self._account_id = account_id
+        self._store = store
+        self._operations: dict[str, Callable[[GlueBackend, Json], Json]] = {
+            "CreateDatabase": self._create_database,
+            "GetDatabase": self._get_database,
+            "GetDatabases": self._get_databases,
+            "UpdateDatabase": self._update_database,
+            "DeleteDatabase": self._delete_database,
+            "CreateTable": self._create_table,
+            "GetTable": self._get_table,
+            "GetTables": self._get_tables,
+            "UpdateTable": self._update_table,
+            "DeleteTable": self._delete_table,
+            "BatchDeleteTable": self._batch_delete_table,
+            "GetTableVersion": self._get_table_version,
+            "GetTableVersions": self._get_table_versions,
+            "DeleteTableVersion": self._delete_table_version,
+            "BatchDeleteTableVersion": self._batch_delete_table_version,
+        }
+
+    def answers(self, operation: str) -> bool:
+        """Whether the operation is answered here rather than by moto."""
+        return operation in self._operations
+
+    def call(self, region: str, operation: str, request: Json) -> Json:
+        """Carry an operation out.
+
+        Raises:
+            AwsError: what Glue would refuse.
+        """
+        broken = violations(operation, request)
+        if broken:
+            plural = "s" if len(broken) > 1 else ""
+            raise AwsError(
+                "ValidationException",
+                f"{len(broken)} validation error{plural} detected: {'; '.join(broken)}",
+            )
+        with self.lock:
+            try:
+                return self._operations[operation](self._backend(region), _folded(request))
+            except JsonRESTError as error:
+                raise AwsError(error.error_type, error.message) from error
+
+    def restore(self) -> None:
+        """Bring back what the store holds."""
+        for region, name, given, created in self._store.databases():
+            database = FakeDatabase(name, given, catalog_id=self._account_id)
+            database.created_time = datetime.fromisoformat(created)
+            self._backend(region).databases[name] = database
+        for region, database_name, name, state in self._store.tables():
+            table = FakeTable(database_name, name, {}, catalog_id=self._account_id)
+            table.versions = state["versions"]
+            table._current_version = state["current"]
+            table.created_time = datetime.fromisoformat(state["created"])
+            table.updated_time = datetime.fromisoformat(state["updated"]) if state["updated"] else None
+            self._backend(region).databases[database_name].tables[name] = table
+
+    def _backend(self, region: str) -> GlueBackend:
+        return glue_backends[self._account_id][region]
+
+    # Databases
+
+    def _create_database(self, glue: GlueBackend, request: Json) -> Json:
+        given = request["DatabaseInput"]
+        database = glue.create_database(given["Name"], given, request.get("Tags"))
+        self._store.put_database(glue.region_name, database.name, given, database.created_time.isoformat())
+        return {}
+
+    def _get_database(self, glue: GlueBackend, request: Json) -> Json:
+        return {"Database": _json(glue.get_database(request["Name"]).as_dict())}
+
+    def _get_databases(self, glue: GlueBackend, request: Json) -> Json:
+        return _page(request, "DatabaseList", glue.databases, lambda name: glue.databases[name].as_dict())
+
+    def _update_database(self, glue: GlueBackend, request: Json) -> Json:
+        given = {**request["DatabaseInput"], "Name": request["Name"]}
+        glue.update_database(request["Name"], given)
+        created = glue.get_database(request["Name"]).created_time.isoformat()
+        self._store.put_database(glue.region_name, request["Name"], given, created)
+        return {}
+
+    def _delete_database(self, glue: GlueBackend, request: Json) -> Json:
+        glue.delete_database(request["Name"])
+        self._store.delete_database(glue.region_name, request["Name"])
+        return {}
+
+    # Tables
+
+    def _create_table(self, glue: GlueBackend, request: Json) -> Json:
+        given = request.get("TableInput")
+        if given is None:
+            raise AwsError("InvalidInputException", "TableInput is required here.")
+        table = glue.create_table(
+            request["DatabaseName"], given["Name"], given, request.get("OpenTableFormatInput")
+        )
+        table.versions = {"0": table.versions.pop("1")}
+        table._current_version = 0
+        table.updated_time = table.created_time
+        self._keep(glue, table)
+        return {}
+
+    def _get_table(self, glue: GlueBackend, request: Json) -> Json:
+        return {"Table": self._described(glue.get_table(request["DatabaseName"], request["Name"]))}
+
+    def _get_tables(self, glue: GlueBackend, request: Json) -> Json:
+        found = {t.name: t for t in glue.get_tables(request["DatabaseName"], request.get("Expression"))}
+        return _page(request, "TableList", found, lambda name: self._described(found[name]))
+
+    def _update_table(self, glue: GlueBackend, request: Json) -> Json:
+        given = request.get("TableInput")
+        if given is None or "UpdateOpenTableFormatInput" in request:
+            raise AwsError("InvalidInputException", "Only a TableInput is taken here.")
+        table = glue.get_table(request["DatabaseName"], given["Name"])
+        before = str(table._current_version)
+        if request.get("VersionId", before) != before:
+            raise AwsError(
+                "ConcurrentModificationException", "Update table failed due to concurrent modifications."
+            )
+        table.update(given)
+        if request.get("SkipArchive"):
+            table.versions.pop(before, None)
+        self._keep(glue, table)
+        return {}
+
+    def _delete_table(self, glue: GlueBackend, request: Json) -> Json:
+        glue.delete_table(request["DatabaseName"], request["Name"])
+        self._store.delete_table(glue.region_name, request["DatabaseName"], request["Name"])
+        return {}
+
+    def _batch_delete_table(self, glue: GlueBackend, request: Json) -> Json:
+        errors = []
+        for name in request["TablesToDelete"]:
+            try:
+                self._delete_table(glue, {**request, "Name": name.lower()})
+            except JsonRESTError as error:
+                detail = {"ErrorCode": error.error_type, "ErrorMessage": error.message}
+                errors.append({"TableName": name, "ErrorDetail": detail})
+        return {"Errors": errors} if errors else {}
+
+    # Versions
+
+    def _get_table_version(self, glue: GlueBackend, request: Json) -> Json:
+        table = glue.get_table(request["DatabaseName"], request["TableName"])
+        version = request.get("VersionId") or str(table._current_version)
+        return {"TableVersion": {"Table": self._described(table, version), "VersionId": version}}
+
+    def _get_table_versions(self, glue: GlueBackend, request: Json) -> Json:
+        table = glue.get_table(request["DatabaseName"], request["TableName"])
+        newest_first = {f"{10**18 - int(version):019}": version for version in table.versions}
+        return _page(
+            request,
+            "TableVersions",
+            newest_first,
+            lambda key: {
+                "Table": self._described(table, newest_first[key]),
+                "VersionId": newest_first[key],
+            },
+        )
+
+    def _delete_table_version(self, glue: GlueBackend, request: Json) -> Json:
+        table = glue.get_table(request["DatabaseName"], request["TableName"])
+        table.get_version(request["VersionId"])
+        if request["VersionId"] == str(table._current_version):
+            raise AwsError("InvalidInputException", "The current version of a table can't be deleted.")
+        table.delete_version(request["VersionId"])
+        self._keep(glue, table)
+        return {}
+
+    def _batch_delete_table_version(self, glue: GlueBackend, request: Json) -> Json:
+        errors = []
+        for version in request["VersionIds"]:
+            try:
+                self._delete_table_version(glue, {**request, "VersionId": version})
+            except (JsonRESTError, AwsError) as error:
+                code = error.error_type if isinstance(error, JsonRESTError) else error.code
+                detail = {"ErrorCode": code, "ErrorMessage": error.message}
+                errors.append(
+                    {"TableName": request["TableName"], "VersionId": version, "ErrorDetail": detail}
+                )
+        return {"Errors": errors} if errors else {}
+
+    def _keep(self, glue: GlueBackend, table: FakeTable) -> None:
+        state = {
+            "versions": table.versions,
+            "current": table._current_version,
+            "created": table.created_time.isoformat(),
+            "updated": table.updated_time.isoformat() if table.updated_time else None,
+        }
+        self._store.put_table(glue.region_name, table.database_name, table.name, state)
+
+    def _described(self, table: FakeTable, version: str | None = None) -> Json:
+        described = table.as_dict(version)
+        if storage := described.get("StorageDescriptor"):
+            described["StorageDescriptor"] = {**_STORAGE_DEFAULTS, **storage}
+        described.setdefault("Retention", 0)
+        described.setdefault("PartitionKeys", [])
+        # Read-only fields that Glue sets itself: what copies a table to an input must know to leave them.
+        described |= {
+            "CreatedBy": f"arn:aws:iam::{self._account_id}:user/local",
+            "IsRegisteredWithLakeFormation": False,
+            "IsMultiDialectView": False,
+            "IsMaterializedView": False,
+        }
+        return _json(described)
+
+
+def _folded(request: Json) -> Json:
+    """The request with its database and table names in lower case, as Glue keeps them."""
+    folded = dict(request)
+    for field in ("DatabaseName", "TableName", "Name"):
+        if isinstance(folded.get(field), str):
+            folded[field] = folded[field].lower()
+    for field in ("DatabaseInput", "TableInput"):
+        if isinstance(folded.get(field), dict):
+            folded[field] = {**folded[field], "Name": folded[field]["Name"].lower()}
+    return folded
+
+
+def _page(request: Json, field: str, names: Iterable[str], describe: Callable[[str], Json]) -> Json:
+    """One page by name: a token is the last name seen, so changes between pages shift nothing."""
+    after = _decoded(request["NextToken"]) if request.get("NextToken") else ""
+    left = sorted(name for name in names if name > after)
+    size = request.get("MaxResults") or PAGE
+    page: Json = {field: [_json(describe(name)) for name in left[:size]]}
+    if len(left) > size:
+        page["NextToken"] = base64.urlsafe_b64encode(left[size - 1].encode()).decode()
+    return page
+
+
+def _decoded(token: str) -> str:
+    try:
+        return base64.urlsafe_b64decode(token.encode()).decode()
+    except (binascii.Error, ValueError) as error:
+        raise AwsError("InvalidInputException", "Invalid NextToken.") from error
+
+
+def _json(described: Mapping[str, Any]) -> Json:
+    """Without what is not set, and times as the protocol has them: seconds since 1970."""
+    return {
+        key: value.timestamp() if isinstance(value, datetime) else value
+        for key, value in described.items()
+        if value is not None
+    }

@@ -1,0 +1,137 @@
+"""Serves the application over loopback, in a thread of this process."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from moto.glue.models import glue_backends
+from moto.moto_server.werkzeug_app import MotoRequestHandler
+from moto.s3.models import s3_backends
+from werkzeug.serving import BaseWSGIServer, make_server
+
+from lineage_bridge_dagster.embedded.aws.application import Application
+from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
+from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
+from lineage_bridge_dagster.embedded.aws.objects import DurableObjects
+from lineage_bridge_dagster.embedded.aws.store import Store
+
+#: Any pair will do; these say in a log whose they are.
+ACCESS_KEY = "lineage-bridge-local"
+SECRET_KEY = "lineage-bridge-local-secret"  # noqa: S105 - of the local stack alone, which checks none
+
+#: Servers of one process have an account each, so that they never see each other's tables.
+_ACCOUNTS = itertools.count(123456789012)
+
+
+class _Handler(MotoRequestHandler):
+    # Headers and body go out in two writes; with Nagle's algorithm each answer would wait 40 ms.
+    disable_nagle_algorithm = True
+
+    def log(self, type: str, message: str, *args: Any) -> None:
+        """Requests that went well are not worth a line each."""
+        if type == "error":
+            super().log(type, message, *args)
+
+
+class StrictAws:
+    """Glue and S3 of one account on a loopback port, for as long as the context is open.
+
+    Args:
+        data: folder that what is written outlives the process in; None keeps nothing.
+        port: 0 for a free one.
+    """
+
+    def __init__(self, data: Path | None = None, *, port: int = 0) -> None:
+        self._data = data
+        self._port = port
+        self._faults = Faults()
+        self._server: BaseWSGIServer | None = None
+        self._application: Application | None = None
+        self._store: Store | None = None
+        self._thread: threading.Thread | None = None
+        self.account_id = f"{next(_ACCOUNTS):012d}"
+
+    def start(self) -> Self:
+        """Bring back what the folder holds, and serve."""
+        self._store = Store(self._data)
+        glue = StrictGlue(self.account_id, self._store)
+        objects = DurableObjects(self.account_id, self._store)
+        glue.restore()
+        objects.restore()
+        self._application = Application(self.account_id, glue, objects, self._faults)
+        self._server = make_server(
+            "127.0.0.1", self._port, self._application, threaded=True, request_handler=_Handler
+        )
+        self._port = self._server.server_port
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="strict-aws", daemon=True
+        )
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop serving and let go of everything; connections that are still open get no more answers."""
+        if self._application is not None:
+            self._application.closed = True
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+        if self._thread is not None:
+            self._thread.join()
+        if self._store is not None:
+            self._store.close()
+        glue_backends.pop(self.account_id, None)
+        if s3_backends.pop(self.account_id, None) is not None:
+            for bucket, (_, owner) in list(s3_backends.bucket_accounts.items()):
+                if owner == self.account_id:
+                    del s3_backends.bucket_accounts[bucket]
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def port(self) -> int:
+        """The port that is served."""
+        return self._port
+
+    @property
+    def endpoint_url(self) -> str:
+        """The address for Glue and S3 alike."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def calls(self) -> Counter[str]:
+        """Calls so far, by operation, from the last `clear_faults` on."""
+        return self._faults.calls
+
+    def client(self, service: str, region: str = "us-east-1", **options: Any) -> Any:
+        """A boto3 client of this server, unconcerned by the environment's own AWS configuration."""
+        import boto3
+
+        return boto3.session.Session(
+            aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY, region_name=region
+        ).client(service, endpoint_url=self.endpoint_url, **options)  # type: ignore[call-overload]
+
+    def fail(self, operation: str, code: str = "", **options: Any) -> None:
+        """Make the next calls of an operation fail; the options are those of `Fault`.
+
+        `aws.fail("UpdateTable", "ThrottlingException", times=3)`,
+        `aws.fail("UpdateTable", drop=True, apply_first=True)` (a timeout after the write was applied),
+        `aws.fail("GetTables", "AccessDeniedException")`,
+        `aws.fail("UpdateTable", "InternalServiceException", status=500)`.
+        """
+        self._faults.add(Fault(operation, code, **options))
+
+    def clear_faults(self) -> None:
+        """Take away every fault and start the counts anew."""
+        self._faults.clear()

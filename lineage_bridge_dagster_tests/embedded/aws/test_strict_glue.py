@@ -1,0 +1,256 @@
+"""Glue as strict as Glue, told by botocore's own client."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionClosedError
+
+from lineage_bridge_dagster.embedded.aws import StrictAws
+
+
+@pytest.fixture
+def aws() -> Iterator[StrictAws]:
+    with StrictAws() as server:
+        yield server
+
+
+@pytest.fixture
+def glue(aws: StrictAws) -> Any:
+    client = aws.client("glue", config=Config(retries={"total_max_attempts": 1}, max_pool_connections=40))
+    client.create_database(DatabaseInput={"Name": "lkc-abc123"})
+    return client
+
+
+def _create(glue: Any, name: str = "orders.v1", **given: Any) -> dict[str, Any]:
+    glue.create_table(DatabaseName="lkc-abc123", TableInput={"Name": name, **given})
+    return _table(glue, name)
+
+
+def _table(glue: Any, name: str = "orders.v1") -> dict[str, Any]:
+    return dict(glue.get_table(DatabaseName="lkc-abc123", Name=name)["Table"])
+
+
+def _update(
+    glue: Any, name: str = "orders.v1", *, given: dict[str, Any] | None = None, **options: Any
+) -> None:
+    glue.update_table(DatabaseName="lkc-abc123", TableInput={"Name": name, **(given or {})}, **options)
+
+
+def _code(error: pytest.ExceptionInfo[ClientError]) -> str:
+    return str(error.value.response["Error"]["Code"])
+
+
+def test_update_with_a_stale_version_is_refused_in_glues_own_words(glue: Any) -> None:
+    assert _create(glue)["VersionId"] == "0"
+    _update(glue, VersionId="0")
+    assert _table(glue)["VersionId"] == "1"
+    with pytest.raises(ClientError) as refused:
+        _update(glue, VersionId="0", given={"Description": "late"})
+    assert _code(refused) == "ConcurrentModificationException"
+    assert (
+        refused.value.response["Error"]["Message"] == "Update table failed due to concurrent modifications."
+    )
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+    assert "Description" not in _table(glue)
+
+
+def test_update_without_a_version_wins_over_what_was_there(glue: Any) -> None:
+    _create(glue, Description="first")
+    _update(glue, given={"Description": "second"})
+    assert _table(glue)["Description"] == "second"
+
+
+def test_skip_archive_leaves_no_old_version_and_its_absence_archives_one(glue: Any) -> None:
+    _create(glue)
+    for _ in range(3):
+        _update(glue, SkipArchive=True)
+    versions = glue.get_table_versions(DatabaseName="lkc-abc123", TableName="orders.v1")["TableVersions"]
+    assert [version["VersionId"] for version in versions] == ["3"]
+    _update(glue, given={"Description": "new"})
+    versions = glue.get_table_versions(DatabaseName="lkc-abc123", TableName="orders.v1")["TableVersions"]
+    assert [version["VersionId"] for version in versions] == ["4", "3"]
+    assert [version["Table"].get("Description") for version in versions] == ["new", None]
+
+
+def test_no_acknowledged_commit_of_36_concurrent_writers_is_lost(aws: StrictAws, glue: Any) -> None:
+    _create(glue, Parameters={"acknowledged": ""})
+    everyone_ready = threading.Barrier(36)
+    conflicts = []
+
+    def commit(number: int) -> None:
+        everyone_ready.wait()
+        while True:
+            table = _table(glue)
+            written = table["Parameters"]["acknowledged"]
+            parameters = {"acknowledged": f"{written},{number}"}
+            try:
+                _update(
+                    glue, given={"Parameters": parameters}, VersionId=table["VersionId"], SkipArchive=True
+                )
+            except glue.exceptions.ConcurrentModificationException:
+                conflicts.append(number)
+            else:
+                return
+
+    writers = [threading.Thread(target=commit, args=(number,)) for number in range(36)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    table = _table(glue)
+    assert sorted(int(number) for number in table["Parameters"]["acknowledged"].split(",") if number) == list(
+        range(36)
+    )
+    assert table["VersionId"] == "36"
+    assert aws.calls["UpdateTable"] == 36 + len(conflicts)
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({"Description": "x" * 2049}, "table.description"),
+        ({"Description": "é" * 1025}, "table.description"),
+        ({"Description": "a\x00b"}, "table.description"),
+        ({"Parameters": {"k": "v" * 512_001}}, "table.parameters"),
+        ({"Parameters": {"k" * 256: "v"}}, "table.parameters"),
+        ({"Parameters": {"a\nb": "v"}}, "table.parameters"),
+        (
+            {"StorageDescriptor": {"Columns": [{"Name": "c", "Comment": "x" * 256}]}},
+            "table.storageDescriptor.columns.1.member.comment",
+        ),
+    ],
+)
+def test_what_is_over_glues_limits_is_refused_and_changes_nothing(
+    glue: Any, given: dict[str, Any], where: str
+) -> None:
+    _create(glue, Description="kept")
+    with pytest.raises(ClientError) as refused:
+        _update(glue, given=given)
+    assert _code(refused) == "ValidationException"
+    assert f"at '{where}' failed to satisfy constraint" in str(refused.value)
+    assert _table(glue)["VersionId"] == "0"
+
+
+def test_what_is_just_within_glues_limits_is_taken(glue: Any) -> None:
+    given = {"Description": "é" * 1024, "Parameters": {"k" * 255: "v" * 512_000, "lines": "a\nb 🦆"}}
+    _create(glue)
+    _update(glue, given=given)
+    assert {key: _table(glue)[key] for key in given} == given
+
+
+def test_lists_come_in_pages_of_at_most_100_each_table_once(aws: StrictAws, glue: Any) -> None:
+    names = [f"t{number:03}" for number in range(205)]
+    for name in names:
+        _create(glue, name)
+    pages = list(glue.get_paginator("get_tables").paginate(DatabaseName="lkc-abc123"))
+    assert [len(page["TableList"]) for page in pages] == [100, 100, 5]
+    assert [table["Name"] for page in pages for table in page["TableList"]] == names
+    with pytest.raises(ClientError) as refused:
+        glue.get_tables(DatabaseName="lkc-abc123", MaxResults=101)
+    assert _code(refused) == "ValidationException"
+    for number in range(101):
+        glue.create_database(DatabaseInput={"Name": f"d{number}"})
+    databases = list(glue.get_paginator("get_databases").paginate())
+    assert [len(page["DatabaseList"]) for page in databases] == [100, 2]
+
+
+def test_names_are_folded_to_lower_case_wherever_they_are_given(glue: Any) -> None:
+    glue.create_database(DatabaseInput={"Name": "Sales"})
+    glue.create_table(DatabaseName="SALES", TableInput={"Name": "Orders"})
+    assert glue.get_table(DatabaseName="sales", Name="ORDERS")["Table"]["Name"] == "orders"
+    with pytest.raises(ClientError) as refused:
+        glue.create_table(DatabaseName="sales", TableInput={"Name": "orders"})
+    assert _code(refused) == "AlreadyExistsException"
+    glue.update_table(DatabaseName="Sales", TableInput={"Name": "OrdErs", "Description": "d"})
+    assert glue.get_tables(DatabaseName="Sales")["TableList"][0]["Description"] == "d"
+    glue.batch_delete_table(DatabaseName="sales", TablesToDelete=["ORDERS"])
+    assert glue.get_tables(DatabaseName="sales")["TableList"] == []
+
+
+def test_a_table_is_answered_with_the_read_only_fields_that_glue_sets(glue: Any) -> None:
+    table = _create(glue, StorageDescriptor={"Columns": [], "Location": "s3://b/t"})
+    assert {"CreateTime", "UpdateTime", "CreatedBy", "IsRegisteredWithLakeFormation", "CatalogId"} <= set(
+        table
+    )
+    assert table["StorageDescriptor"]["StoredAsSubDirectories"] is False
+
+
+@pytest.mark.parametrize("operation", ["get_table", "delete_table"])
+def test_what_is_not_there_is_said_not_to_be_there(glue: Any, operation: str) -> None:
+    with pytest.raises(ClientError) as refused:
+        getattr(glue, operation)(DatabaseName="lkc-abc123", Name="gone")
+    assert _code(refused) == "EntityNotFoundException"
+
+
+def test_a_request_without_a_key_is_refused(aws: StrictAws) -> None:
+    import httpx
+
+    headers = {"X-Amz-Target": "AWSGlue.GetDatabases"}
+    answer = httpx.post(aws.endpoint_url, headers=headers, json={})
+    assert answer.status_code == 400
+    assert answer.json()["__type"] == "MissingAuthenticationTokenException"
+    assert httpx.get(aws.endpoint_url + "/bucket/key").status_code == 403
+
+
+def test_a_fault_is_met_as_often_as_asked_and_only_by_what_it_matches(aws: StrictAws, glue: Any) -> None:
+    _create(glue, "one")
+    _create(glue, "two")
+    aws.fail("UpdateTable", "ThrottlingException", times=2, matching='"two"')
+    _update(glue, "one")
+    for _ in range(2):
+        with pytest.raises(ClientError) as refused:
+            _update(glue, "two")
+        assert _code(refused) == "ThrottlingException"
+    _update(glue, "two")
+    assert _table(glue, "two")["VersionId"] == "1"
+    assert aws.calls["UpdateTable"] == 4
+
+
+def test_a_write_can_be_applied_although_its_answer_is_an_error_or_never_comes(
+    aws: StrictAws, glue: Any
+) -> None:
+    _create(glue)
+    aws.fail("UpdateTable", "InternalServiceException", status=500, apply_first=True)
+    with pytest.raises(ClientError) as refused:
+        _update(glue, given={"Description": "first"})
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
+    assert _table(glue)["Description"] == "first"
+    aws.fail("UpdateTable", apply_first=True, drop=True)
+    with pytest.raises(ConnectionClosedError):
+        _update(glue, given={"Description": "second"})
+    assert _table(glue)["Description"] == "second"
+    assert _table(glue)["VersionId"] == "2"
+
+
+def test_a_fault_without_apply_first_changes_nothing(aws: StrictAws, glue: Any) -> None:
+    _create(glue)
+    aws.fail("UpdateTable", drop=True)
+    with pytest.raises(ConnectionClosedError):
+        _update(glue, given={"Description": "lost"})
+    assert _table(glue)["VersionId"] == "0"
+
+
+def test_faults_and_counts_can_be_asked_for_over_http(aws: StrictAws, glue: Any) -> None:
+    import httpx
+
+    assert httpx.get(aws.endpoint_url + "/_strict/health").json() == {"status": "ok"}
+    fault = {"operation": "GetTables", "code": "AccessDeniedException", "times": 1}
+    assert httpx.post(aws.endpoint_url + "/_strict/faults", json=fault).status_code == 200
+    assert httpx.post(aws.endpoint_url + "/_strict/faults", json={"nonsense": 1}).status_code == 400
+    with pytest.raises(ClientError) as refused:
+        glue.get_tables(DatabaseName="lkc-abc123")
+    assert _code(refused) == "AccessDeniedException"
+    assert httpx.get(aws.endpoint_url + "/_strict/calls").json()["GetTables"] == 1
+    assert httpx.delete(aws.endpoint_url + "/_strict/faults").json() == {"faults": []}
+
+
+def test_two_servers_in_one_process_do_not_see_each_other(aws: StrictAws, glue: Any) -> None:
+    with StrictAws() as other:
+        assert other.client("glue").get_databases()["DatabaseList"] == []
+        assert other.client("glue", "eu-west-1").get_databases()["DatabaseList"] == []
+    assert len(glue.get_databases()["DatabaseList"]) == 1
