@@ -22,6 +22,13 @@ STALE_ATTRIBUTES = "stale_attributes"
 #: Marks of an earlier discovery that nothing is carried from.
 _MARKS = frozenset({STALE_SINCE, STALE_ATTRIBUTES, "scope", "scopes"})
 
+#: The APIs that give a node attributes without having reported it, by kind of node.
+_TELLERS: dict[str, tuple[str, ...]] = {
+    NodeType.KAFKA_TOPIC: ("kafka", "schema_registry"),
+    NodeType.TABLEFLOW_TABLE: ("tableflow", "catalog_integrations"),
+    NodeType.CATALOG_TABLE: ("glue", "tableflow", "catalog_integrations"),
+}
+
 
 def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
     """This discovery with all of the last one that it could not prove gone. Changes neither argument.
@@ -92,11 +99,18 @@ class _Proof:
         if any(not self.of(scope) for scope in scopes_of(node.attributes)):
             return True
         return any(
-            report.scope.environment == (node.environment_id or "")
-            and report.scope.place in ("", node.cluster_id or "", node.attributes.get("aws_region", ""))
-            or (report.scope.api == "schema_registry" and report.scope.environment == node.environment_id)
+            report.scope.api in _TELLERS.get(node.node_type, ()) and _covers(report.scope, node)
             for report in self._coverage.incomplete
         )
+
+
+def _covers(scope: Scope, node: Node) -> bool:
+    if scope.api == "glue":
+        return scope.place in ("", node.attributes.get("aws_region", scope.place))
+    if scope.environment != (node.environment_id or ""):
+        return False
+    # A schema registry serves its whole environment, whatever its own id is.
+    return scope.api == "schema_registry" or scope.place in ("", node.cluster_id)
 
 
 def _node_scopes(node: Node) -> frozenset[str]:
@@ -134,7 +148,7 @@ def _seen_again(seen: Entry, known: Entry, proof: _Proof) -> Entry:
     first_seen = min(filter(None, (seen.first_seen, known.first_seen)), default=None)
     if isinstance(seen, Node) and isinstance(known, Node):
         filled = _with_what_failed(seen, attributes, known, proof)
-        return replace(filled, first_seen=first_seen)  # type: ignore[return-value]
+        return replace(filled, first_seen=first_seen)
     return replace(seen, attributes=attributes, first_seen=first_seen)
 
 

@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
@@ -129,18 +129,14 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[str]) -> int
     """
     # A link stays a link: what it points at is exchanged.
     target = Path(os.path.realpath(path))
-    count = 0
     try:
         if target.exists() and not target.is_file():
             with target.open("w", encoding="utf-8") as stream:
-                for count, chunk in enumerate(chunks, 1):  # noqa: B007
-                    stream.write(chunk)
-            return count
+                return _write_all(stream, chunks)
         beside = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
         try:
             with beside.open("x", encoding="utf-8") as stream:
-                for count, chunk in enumerate(chunks, 1):
-                    stream.write(chunk)
+                count = _write_all(stream, chunks)
                 stream.flush()
                 os.fsync(stream.fileno())
             beside.replace(target)
@@ -154,6 +150,14 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[str]) -> int
             f"{path} cannot be written: {error.strerror}.",
             hint="Give a path in a folder that you may write to.",
         ) from error
+    return count
+
+
+def _write_all(stream: TextIO, chunks: Iterable[str]) -> int:
+    count = 0
+    for chunk in chunks:
+        stream.write(chunk)
+        count += 1
     return count
 
 
@@ -390,7 +394,7 @@ def _edge(record: _Record) -> Edge:
 def _report(record: _Record) -> ScopeReport:
     scope = record.required("scope", '"connect:env-abc123:lkc-abc123"')
     status = record.required("status", '"complete"')
-    if status not in Status:
+    if status not in set(Status):
         raise record.fail("status", f"one of {', '.join(Status)}", '"complete"')
     return ScopeReport(Scope.parse(scope), Status(status), record.text("reason") or "", record.count("count"))
 
