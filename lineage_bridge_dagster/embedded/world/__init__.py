@@ -1,10 +1,13 @@
 """The sample world that the embedded stack shows, and what fills it.
 
 One environment with two clusters in two regions. `topics`, `connectors` and `statements` say what is there;
-`seed` puts topics, schemas and records on the brokers; `actions` is what a user does to it afterwards.
+`seed` puts topics, schemas and records on the brokers; `enable_tableflow`, `disable_tableflow` and `produce`
+are what a user does to it afterwards.
 """
 
+from lineage_bridge_dagster.embedded.world.actions import disable_tableflow, enable_tableflow, produce
 from lineage_bridge_dagster.embedded.world.connectors import CONNECTORS
+from lineage_bridge_dagster.embedded.world.filling import SeedReport, WorldError, seed
 from lineage_bridge_dagster.embedded.world.model import (
     Cluster,
     ComputePool,
@@ -17,12 +20,15 @@ from lineage_bridge_dagster.embedded.world.model import (
 from lineage_bridge_dagster.embedded.world.places import (
     ANALYTICS_EU,
     API_KEYS,
+    AWS_ACCOUNT,
     CLUSTERS,
+    CREATED_AT,
     ENVIRONMENT_ID,
     ENVIRONMENT_NAME,
     GLUE_REGION,
     ORDERS_PLATFORM,
     ORGANIZATION_ID,
+    ORGANIZATION_NAME,
     POOLS,
     SCHEMA_REGISTRY_ID,
     SERVICE_ACCOUNTS,
@@ -32,18 +38,28 @@ from lineage_bridge_dagster.embedded.world.places import (
     credentials_env,
 )
 from lineage_bridge_dagster.embedded.world.statements import STATEMENTS
-from lineage_bridge_dagster.embedded.world.topics import TABLEFLOW_ERRORS, TOPICS, TRICKLE_TOPIC, topic
+from lineage_bridge_dagster.embedded.world.topics import (
+    GROUPS,
+    TABLEFLOW_ERRORS,
+    TOPICS,
+    TRICKLE_TOPIC,
+    topic,
+)
 
 __all__ = [
     "ANALYTICS_EU",
     "API_KEYS",
+    "AWS_ACCOUNT",
     "CLUSTERS",
     "CONNECTORS",
+    "CREATED_AT",
     "ENVIRONMENT_ID",
     "ENVIRONMENT_NAME",
     "GLUE_REGION",
+    "GROUPS",
     "ORDERS_PLATFORM",
     "ORGANIZATION_ID",
+    "ORGANIZATION_NAME",
     "POOLS",
     "SCHEMA_REGISTRY_ID",
     "SERVICE_ACCOUNTS",
@@ -56,11 +72,17 @@ __all__ = [
     "ComputePool",
     "Connector",
     "ConsumerGroup",
+    "SeedReport",
     "ServiceAccount",
     "Statement",
     "Topic",
+    "WorldError",
     "api_key",
     "cluster",
     "credentials_env",
+    "disable_tableflow",
+    "enable_tableflow",
+    "produce",
+    "seed",
     "topic",
 ]

@@ -128,7 +128,7 @@ class ServiceAccount:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroup:
-    """A group that has read some of a topic: `read` of its records, counted from the start."""
+    """A group that has read the first `read_share` (0 to 1) of each of a topic's partitions."""
 
     cluster: str
     name: str

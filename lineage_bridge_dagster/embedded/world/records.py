@@ -174,15 +174,15 @@ PRODUCT = _record(
 
 
 def product(index: int, rng: random.Random) -> tuple[str, Avro]:
-    row = {
-        "sku": f"SKU-{index:04d}",
+    sku = f"SKU-{index:04d}"
+    return sku, {
+        "sku": sku,
         "title": f"Product {index} – {rng.choice(('small', 'medium', 'large'))}",
         "price": _money_of(rng, 2, 200),
         "stock": rng.randrange(500),
         "weight_kg": None if index % 9 == 0 else round(rng.uniform(0.1, 20), 2),
         "updated_at": EPOCH + timedelta(minutes=index),
     }
-    return row["sku"], row
 
 
 CLICK = _record(

@@ -9,7 +9,7 @@ names that collide once dots become underscores.)
 from __future__ import annotations
 
 from lineage_bridge_dagster.embedded.world import records as r
-from lineage_bridge_dagster.embedded.world.model import DAY_MS, Topic
+from lineage_bridge_dagster.embedded.world.model import DAY_MS, ConsumerGroup, Topic
 from lineage_bridge_dagster.embedded.world.places import ANALYTICS_EU, ORDERS_PLATFORM
 
 US, EU = ORDERS_PLATFORM.id, ANALYTICS_EU.id
@@ -60,3 +60,11 @@ def topic(cluster: str, name: str) -> Topic:
         if known.cluster == cluster and known.name == name:
             return known
     raise KeyError((cluster, name))
+
+
+#: Groups that have read some of a topic: the sinks' own, and a dashboard that lags behind.
+GROUPS = (
+    ConsumerGroup(US, "connect-lcc-8v2s3k", "orders.v1", 1.0),
+    ConsumerGroup(US, "orders-dashboard", "orders.v1", 0.8),
+    ConsumerGroup(EU, "connect-lcc-4s6sf0", "Revenue.Global", 1.0),
+)

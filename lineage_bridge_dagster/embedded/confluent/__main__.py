@@ -1,0 +1,95 @@
+"""`python -m lineage_bridge_dagster.embedded.confluent --home DIR`: serve until told to end."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from pathlib import Path
+
+import click
+import uvicorn
+
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.confluent.app import create_app
+from lineage_bridge_dagster.embedded.confluent.broker import Broker
+from lineage_bridge_dagster.embedded.confluent.kafka import KafkaBroker
+from lineage_bridge_dagster.embedded.confluent.trickle import Trickle
+from lineage_bridge_dagster.embedded.world.filling import StackFile
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+
+HOST = "127.0.0.1"
+
+
+@click.command()
+@click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Folder with stack.json.")
+@click.option("--port", type=int, help="Port to listen on; by default stack.json's.")
+@click.option("--broker", "brokers", multiple=True, metavar="CLUSTER=HOST:PORT", help="A cluster's broker.")
+@click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of its state.")
+@click.option("--trickle", type=float, default=2.0, show_default=True, help="Records a second; 0 for none.")
+def main(
+    home: Path | None, port: int | None, brokers: tuple[str, ...], data: Path | None, trickle: float
+) -> None:
+    """Serve Confluent's APIs over local brokers, on the loopback."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # One line a request would fill the log with the sensor's polling.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        serve(home, port, dict(_pair(text) for text in brokers), data, trickle)
+    except LineageBridgeError as error:
+        raise SystemExit(_tell(error)) from error
+
+
+def _tell(error: LineageBridgeError) -> int:
+    click.echo(f"error: {error}", err=True)
+    return error.exit_code
+
+
+def _pair(text: str) -> tuple[str, str]:
+    cluster, _, address = text.partition("=")
+    if not cluster or ":" not in address:
+        raise ConfigurationError(f"{text} is not a broker.", hint="Say --broker lkc-7k2m9p=127.0.0.1:9092")
+    return cluster, address
+
+
+def serve(
+    home: Path | None, port: int | None, addresses: dict[str, str], data: Path | None, rate: float
+) -> None:
+    """Serve until a signal ends it.
+
+    Raises:
+        ConfigurationError: a broker or the port is not known, or the port is taken.
+    """
+    if home is not None:
+        stack = StackFile.read(home)
+        addresses = {**stack.brokers, **addresses}
+        port = port or int(stack.confluent_url.rpartition(":")[2])
+        data = data or home / "data" / "confluent"
+    missing = [cluster.id for cluster in world.CLUSTERS if cluster.id not in addresses]
+    if missing or port is None:
+        what = "a port" if port is None else f"the broker of {', '.join(missing)}"
+        raise ConfigurationError(f"{what} is missing.", hint="Give --home, or --port and a --broker each.")
+    brokers: dict[str, Broker] = {cluster: KafkaBroker(address) for cluster, address in addresses.items()}
+    app = create_app(brokers, data=data, bootstrap=addresses)
+    if rate > 0:
+        Trickle(brokers, app.state, rate).start()
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
+    uvicorn.Server(config).run([_bind(port)])
+
+
+def _bind(port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # So that a restart after a kill need not wait for old connections to be forgotten.
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((HOST, port))
+    except OSError as error:
+        bound.close()
+        raise ConfigurationError(
+            f"Port {port} is in use.",
+            hint="End what listens there, or set another: see lineage-bridge local up --help",
+        ) from error
+    return bound
+
+
+if __name__ == "__main__":
+    main()

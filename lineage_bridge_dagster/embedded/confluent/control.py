@@ -1,0 +1,272 @@
+"""The control plane: organization, environments, clusters, compute pools, registries, accounts."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.confluent import planes
+from lineage_bridge_dagster.embedded.confluent.answers import (
+    ApiError,
+    Context,
+    Json,
+    base_url,
+    cluster_crn,
+    cluster_of,
+    crn,
+    environment_crn,
+    environment_of,
+    environment_reference,
+    metadata,
+    page,
+)
+from lineage_bridge_dagster.embedded.confluent.state import stable_uuid
+
+
+class ControlPlane:
+    """The parts of `api.confluent.cloud` that only tell what the sample world is made of."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @property
+    def routes(self) -> list[Route]:
+        return [
+            Route("/org/v2/organizations", self.organizations),
+            Route("/org/v2/organizations/{id}", self.organization),
+            Route("/org/v2/environments", self.environments),
+            Route("/org/v2/environments/{id}", self.environment),
+            Route("/cmk/v2/clusters", self.clusters),
+            Route("/cmk/v2/clusters/{id}", self.cluster),
+            Route("/fcpm/v2/compute-pools", self.compute_pools),
+            Route("/fcpm/v2/regions", self.regions),
+            Route("/srcm/v3/clusters", self.registries),
+            Route("/ksqldbcm/v2/clusters", self.ksqldb_clusters),
+            Route("/pim/v1/integrations", self.provider_integrations),
+            Route("/iam/v2/service-accounts", self.service_accounts),
+            Route("/iam/v2/users", self.users),
+        ]
+
+    def organizations(self, request: Request) -> Response:
+        items = [_organization(base_url(request))]
+        return page(request, self.context, items, api_version="org/v2", kind="OrganizationList")
+
+    def organization(self, request: Request) -> Response:
+        if request.path_params["id"] != world.ORGANIZATION_ID:
+            raise ApiError(404, "Organization not found.")
+        return JSONResponse(_organization(base_url(request)))
+
+    def environments(self, request: Request) -> Response:
+        items = [_environment(base_url(request))]
+        return page(request, self.context, items, api_version="org/v2", kind="EnvironmentList")
+
+    def environment(self, request: Request) -> Response:
+        if request.path_params["id"] != world.ENVIRONMENT_ID:
+            raise ApiError(404, "Environment not found.")
+        return JSONResponse(_environment(base_url(request)))
+
+    def clusters(self, request: Request) -> Response:
+        environment_of(request)
+        items = [self._cluster(base_url(request), cluster) for cluster in world.CLUSTERS]
+        return page(request, self.context, items, api_version="cmk/v2", kind="ClusterList")
+
+    def cluster(self, request: Request) -> Response:
+        environment_of(request)
+        return JSONResponse(self._cluster(base_url(request), cluster_of(request.path_params["id"])))
+
+    def _cluster(self, base: str, cluster: world.Cluster) -> Json:
+        dedicated = cluster == world.ORDERS_PLATFORM
+        return {
+            "api_version": "cmk/v2",
+            "kind": "Cluster",
+            "id": cluster.id,
+            "metadata": metadata(
+                f"{base}/cmk/v2/clusters/{cluster.id}", cluster_crn(cluster.id), world.CREATED_AT
+            ),
+            "spec": {
+                "display_name": cluster.name,
+                "availability": "SINGLE_ZONE",
+                "cloud": cluster.cloud,
+                "region": cluster.region,
+                # Lags are told by dedicated clusters alone, so there is one of each.
+                "config": {"kind": "Dedicated", "cku": 1, "zones": []} if dedicated else {"kind": "Standard"},
+                "kafka_bootstrap_endpoint": self.context.bootstrap[cluster.id],
+                "http_endpoint": base + planes.kafka_prefix(cluster.id),
+                "environment": environment_reference(base),
+            },
+            "status": {"phase": "PROVISIONED", **({"cku": 1} if dedicated else {})},
+        }
+
+    def compute_pools(self, request: Request) -> Response:
+        environment_of(request)
+        base, region = base_url(request), request.query_params.get("spec.region")
+        items = [_compute_pool(base, pool) for pool in world.POOLS if region in (None, "", pool.region)]
+        return page(request, self.context, items, api_version="fcpm/v2", kind="ComputePoolList")
+
+    def regions(self, request: Request) -> Response:
+        cloud = (request.query_params.get("cloud") or "").upper()
+        name = request.query_params.get("region_name")
+        items = [
+            _region(base_url(request), pool)
+            for pool in world.POOLS
+            if cloud in ("", pool.cloud) and name in (None, "", pool.region)
+        ]
+        return page(request, self.context, items, api_version="fcpm/v2", kind="RegionList")
+
+    def registries(self, request: Request) -> Response:
+        environment_of(request)
+        items = [_registry(base_url(request))]
+        return page(request, self.context, items, api_version="srcm/v3", kind="ClusterList")
+
+    def ksqldb_clusters(self, request: Request) -> Response:
+        environment_of(request)
+        return page(request, self.context, [], api_version="ksqldbcm/v2", kind="ClusterList")
+
+    def provider_integrations(self, request: Request) -> Response:
+        environment_of(request)
+        provider = (request.query_params.get("provider") or "").upper()
+        items = (
+            [_provider_integration(base_url(request), cluster) for cluster in world.CLUSTERS]
+            if provider in ("", "AWS")
+            else []
+        )
+        return page(request, self.context, items, api_version="pim/v1", kind="IntegrationList")
+
+    def service_accounts(self, request: Request) -> Response:
+        base = base_url(request)
+        items: list[Json] = [
+            {
+                "api_version": "iam/v2",
+                "kind": "ServiceAccount",
+                "id": account.id,
+                "metadata": metadata(
+                    f"{base}/iam/v2/service-accounts/{account.id}",
+                    crn(f"service-account={account.id}"),
+                    world.CREATED_AT,
+                ),
+                "display_name": account.name,
+                "description": account.description,
+            }
+            for account in world.SERVICE_ACCOUNTS
+        ]
+        return page(request, self.context, items, api_version="iam/v2", kind="ServiceAccountList")
+
+    def users(self, request: Request) -> Response:
+        base = base_url(request)
+        items: list[Json] = [
+            {
+                "api_version": "iam/v2",
+                "kind": "User",
+                "id": "u-3k8d2q",
+                "metadata": metadata(f"{base}/iam/v2/users/u-3k8d2q", crn("user=u-3k8d2q"), world.CREATED_AT),
+                "email": "data-platform@retail.example",
+                "full_name": "Data Platform",
+                "auth_type": "AUTH_TYPE_LOCAL",
+            }
+        ]
+        return page(request, self.context, items, api_version="iam/v2", kind="UserList")
+
+
+def _organization(base: str) -> Json:
+    return {
+        "api_version": "org/v2",
+        "kind": "Organization",
+        "id": world.ORGANIZATION_ID,
+        "metadata": metadata(f"{base}/org/v2/organizations/{world.ORGANIZATION_ID}", crn(), world.CREATED_AT),
+        "display_name": world.ORGANIZATION_NAME,
+        "jit_enabled": False,
+    }
+
+
+def _environment(base: str) -> Json:
+    return {
+        "api_version": "org/v2",
+        "kind": "Environment",
+        "id": world.ENVIRONMENT_ID,
+        "metadata": metadata(
+            f"{base}/org/v2/environments/{world.ENVIRONMENT_ID}", environment_crn(), world.CREATED_AT
+        ),
+        "display_name": world.ENVIRONMENT_NAME,
+        "stream_governance_config": {"package": "ESSENTIALS"},
+    }
+
+
+def _compute_pool(base: str, pool: world.ComputePool) -> Json:
+    return {
+        "api_version": "fcpm/v2",
+        "kind": "ComputePool",
+        "id": pool.id,
+        "metadata": metadata(
+            f"{base}/fcpm/v2/compute-pools/{pool.id}",
+            environment_crn(f"flink-region={pool.place}", f"compute-pool={pool.id}"),
+            world.CREATED_AT,
+        ),
+        "spec": {
+            "display_name": pool.name,
+            "cloud": pool.cloud,
+            "region": pool.region,
+            "max_cfu": 10,
+            "default_pool": False,
+            "environment": environment_reference(base),
+        },
+        "status": {"phase": "PROVISIONED", "current_cfu": 4},
+    }
+
+
+def _region(base: str, pool: world.ComputePool) -> Json:
+    return {
+        "api_version": "fcpm/v2",
+        "kind": "Region",
+        "id": pool.place,
+        "metadata": metadata(
+            f"{base}/fcpm/v2/regions/{pool.place}", crn(f"flink-region={pool.place}"), world.CREATED_AT
+        ),
+        "display_name": f"{pool.region} ({pool.cloud})",
+        "cloud": pool.cloud,
+        "region_name": pool.region,
+        "http_endpoint": base + planes.flink_prefix(pool.place),
+    }
+
+
+def _registry(base: str) -> Json:
+    endpoint = base + planes.schema_registry_prefix()
+    return {
+        "api_version": "srcm/v3",
+        "kind": "Cluster",
+        "id": world.SCHEMA_REGISTRY_ID,
+        "metadata": metadata(
+            f"{base}/srcm/v3/clusters/{world.SCHEMA_REGISTRY_ID}",
+            environment_crn(f"schema-registry={world.SCHEMA_REGISTRY_ID}"),
+            world.CREATED_AT,
+        ),
+        "spec": {
+            "display_name": "Stream Governance Package",
+            "package": "ESSENTIALS",
+            "http_endpoint": endpoint,
+            "catalog_http_endpoint": endpoint,
+            "cloud": "AWS",
+            "region": world.ORDERS_PLATFORM.region,
+            "environment": environment_reference(base),
+        },
+        "status": {"phase": "PROVISIONED"},
+    }
+
+
+def _provider_integration(base: str, cluster: world.Cluster) -> Json:
+    return {
+        "api_version": "pim/v1",
+        "kind": "Integration",
+        "id": cluster.provider_integration_id,
+        "display_name": f"{cluster.name}-aws",
+        "provider": "AWS",
+        "config": {
+            "kind": "AwsIntegrationConfig",
+            "iam_role_arn": f"arn:aws:iam::000000000000:role/confluent-{cluster.id}",
+            "external_id": stable_uuid("external-id", cluster.id),
+            "customer_iam_role_arn": f"arn:aws:iam::{world.AWS_ACCOUNT}:role/tableflow-{cluster.name}",
+        },
+        "usages": [cluster_crn(cluster.id, f"catalog-integration={cluster.integration_id}")],
+        "environment": environment_reference(base),
+    }

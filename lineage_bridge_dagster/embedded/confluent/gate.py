@@ -1,0 +1,124 @@
+"""What happens to a request before an API sees it: its key, the rate limit and the scripted faults.
+
+Plain ASGI, so that a delayed answer holds no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lineage_bridge_dagster.embedded.confluent import planes
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, error_body, request_id
+from lineage_bridge_dagster.embedded.confluent.broker import BrokerError
+from lineage_bridge_dagster.embedded.confluent.faults import Fault, Faults
+
+#: Seconds of one window of the rate limit.
+WINDOW = 60
+
+
+class Gate:
+    """Middleware over all APIs. `requests` counts what each API was asked."""
+
+    def __init__(self, app: ASGIApp, context: Context, faults: Faults) -> None:
+        self.app = app
+        self.state = context.state
+        self.options = context.options
+        self.faults = faults
+        self.requests: Counter[str] = Counter()
+        self._window = 0
+        self._used: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        target = planes.target(scope["path"])
+        identifier = request_id()
+        scope["request_id"] = identifier
+        limits, over = self._limits(target.api)
+
+        async def stamped(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = identifier
+                for name, value in limits.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        self.requests[target.api] += 1
+        fault = self.faults.meeting(
+            target.api, scope["method"], scope["path"], scope["query_string"].decode("latin-1")
+        )
+        if fault is not None and fault.delay:
+            await asyncio.sleep(fault.delay)
+        refusal: Response | None = None
+        if over:
+            refusal = self._refuse(target, ApiError(429, "Rate limit exceeded."), identifier)
+            refusal.headers["Retry-After"] = limits["X-RateLimit-Reset"]
+        elif not planes.opens(Headers(scope=scope).get("authorization"), target):
+            refusal = self._refuse(target, ApiError(401, _unauthorized(target)), identifier)
+            refusal.headers["WWW-Authenticate"] = 'Basic realm="Confluent Cloud"'
+        elif fault is not None:
+            refusal = self._faulty(target, fault, identifier)
+        await (refusal or self.app)(scope, receive, stamped)
+
+    def _limits(self, api: str) -> tuple[dict[str, str], bool]:
+        """The rate limit's headers, and whether this request is one too many."""
+        if api == "emulator":
+            return {}, False
+        now = time.monotonic()
+        if int(now // WINDOW) != self._window:
+            self._window = int(now // WINDOW)
+            self._used.clear()
+        self._used[api] += 1
+        limit = self.options.rate_limit
+        headers = {
+            "X-RateLimit-Limit": str(limit),
+            "X-RateLimit-Remaining": str(max(0, limit - self._used[api])),
+            "X-RateLimit-Reset": str(WINDOW - int(now % WINDOW)),
+        }
+        return headers, self._used[api] > limit
+
+    @staticmethod
+    def _refuse(target: planes.Target, error: ApiError, identifier: str) -> Response:
+        return JSONResponse(error_body(target.shape, error, identifier), error.status)
+
+    def _faulty(self, target: planes.Target, fault: Fault, identifier: str) -> Response | None:
+        if fault.garbage:
+            return PlainTextResponse("<html><body>502 upstream said something else</body></html>")
+        if fault.status is None:
+            return None
+        error = ApiError(fault.status, fault.detail or f"Scripted fault: {fault.status}.")
+        response = self._refuse(target, error, identifier)
+        if fault.retry_after is not None:
+            response.headers["Retry-After"] = str(fault.retry_after)
+            response.headers["X-RateLimit-Remaining"] = "0"
+            response.headers["X-RateLimit-Reset"] = str(fault.retry_after)
+        return response
+
+
+def _unauthorized(target: planes.Target) -> str:
+    place = f" of {target.place}" if target.place else ""
+    return f"Unauthorized: the API key is not one for {' or '.join(target.planes)}{place}."
+
+
+async def on_error(request: Request, error: Exception) -> Response:
+    """Answer an error in the shape of the API that was asked."""
+    shape = planes.target(request.url.path).shape
+    if isinstance(error, BrokerError):
+        error = ApiError(503, str(error))
+    elif isinstance(error, HTTPException):
+        error = ApiError(error.status_code, str(error.detail))
+    elif not isinstance(error, ApiError):
+        error = ApiError(500, f"{type(error).__name__}: {error}")
+    identifier: Any = request.scope.get("request_id", "")
+    return JSONResponse(error_body(shape, error, identifier), error.status)

@@ -1,0 +1,193 @@
+"""The emulator's own paths, below `/emulator`: what the materializer, tests and `lineage-bridge local` use.
+
+They need no key; the emulator listens on the loopback alone.
+
+- `GET /emulator/tableflow`: the Tableflow topics that should be tables, one object each (`entry`)
+- `PUT /emulator/tableflow/{cluster}/{topic}/status` with `{"phase": "RUNNING"}` or `{"phase": "FAILED",
+  "error_message": "..."}`; optional `table_path` (when it was put elsewhere), `sync_status`, `write_mode`.
+  RUNNING says that the Glue table is there: from then on the public API tells `table_path` and SYNCED
+- `GET /emulator/tableflow/dropped`: the same objects of topics disabled since, until they are cleaned up and
+  `DELETE /emulator/tableflow/dropped/{table id}` says so; the table id is the last part of `table_path`
+- `GET|POST|DELETE /emulator/faults`: scripted failures (see `faults`)
+- `POST /emulator/options`: `next_style`, `max_page_size`, `rate_limit` (see `answers.Options`)
+- `GET|DELETE /emulator/requests`: how often each API was asked; start counting again
+- `GET /emulator/health`: 200 with the state of each broker
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.confluent import planes
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, base_url
+from lineage_bridge_dagster.embedded.confluent.broker import BrokerError
+from lineage_bridge_dagster.embedded.confluent.faults import Fault
+from lineage_bridge_dagster.embedded.confluent.gate import Gate
+from lineage_bridge_dagster.embedded.confluent.state import Document, now
+
+PHASES = ("PENDING", "RUNNING", "FAILED")
+_SYNC = {"PENDING": "PENDING", "RUNNING": "SYNCED", "FAILED": "FAILED"}
+
+
+class Internal:
+    """The paths of the module's list. The gate is set once it stands, for it wraps the routes."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.gate: Gate | None = None
+
+    @property
+    def routes(self) -> list[Route]:
+        root = "/emulator"
+        return [
+            Route(f"{root}/health", self.health),
+            Route(f"{root}/tableflow", self.tableflow),
+            Route(f"{root}/tableflow/dropped", self.dropped),
+            Route(f"{root}/tableflow/dropped/{{table}}", self.forget, methods=["DELETE"]),
+            Route(f"{root}/tableflow/{{cluster}}/{{topic}}/status", self.set_status, methods=["PUT"]),
+            Route(f"{root}/faults", self.add_fault, methods=["POST"]),
+            Route(f"{root}/faults", self.clear_faults, methods=["DELETE"]),
+            Route(f"{root}/faults", self.faults),
+            Route(f"{root}/options", self.set_options, methods=["POST"]),
+            Route(f"{root}/requests", self.reset_requests, methods=["DELETE"]),
+            Route(f"{root}/requests", self.requests),
+        ]
+
+    def health(self, _: Request) -> Response:
+        brokers: dict[str, str] = {}
+        for cluster_id, broker in self.context.brokers.items():
+            try:
+                brokers[cluster_id] = f"{len(broker.topics())} topics"
+            except BrokerError as error:
+                brokers[cluster_id] = str(error)
+        return JSONResponse({"status": "ok", "brokers": brokers})
+
+    def tableflow(self, request: Request) -> Response:
+        with self.context.state.reading("tableflow") as document:
+            entries = [self._entry(base_url(request), one) for _, one in sorted(document["topics"].items())]
+        return JSONResponse(entries)
+
+    def dropped(self, request: Request) -> Response:
+        with self.context.state.reading("tableflow") as document:
+            entries = [self._entry(base_url(request), one) for one in document["dropped"]]
+        return JSONResponse(entries)
+
+    def forget(self, request: Request) -> Response:
+        table = request.path_params["table"]
+        with self.context.state.changing("tableflow") as document:
+            kept = [d for d in document["dropped"] if d["table_path"].rpartition("/")[2] != table]
+            if len(kept) == len(document["dropped"]):
+                raise ApiError(404, f"No dropped table {table}.")
+            document["dropped"] = kept
+        return Response(status_code=204)
+
+    async def set_status(self, request: Request) -> Response:
+        body = await _object(request)
+        return await run_in_threadpool(self._set_status, request, body)
+
+    def _set_status(self, request: Request, body: Document) -> Response:
+        phase = body.get("phase")
+        if phase not in PHASES:
+            raise ApiError(400, f"phase must be one of {', '.join(PHASES)}.", pointer="/phase")
+        key = f"{request.path_params['cluster']}/{request.path_params['topic']}"
+        with self.context.state.changing("tableflow") as document:
+            one = document["topics"].get(key)
+            if one is None:
+                raise ApiError(404, f"Tableflow is not enabled on {key}.")
+            wanted = {
+                "phase": phase,
+                "error_message": body.get("error_message") or "",
+                "sync_status": body.get("sync_status") or _SYNC[phase],
+                "table_path": body.get("table_path") or one["table_path"],
+                "write_mode": body.get("write_mode") or one["write_mode"],
+            }
+            if any(one[name] != value for name, value in wanted.items()):
+                one.update(wanted, updated_at=now())
+            entry = self._entry(base_url(request), one)
+        return JSONResponse(entry)
+
+    def _entry(self, base: str, one: Document) -> Json:
+        """What the materializer needs to know of one table.
+
+        `glue_region` is the one Glue catalog's; `region` and `bucket_region` are the cluster's.
+        """
+        cluster = world.cluster(one["cluster"])
+        return {
+            "environment": world.ENVIRONMENT_ID,
+            "organization": world.ORGANIZATION_ID,
+            "cluster": cluster.id,
+            "cluster_name": cluster.name,
+            "cloud": cluster.cloud,
+            "region": cluster.region,
+            "topic": one["topic"],
+            "subject": f"{one['topic']}-value",
+            "bootstrap": self.context.bootstrap[cluster.id],
+            "schema_registry_url": base + planes.schema_registry_prefix(),
+            "bucket": one["bucket"],
+            "bucket_region": cluster.region,
+            "table_path": one["table_path"],
+            "table_formats": one["table_formats"],
+            "glue_database": cluster.database,
+            "glue_table": one["topic"].lower(),
+            "glue_region": world.GLUE_REGION,
+            "config": one["config"],
+            "phase": one["phase"],
+            "error_message": one["error_message"],
+            "created_at": one["created_at"],
+        }
+
+    def _gate(self) -> Gate:
+        if self.gate is None:
+            raise ApiError(503, "The emulator is still starting.")
+        return self.gate
+
+    def faults(self, _: Request) -> Response:
+        return JSONResponse(self._gate().faults.listed())
+
+    async def add_fault(self, request: Request) -> Response:
+        try:
+            fault = Fault.parse(await _object(request))
+        except (ValueError, TypeError) as error:
+            raise ApiError(400, str(error)) from error
+        self._gate().faults.add(fault)
+        return JSONResponse(fault.as_json(), 201)
+
+    def clear_faults(self, _: Request) -> Response:
+        return JSONResponse({"cleared": self._gate().faults.clear()})
+
+    async def set_options(self, request: Request) -> Response:
+        body = await _object(request)
+        known = asdict(self.context.options)
+        if unknown := set(body) - set(known):
+            raise ApiError(400, f"unknown options: {', '.join(sorted(unknown))}")
+        wanted = replace(self.context.options, **body)
+        if wanted.next_style not in ("null", "empty", "absent"):
+            raise ApiError(400, "next_style must be null, empty or absent")
+        for name, value in asdict(wanted).items():
+            setattr(self.context.options, name, value)
+        return JSONResponse(asdict(self.context.options))
+
+    def requests(self, _: Request) -> Response:
+        return JSONResponse(dict(sorted(self._gate().requests.items())))
+
+    def reset_requests(self, _: Request) -> Response:
+        self._gate().requests.clear()
+        return Response(status_code=204)
+
+
+async def _object(request: Request) -> dict[str, Any]:
+    try:
+        body = json.loads(await request.body())
+    except ValueError as error:
+        raise ApiError(400, "The body must be JSON.") from error
+    if not isinstance(body, dict):
+        raise ApiError(400, "The body must be a JSON object.")
+    return body

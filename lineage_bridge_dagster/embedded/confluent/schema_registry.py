@@ -1,0 +1,253 @@
+"""Schema Registry: what producers register and what everybody reads.
+
+Compatibility is not checked, and `/config` says so (`NONE`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import fastavro
+from fastavro.schema import SchemaParseException, UnknownType
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json
+from lineage_bridge_dagster.embedded.confluent.planes import schema_registry_prefix
+from lineage_bridge_dagster.embedded.confluent.state import Document, milliseconds, stable_uuid
+
+MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+
+#: A version: `{version, id, schemaType, schema, references, ts}`.
+Version = dict[str, Any]
+
+
+class SchemaRegistry:
+    """The registry of the environment, behind its own prefix."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @property
+    def routes(self) -> list[Route]:
+        root = schema_registry_prefix()
+        return [
+            Route(f"{root}/schemas", self.schemas),
+            Route(f"{root}/schemas/types", self.types),
+            Route(f"{root}/schemas/ids/{{id:int}}", self.by_id),
+            Route(f"{root}/schemas/ids/{{id:int}}/schema", self.text_by_id),
+            Route(f"{root}/schemas/ids/{{id:int}}/subjects", self.subjects_by_id),
+            Route(f"{root}/schemas/ids/{{id:int}}/versions", self.versions_by_id),
+            Route(f"{root}/subjects", self.subjects),
+            Route(f"{root}/subjects/{{subject:path}}/versions", self.register, methods=["POST"]),
+            Route(f"{root}/subjects/{{subject:path}}/versions", self.versions),
+            Route(f"{root}/subjects/{{subject:path}}/versions/{{version}}", self.version),
+            Route(f"{root}/subjects/{{subject:path}}/versions/{{version}}/schema", self.version_text),
+            Route(f"{root}/subjects/{{subject:path}}", self.look_up, methods=["POST"]),
+            Route(f"{root}/subjects/{{subject:path}}", self.delete, methods=["DELETE"]),
+            Route(f"{root}/config", self.config),
+            Route(f"{root}/config/{{subject:path}}", self.config),
+            Route(f"{root}/mode", self.mode),
+            Route(f"{root}/contexts", self.contexts),
+        ]
+
+    def schemas(self, request: Request) -> Response:
+        """Every schema, or with `latestOnly=true` each subject's last."""
+        prefix = _prefix(request)
+        latest = request.query_params.get("latestOnly", "false").lower() == "true"
+        with self.context.state.reading("schemas") as document:
+            found = [
+                _full(subject, version)
+                for subject, versions in sorted(document["subjects"].items())
+                if subject.startswith(prefix)
+                for version in (versions[-1:] if latest else versions)
+            ]
+        return _json(_window(request, found))
+
+    def types(self, _: Request) -> Response:
+        return _json(["AVRO", "JSON", "PROTOBUF"])
+
+    def subjects(self, request: Request) -> Response:
+        prefix = _prefix(request)
+        with self.context.state.reading("schemas") as document:
+            found = [subject for subject in sorted(document["subjects"]) if subject.startswith(prefix)]
+        return _json(_window(request, found))
+
+    def versions(self, request: Request) -> Response:
+        with self.context.state.reading("schemas") as document:
+            found = [v["version"] for v in _versions(document, request.path_params["subject"])]
+        return _json(_window(request, found))
+
+    def version(self, request: Request) -> Response:
+        return _json(_full(request.path_params["subject"], self._version(request)))
+
+    def version_text(self, request: Request) -> Response:
+        return Response(self._version(request)["schema"], media_type=MEDIA_TYPE)
+
+    def _version(self, request: Request) -> Version:
+        wanted = request.path_params["version"]
+        with self.context.state.reading("schemas") as document:
+            versions = _versions(document, request.path_params["subject"])
+            if wanted in ("latest", "-1"):
+                return versions[-1]
+            if not wanted.isdecimal() or int(wanted) < 1:
+                raise ApiError(422, f"The specified version '{wanted}' is not valid.", code=42202)
+            for version in versions:
+                if version["version"] == int(wanted):
+                    return version
+        raise ApiError(404, f"Version {wanted} not found.", code=40402)
+
+    def by_id(self, request: Request) -> Response:
+        _, version = self._uses(request)[0]
+        answer = {key: version[key] for key in ("schema", "schemaType", "references", "guid")}
+        return _json({k: v for k, v in answer.items() if v and v != "AVRO"})
+
+    def text_by_id(self, request: Request) -> Response:
+        return Response(self._uses(request)[0][1]["schema"], media_type=MEDIA_TYPE)
+
+    def subjects_by_id(self, request: Request) -> Response:
+        return _json(_window(request, sorted({subject for subject, _ in self._uses(request)})))
+
+    def versions_by_id(self, request: Request) -> Response:
+        uses = [{"subject": s, "version": v["version"]} for s, v in self._uses(request)]
+        return _json(_window(request, uses))
+
+    def _uses(self, request: Request) -> list[tuple[str, Version]]:
+        """The subjects and versions that a schema id stands under."""
+        wanted = request.path_params["id"]
+        with self.context.state.reading("schemas") as document:
+            uses = [
+                (subject, version)
+                for subject, versions in sorted(document["subjects"].items())
+                for version in versions
+                if version["id"] == wanted
+            ]
+        if not uses:
+            raise ApiError(404, f"Schema {wanted} not found", code=40403)
+        return uses
+
+    async def register(self, request: Request) -> Response:
+        """Register a schema under a subject; the same schema again is the same id and version."""
+        schema = _schema_of(await request.body())
+        subject = request.path_params["subject"]
+        with self.context.state.changing("schemas") as document:
+            versions = document["subjects"].setdefault(subject, [])
+            known = next((v for v in versions if _same(v, schema)), None)
+            if known is None:
+                known = {
+                    **schema,
+                    "id": _id_of(document, schema),
+                    "version": versions[-1]["version"] + 1 if versions else 1,
+                    "guid": stable_uuid("schema", schema["schema"]),
+                    "ts": milliseconds(),
+                }
+                versions.append(known)
+        return _json(_full(None, known))
+
+    async def look_up(self, request: Request) -> Response:
+        """Whether a schema is registered under a subject, and as which version."""
+        schema = _schema_of(await request.body())
+        subject = request.path_params["subject"]
+        with self.context.state.reading("schemas") as document:
+            for version in reversed(_versions(document, subject)):
+                if _same(version, schema):
+                    return _json(_full(subject, version))
+        raise ApiError(404, "Schema not found", code=40403)
+
+    def delete(self, request: Request) -> Response:
+        subject = request.path_params["subject"]
+        with self.context.state.changing("schemas") as document:
+            gone = [version["version"] for version in _versions(document, subject)]
+            del document["subjects"][subject]
+        return _json(gone)
+
+    def config(self, _: Request) -> Response:
+        return _json({"compatibilityLevel": "NONE"})
+
+    def mode(self, _: Request) -> Response:
+        return _json({"mode": "READWRITE"})
+
+    def contexts(self, _: Request) -> Response:
+        with self.context.state.reading("schemas") as document:
+            named = {s.split(":", 2)[1] for s in document["subjects"] if s.startswith(":.")}
+        return _json(sorted({".", *named}))
+
+
+def _json(body: Any) -> Response:
+    return JSONResponse(body, media_type=MEDIA_TYPE)
+
+
+def _prefix(request: Request) -> str:
+    prefix = request.query_params.get("subjectPrefix", "")
+    return "" if prefix == ":*:" else prefix
+
+
+def _window(request: Request, items: list[Any]) -> list[Any]:
+    """The part of a list that `offset` and `limit` ask for; a negative limit means all."""
+    offset = _whole(request, "offset", 0)
+    limit = _whole(request, "limit", -1)
+    return items[offset:] if limit < 0 else items[offset : offset + limit]
+
+
+def _whole(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name, str(default))
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ApiError(400, f"{name} must be a whole number", code=400) from error
+
+
+def _versions(document: Document, subject: str) -> list[Version]:
+    versions: list[Version] | None = document["subjects"].get(subject)
+    if not versions:
+        raise ApiError(404, f"Subject '{subject}' not found.", code=40401)
+    return versions
+
+
+def _full(subject: str | None, version: Version) -> Json:
+    """A version as the registry tells it; AVRO is the type that goes without saying."""
+    answer: Json = {"subject": subject} if subject is not None else {}
+    answer |= {key: version[key] for key in ("version", "id", "guid", "schema", "ts")}
+    if version["schemaType"] != "AVRO":
+        answer["schemaType"] = version["schemaType"]
+    if version["references"]:
+        answer["references"] = version["references"]
+    return answer
+
+
+def _schema_of(body: bytes) -> Version:
+    """The schema in a request.
+
+    Raises:
+        ApiError: 422, it isn't one.
+    """
+    try:
+        given = json.loads(body)
+        text = given["schema"]
+        kind = given.get("schemaType") or "AVRO"
+        references = given.get("references") or []
+        if kind == "AVRO" and not references:
+            # A copy, for parsing marks what it parsed.
+            fastavro.parse_schema(json.loads(text), _write_hint=False)
+    except (ValueError, TypeError, KeyError, AttributeError, SchemaParseException, UnknownType) as error:
+        raise ApiError(422, f"Invalid schema: {error}", code=42201) from error
+    if kind not in ("AVRO", "JSON", "PROTOBUF"):
+        raise ApiError(422, f"Invalid schema type: {kind}", code=42201)
+    return {"schema": text, "schemaType": kind, "references": references}
+
+
+def _same(a: Version, b: Version) -> bool:
+    return all(a[key] == b[key] for key in ("schema", "schemaType", "references"))
+
+
+def _id_of(document: Document, schema: Version) -> int:
+    """The id of a schema: the one it has under another subject, else the next."""
+    for versions in document["subjects"].values():
+        for version in versions:
+            if _same(version, schema):
+                return int(version["id"])
+    identifier = int(document["next_id"])
+    document["next_id"] = identifier + 1
+    return identifier

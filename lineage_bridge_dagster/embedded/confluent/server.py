@@ -1,0 +1,93 @@
+"""The emulator in the process that wants it: for tests, and for `__main__`."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.confluent.answers import Options
+from lineage_bridge_dagster.embedded.confluent.app import create_app
+from lineage_bridge_dagster.embedded.confluent.broker import Broker, MemoryBroker
+from lineage_bridge_dagster.embedded.world.filling import SeedReport, fill, registry_client
+
+HOST = "127.0.0.1"
+
+
+class ConfluentEmulator:
+    """The emulator on a port of its own, for as long as the `with` block lasts.
+
+    Without brokers it stands on ones in memory; `seed()` fills these as the stack's are filled.
+
+    Example:
+        with ConfluentEmulator() as emulator:
+            emulator.seed()
+            Settings.from_env(emulator.env())
+    """
+
+    def __init__(
+        self,
+        *,
+        brokers: Mapping[str, Broker] | None = None,
+        bootstrap: Mapping[str, str] | None = None,
+        data: Path | None = None,
+        options: Options | None = None,
+        port: int = 0,
+    ) -> None:
+        self.brokers: Mapping[str, Broker] = brokers or {c.id: MemoryBroker() for c in world.CLUSTERS}
+        self.app = create_app(self.brokers, data=data, bootstrap=bootstrap, options=options)
+        self._port = port
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self.url = ""
+
+    def __enter__(self) -> ConfluentEmulator:
+        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((HOST, self._port))
+        self.url = f"http://{HOST}:{bound.getsockname()[1]}"
+        config = uvicorn.Config(self.app, log_level="warning", access_log=False, lifespan="off")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([bound],), daemon=True)
+        self._thread.start()
+        deadline = time.monotonic() + 30
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > deadline:
+                raise RuntimeError("the Confluent emulator did not start")
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join(10)
+
+    def env(self) -> dict[str, str]:
+        """The `LINEAGE_BRIDGE_*` variables that lead to it."""
+        return world.credentials_env(self.url)
+
+    def seed(self) -> SeedReport:
+        """Fill the brokers with the sample world."""
+        with registry_client(self.url) as registry:
+            return fill(self.brokers, registry)
+
+    def client(self) -> httpx.Client:
+        """A client of the emulator's own paths, such as `/emulator/faults`."""
+        return httpx.Client(base_url=self.url, timeout=30, trust_env=False)
+
+    @contextlib.contextmanager
+    def fault(self, **fault: object) -> Iterator[None]:
+        """A scripted failure for the length of a block; see `faults.Fault` for what it may say."""
+        with self.client() as client:
+            client.post("/emulator/faults", json=fault).raise_for_status()
+            try:
+                yield
+            finally:
+                client.delete("/emulator/faults").raise_for_status()

@@ -1,0 +1,182 @@
+"""What the emulator remembers: schemas, connectors, statements and Tableflow topics.
+
+Each kind is one JSON file, written whole to a neighbour and moved into place, so that a kill at any moment
+leaves the old file or the new one. A kind whose file is missing is filled from the sample world, once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lineage_bridge_dagster.embedded import world
+
+#: Namespace of the names that must be the same on every machine.
+_NAMESPACE = uuid.UUID("6f1c8a52-9a0e-4c36-8a3f-2f5d1f0e7b11")
+FIRST_SCHEMA_ID = 100_001
+
+Document = dict[str, Any]
+
+
+def stable_uuid(*parts: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, "/".join(parts)))
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class State:
+    """The documents by kind: read under `reading`, change under `changing`, which saves at its end."""
+
+    def __init__(self, folder: Path | None, *, sample: bool = True) -> None:
+        """Without a folder nothing is kept; without the sample everything starts empty."""
+        self.folder = folder
+        self._lock = threading.RLock()
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        fill: dict[str, Callable[[], Document]] = {
+            "schemas": lambda: {"next_id": FIRST_SCHEMA_ID, "subjects": {}},
+            "connectors": sample_connectors if sample else dict,
+            "statements": sample_statements if sample else dict,
+            "tableflow": sample_tableflow if sample else (lambda: {"topics": {}, "dropped": []}),
+        }
+        self.documents: dict[str, Document] = {kind: self._load(kind, make) for kind, make in fill.items()}
+
+    def _path(self, kind: str) -> Path | None:
+        return self.folder / f"{kind}.json" if self.folder else None
+
+    def _load(self, kind: str, make: Callable[[], Document]) -> Document:
+        path = self._path(kind)
+        if path is not None and path.exists():
+            loaded: Document = json.loads(path.read_text("utf-8"))
+            return loaded
+        document = make()
+        self._save(kind, document)
+        return document
+
+    def _save(self, kind: str, document: Document) -> None:
+        path = self._path(kind)
+        if path is None:
+            return
+        part = path.with_suffix(".part")
+        with part.open("w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1, ensure_ascii=False)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+
+    @contextmanager
+    def reading(self, kind: str) -> Iterator[Document]:
+        with self._lock:
+            yield self.documents[kind]
+
+    @contextmanager
+    def changing(self, kind: str) -> Iterator[Document]:
+        """Change a document; when the block raises, the change is undone."""
+        with self._lock:
+            before = json.dumps(self.documents[kind])
+            try:
+                yield self.documents[kind]
+                self._save(kind, self.documents[kind])
+            except BaseException:
+                self.documents[kind] = json.loads(before)
+                raise
+
+
+def sample_connectors() -> Document:
+    """Cluster id -> connector name -> the connector."""
+    found: Document = {cluster.id: {} for cluster in world.CLUSTERS}
+    for connector in world.CONNECTORS:
+        found[connector.cluster][connector.name] = asdict(connector)
+    return found
+
+
+def sample_statements() -> Document:
+    """`{cloud}.{region}` -> statement name -> the statement."""
+    pools = {pool.id: pool for pool in world.POOLS}
+    found: Document = {pool.place: {} for pool in world.POOLS}
+    for statement in world.STATEMENTS:
+        found[pools[statement.pool].place][statement.name] = asdict(statement)
+    return found
+
+
+def sample_tableflow() -> Document:
+    """`{cluster}/{topic}` -> the Tableflow topic; and the tables of topics disabled since."""
+    topics: Document = {}
+    for topic in world.TOPICS:
+        if topic.tableflow:
+            cluster = world.cluster(topic.cluster)
+            config: Document = {}
+            if (topic.cluster, topic.name) == world.TRICKLE_TOPIC:
+                config = {"error_handling": {"mode": "LOG", "target": world.TABLEFLOW_ERRORS}}
+            topics[f"{topic.cluster}/{topic.name}"] = new_tableflow(
+                cluster,
+                topic.name,
+                storage={
+                    "kind": "ByobAws",
+                    "bucket_name": cluster.bucket,
+                    "provider_integration_id": cluster.provider_integration_id,
+                },
+                config=config,
+                created_at="2026-01-05T08:00:00Z",
+                table_id=stable_uuid("table", topic.cluster, topic.name),
+            )
+    return {"topics": topics, "dropped": []}
+
+
+def new_tableflow(
+    cluster: world.Cluster,
+    topic: str,
+    *,
+    storage: Document,
+    config: Document | None = None,
+    table_formats: list[str] | None = None,
+    created_at: str = "",
+    table_id: str = "",
+) -> Document:
+    """A Tableflow topic that was just enabled: PENDING, its table's path decided but not yet told."""
+    bucket = storage.get("bucket_name") or f"confluent-managed-{cluster.region}"
+    table_id = table_id or str(uuid.uuid4())
+    shard = uuid.UUID(table_id).int
+    path = "/".join(
+        (
+            f"s3://{bucket}",
+            f"{shard & 255:08b}",
+            f"{shard >> 8 & 255:08b}",
+            world.ORGANIZATION_ID,
+            world.ENVIRONMENT_ID,
+            cluster.id,
+            "v1",
+            table_id,
+        )
+    )
+    return {
+        "cluster": cluster.id,
+        "topic": topic,
+        "storage": storage,
+        "bucket": bucket,
+        "config": config or {},
+        "table_formats": table_formats or ["ICEBERG"],
+        "suspended": False,
+        "table_path": path,
+        "phase": "PENDING",
+        "error_message": "",
+        "sync_status": "PENDING",
+        "write_mode": "APPEND",
+        "created_at": created_at or now(),
+        "updated_at": created_at or now(),
+    }
+
+
+def milliseconds() -> int:
+    return int(time.time() * 1000)

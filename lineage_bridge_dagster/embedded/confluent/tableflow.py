@@ -1,0 +1,260 @@
+"""Tableflow: which topics become tables, and the catalogs that these are published to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.confluent.answers import (
+    ApiError,
+    Context,
+    Json,
+    base_url,
+    cluster_crn,
+    cluster_of,
+    cluster_reference,
+    environment_of,
+    environment_reference,
+    metadata,
+    page,
+    required,
+)
+from lineage_bridge_dagster.embedded.confluent.state import Document, new_tableflow, now
+
+_TOPICS = "/tableflow/v1/tableflow-topics"
+_INTEGRATIONS = "/tableflow/v1/catalog-integrations"
+_FORMATS = {"ICEBERG", "DELTA"}
+
+
+class Tableflow:
+    """`/tableflow/v1`. A topic's key is (environment, cluster, display name); it has no id of its own."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @property
+    def routes(self) -> list[Route]:
+        return [
+            Route(_TOPICS, self.enable, methods=["POST"]),
+            Route(_TOPICS, self.topics),
+            Route(f"{_TOPICS}/{{topic}}", self.topic),
+            Route(f"{_TOPICS}/{{topic}}", self.disable, methods=["DELETE"]),
+            Route(_INTEGRATIONS, self.integrations),
+            Route(f"{_INTEGRATIONS}/{{id}}", self.integration),
+            Route("/tableflow/v1/regions", self.regions),
+        ]
+
+    def topics(self, request: Request) -> Response:
+        cluster = _cluster(request)
+        formats = {f for f in request.query_params.getlist("spec.table_formats") if f}
+        with self.context.state.reading("tableflow") as document:
+            items = [
+                _topic(base_url(request), one)
+                for _, one in sorted(document["topics"].items())
+                if one["cluster"] == cluster.id and (not formats or formats & set(one["table_formats"]))
+            ]
+        return page(request, self.context, items, api_version="tableflow/v1", kind="TableflowTopicList")
+
+    def topic(self, request: Request) -> Response:
+        return JSONResponse(_topic(base_url(request), self._one(request)))
+
+    def _one(self, request: Request) -> Document:
+        cluster = _cluster(request)
+        name = request.path_params["topic"]
+        with self.context.state.reading("tableflow") as document:
+            found: Document | None = document["topics"].get(f"{cluster.id}/{name}")
+        if found is None:
+            raise ApiError(404, f"Tableflow is not enabled on topic {name} of {cluster.id}.")
+        return found
+
+    async def enable(self, request: Request) -> Response:
+        """Enable Tableflow on a topic: PENDING until its table is there."""
+        body = await request.body()
+        created = await run_in_threadpool(self._enable, body)
+        headers = {"Location": f"{base_url(request)}{_TOPICS}/{created['topic']}"}
+        return JSONResponse(_topic(base_url(request), created), 202, headers)
+
+    def _enable(self, body: bytes) -> Document:
+        spec = _spec_of(body)
+        name = _text(spec, "/spec/display_name", "display_name")
+        if _text(spec, "/spec/environment/id", "environment", "id") != world.ENVIRONMENT_ID:
+            raise ApiError(403, "Forbidden Access to this environment.", pointer="/spec/environment/id")
+        cluster = cluster_of(_text(spec, "/spec/kafka_cluster/id", "kafka_cluster", "id"))
+        if name not in self.context.brokers[cluster.id].topics():
+            raise ApiError(404, f"Topic {name} not found in {cluster.id}.", pointer="/spec/display_name")
+        storage = _storage_of(spec, cluster)
+        formats = spec.get("table_formats") or ["ICEBERG"]
+        if not isinstance(formats, list) or not set(formats) <= _FORMATS:
+            raise ApiError(400, "table_formats must be of ICEBERG and DELTA.", pointer="/spec/table_formats")
+        created = new_tableflow(
+            cluster, name, storage=storage, config=spec.get("config"), table_formats=formats
+        )
+        with self.context.state.changing("tableflow") as document:
+            key = f"{cluster.id}/{name}"
+            if key in document["topics"]:
+                raise ApiError(409, f"Tableflow is enabled on topic {name} of {cluster.id} already.")
+            document["topics"][key] = created
+        return created
+
+    def disable(self, request: Request) -> Response:
+        one = self._one(request)
+        with self.context.state.changing("tableflow") as document:
+            gone = document["topics"].pop(f"{one['cluster']}/{one['topic']}")
+            document["dropped"].append({**gone, "dropped_at": now()})
+        return Response(status_code=204)
+
+    def integrations(self, request: Request) -> Response:
+        cluster = _cluster(request)
+        items = [_integration(base_url(request), cluster)]
+        return page(request, self.context, items, api_version="tableflow/v1", kind="CatalogIntegrationList")
+
+    def integration(self, request: Request) -> Response:
+        cluster = _cluster(request)
+        if request.path_params["id"] != cluster.integration_id:
+            raise ApiError(404, f"Catalog integration {request.path_params['id']} not found.")
+        return JSONResponse(_integration(base_url(request), cluster))
+
+    def regions(self, request: Request) -> Response:
+        cloud = (request.query_params.get("cloud") or "").upper()
+        items: list[Json] = [
+            {
+                "api_version": "tableflow/v1",
+                "kind": "Region",
+                "id": f"{cluster.cloud.lower()}.{cluster.region}",
+                "metadata": metadata(
+                    f"{base_url(request)}/tableflow/v1/regions/{cluster.region}",
+                    cluster_crn(cluster.id, f"tableflow-region={cluster.region}"),
+                    world.CREATED_AT,
+                ),
+                "cloud": cluster.cloud,
+                "region": cluster.region,
+            }
+            for cluster in world.CLUSTERS
+            if cloud in ("", cluster.cloud)
+        ]
+        return page(request, self.context, items, api_version="tableflow/v1", kind="RegionList")
+
+
+def _cluster(request: Request) -> world.Cluster:
+    """The cluster that the two required filters name."""
+    environment_of(request)
+    return cluster_of(required(request, "spec.kafka_cluster"), parameter="spec.kafka_cluster")
+
+
+def _spec_of(body: bytes) -> Document:
+    try:
+        spec = json.loads(body)["spec"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ApiError(400, "The body must be JSON with a spec.", pointer="/spec") from error
+    if not isinstance(spec, dict):
+        raise ApiError(400, "spec must be an object.", pointer="/spec")
+    return spec
+
+
+def _text(spec: Document, pointer: str, *path: str) -> str:
+    value: Any = spec
+    for part in path:
+        value = value.get(part) if isinstance(value, dict) else None
+    if not isinstance(value, str) or not value:
+        raise ApiError(400, f"{pointer.rpartition('/')[2]} is required.", pointer=pointer)
+    return value
+
+
+def _storage_of(spec: Document, cluster: world.Cluster) -> Document:
+    """Where the table goes; by default the cluster's own bucket."""
+    storage = spec.get("storage") or {
+        "kind": "ByobAws",
+        "bucket_name": cluster.bucket,
+        "provider_integration_id": cluster.provider_integration_id,
+    }
+    if not isinstance(storage, dict) or storage.get("kind") not in ("ByobAws", "Managed"):
+        raise ApiError(400, "storage.kind must be ByobAws or Managed.", pointer="/spec/storage/kind")
+    if storage["kind"] == "ByobAws":
+        for name in ("bucket_name", "provider_integration_id"):
+            _text(storage, f"/spec/storage/{name}", name)
+    return {k: storage[k] for k in ("kind", "bucket_name", "provider_integration_id") if k in storage}
+
+
+def _topic(base: str, one: Document) -> Json:
+    cluster = cluster_of(one["cluster"])
+    running = one["phase"] == "RUNNING"
+    storage = dict(one["storage"])
+    if storage["kind"] == "ByobAws":
+        storage["bucket_region"] = cluster.region
+    if running:
+        storage["table_path"] = one["table_path"]
+    return {
+        "api_version": "tableflow/v1",
+        "kind": "TableflowTopic",
+        "metadata": metadata(
+            f"{base}{_TOPICS}/{one['topic']}",
+            cluster_crn(cluster.id, f"tableflow-topic={one['topic']}"),
+            one["created_at"],
+            one["updated_at"],
+        ),
+        "spec": {
+            "display_name": one["topic"],
+            "suspended": one["suspended"],
+            "config": {
+                "enable_compaction": True,
+                "enable_partitioning": False,
+                "retention_ms": "604800000",
+                "record_failure_strategy": "SUSPEND",
+                "error_handling": {"mode": "SUSPEND"},
+                "metadata_column_naming_scheme": "DEFAULT",
+                **one["config"],
+            },
+            "storage": storage,
+            "table_formats": one["table_formats"],
+            "environment": environment_reference(base),
+            "kafka_cluster": cluster_reference(base, cluster.id),
+        },
+        "status": {
+            "phase": one["phase"],
+            "error_message": one["error_message"],
+            "catalog_sync_statuses": [
+                {
+                    "catalog_integration_id": cluster.integration_id,
+                    "catalog_type": "AWS_GLUE",
+                    "sync_status": one["sync_status"],
+                    "error_message": one["error_message"] or None,
+                }
+            ],
+            "failing_table_formats": [
+                {"format": table_format, "error_message": one["error_message"]}
+                for table_format in one["table_formats"]
+                if one["phase"] == "FAILED"
+            ],
+            "write_mode": one["write_mode"],
+        },
+    }
+
+
+def _integration(base: str, cluster: world.Cluster) -> Json:
+    config: Json = {"kind": "AwsGlue", "provider_integration_id": cluster.provider_integration_id}
+    if cluster.glue_database:
+        config["custom_database"] = cluster.glue_database
+    return {
+        "api_version": "tableflow/v1",
+        "kind": "CatalogIntegration",
+        "id": cluster.integration_id,
+        "metadata": metadata(
+            f"{base}{_INTEGRATIONS}/{cluster.integration_id}",
+            cluster_crn(cluster.id, f"catalog-integration={cluster.integration_id}"),
+            world.CREATED_AT,
+        ),
+        "spec": {
+            "display_name": f"{cluster.name}-glue",
+            "suspended": False,
+            "config": config,
+            "environment": environment_reference(base),
+            "kafka_cluster": cluster_reference(base, cluster.id),
+        },
+        "status": {"phase": "CONNECTED", "error_message": "", "last_sync_at": now()},
+    }

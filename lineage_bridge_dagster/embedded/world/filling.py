@@ -1,0 +1,222 @@
+"""Fills the brokers with the sample topics and records.
+
+Everything may be repeated: a topic that is there stays, a schema registered again keeps its id, and records
+go on where they were interrupted. Record i of a topic goes to partition i mod n, in order, so a partition's
+end offset tells exactly which of its records are there.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import fastavro
+import httpx
+
+from lineage_bridge_dagster.embedded.confluent.broker import Broker, BrokerError, Message
+from lineage_bridge_dagster.embedded.world.model import ConsumerGroup, Topic
+from lineage_bridge_dagster.embedded.world.places import SCHEMA_REGISTRY_ID, api_key
+from lineage_bridge_dagster.embedded.world.topics import GROUPS, TOPICS
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+
+#: First byte of a value in Confluent's wire format; the schema's id follows in four bytes, big end first.
+MAGIC = 0
+BATCH = 2000
+
+Progress = Callable[[str], None]
+
+
+class WorldError(LineageBridgeError):
+    """The sample world could not be filled or changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackFile:
+    """What `stack.json` says of the running stack: the emulator's URL and the brokers by cluster id."""
+
+    confluent_url: str
+    brokers: Mapping[str, str]
+
+    @classmethod
+    def read(cls, home: Path) -> StackFile:
+        """Read `{home}/stack.json`.
+
+        Raises:
+            ConfigurationError: it is missing or says neither.
+        """
+        path = home / "stack.json"
+        try:
+            stack = json.loads(path.read_text("utf-8"))
+            return cls(f"http://127.0.0.1:{int(stack['ports']['confluent'])}", dict(stack["brokers"]))
+        except FileNotFoundError as error:
+            raise ConfigurationError(
+                f"There is no local stack in {home}.", hint="Start one with: lineage-bridge local up"
+            ) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigurationError(
+                f"{path} does not say where the stack is ({error}).",
+                hint="Start it again with: lineage-bridge local down && lineage-bridge local up",
+            ) from error
+
+    def open_brokers(self) -> dict[str, Broker]:
+        """A client of each broker, by cluster id."""
+        from lineage_bridge_dagster.embedded.confluent.kafka import KafkaBroker
+
+        return {cluster: KafkaBroker(address) for cluster, address in self.brokers.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class SeedReport:
+    """What seeding added; a second run adds nothing."""
+
+    topics: int
+    records: int
+
+
+class Encoder:
+    """Values of one schema, in Confluent's wire format."""
+
+    def __init__(self, schema: Mapping[str, Any], schema_id: int) -> None:
+        self._schema = fastavro.parse_schema(dict(schema))
+        self._head = struct.pack(">bI", MAGIC, schema_id)
+
+    def __call__(self, value: Mapping[str, Any]) -> bytes:
+        buffer = io.BytesIO()
+        buffer.write(self._head)
+        fastavro.schemaless_writer(buffer, self._schema, dict(value))
+        return buffer.getvalue()
+
+
+def seed(home: Path, progress: Progress = lambda _: None) -> SeedReport:
+    """Fill the stack of this home: topics, schemas, records, consumer groups.
+
+    Raises:
+        ConfigurationError: there is no stack in this home.
+        WorldError: a broker or the registry could not be asked.
+    """
+    stack = StackFile.read(home)
+    with registry_client(stack.confluent_url) as registry:
+        return fill(stack.open_brokers(), registry, progress)
+
+
+def fill(
+    brokers: Mapping[str, Broker],
+    registry: httpx.Client,
+    progress: Progress = lambda _: None,
+    topics: Iterable[Topic] = TOPICS,
+) -> SeedReport:
+    """Fill these brokers and this registry.
+
+    Raises:
+        WorldError: a broker or the registry could not be asked.
+    """
+    created = produced = 0
+    try:
+        for topic in topics:
+            created += brokers[topic.cluster].create_topic(topic.name, topic.partitions, topic.configs)
+            if topic.schema is None:
+                continue
+            encoder = Encoder(topic.schema, register(registry, topic))
+            added = _produce_missing(brokers[topic.cluster], topic, encoder)
+            produced += added
+            if added:
+                progress(f"{topic.cluster} {topic.name}: {added} records")
+        for group in GROUPS:
+            _commit(brokers[group.cluster], group)
+    except BrokerError as error:
+        raise WorldError(
+            f"The sample records could not be written: {error}",
+            hint="See what the broker says with: lineage-bridge local logs",
+        ) from error
+    return SeedReport(created, produced)
+
+
+def registry_client(confluent_url: str) -> httpx.Client:
+    """A client of the emulator's Schema Registry, with its key."""
+    key = api_key("schema_registry")
+    return httpx.Client(
+        base_url=f"{confluent_url}/schema-registry/{SCHEMA_REGISTRY_ID}",
+        auth=(key.key, key.secret),
+        timeout=30,
+        trust_env=False,
+    )
+
+
+def register(registry: httpx.Client, topic: Topic) -> int:
+    """Register the topic's value schema; returns its id.
+
+    Raises:
+        WorldError: the registry refused it or could not be asked.
+    """
+    path = f"/subjects/{quote(topic.subject, safe='')}/versions"
+    try:
+        answer = registry.post(path, json={"schemaType": "AVRO", "schema": topic.schema_text})
+        answer.raise_for_status()
+        return int(answer.json()["id"])
+    except (httpx.HTTPError, ValueError, KeyError) as error:
+        raise WorldError(
+            f"The schema of {topic.name} could not be registered: {error}",
+            hint="See whether the Confluent emulator runs with: lineage-bridge local status",
+        ) from error
+
+
+def is_filled(broker: Broker, topic: Topic) -> bool:
+    """Whether all of the topic's first records are there."""
+    if topic.name not in broker.topics():
+        return False
+    ends = broker.end_offsets(topic.name)
+    return all(ends.get(p, 0) >= _share(topic, p) for p in range(topic.partitions))
+
+
+def append(broker: Broker, topic: Topic, encoder: Encoder, count: int) -> int:
+    """Produce the next `count` records of a topic; returns the topic's records from then on."""
+    ends = broker.end_offsets(topic.name)
+    partitions, start = len(ends), sum(ends.values())
+    for batch in _batches(topic, encoder, ((i, i % partitions) for i in range(start, start + count))):
+        broker.produce(topic.name, batch)
+    return start + count
+
+
+def _share(topic: Topic, partition: int) -> int:
+    """How many of the first records belong to a partition."""
+    return len(range(partition, topic.records, topic.partitions))
+
+
+def _produce_missing(broker: Broker, topic: Topic, encoder: Encoder) -> int:
+    ends = broker.end_offsets(topic.name)
+    missing = (
+        (i, i % topic.partitions)
+        for i in range(topic.records)
+        if i // topic.partitions >= ends.get(i % topic.partitions, 0)
+    )
+    count = 0
+    for batch in _batches(topic, encoder, missing):
+        broker.produce(topic.name, batch)
+        count += len(batch)
+    return count
+
+
+def _batches(topic: Topic, encoder: Encoder, indexes: Iterable[tuple[int, int]]) -> Iterator[list[Message]]:
+    batch: list[Message] = []
+    for index, partition in indexes:
+        key, value = topic.record(index)
+        batch.append(Message(partition, key, encoder(value)))
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _commit(broker: Broker, group: ConsumerGroup) -> None:
+    """Set a group's offsets, unless it has some: it may have read on since."""
+    if group.name in broker.groups():
+        return
+    ends = broker.end_offsets(group.topic)
+    broker.commit(group.name, group.topic, {p: int(end * group.read_share) for p, end in ends.items()})
