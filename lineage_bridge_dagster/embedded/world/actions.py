@@ -132,7 +132,7 @@ def choose(topics: Mapping[str, list[str]], topic: str, cluster: str | None) -> 
         except KeyError as error:
             listed = ", ".join(f"{c.id} ({c.name})" for c in CLUSTERS)
             raise ConfigurationError(
-                f"There is no cluster {cluster}.", hint=f"There are: {names}."
+                f"There is no cluster {cluster}.", hint=f"There are: {listed}."
             ) from error
     found = [c for c in wanted if topic in topics.get(c.id, ())]
     if len(found) == 1:
