@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from lineage_bridge_dagster.sql.statement import Position
 
@@ -42,7 +43,7 @@ class Piece:
     """One statement of a text, without its semicolon.
 
     Attributes:
-        text: As it is written, from its first token to its last.
+        text: As it is written, from its first token to its last or farther, into blanks and comments.
         words: Its first tokens, words upper-cased: enough to tell what kind of statement it is.
         line: The line of the text that it begins in, from 1.
         column: The column that it begins in, from 1, in characters.
@@ -86,6 +87,11 @@ def split(text: str) -> list[Piece]:
     A statement set in one piece (`EXECUTE STATEMENT SET BEGIN ...; ...; END`) stays one statement; the form
     that opens with a statement of its own (`BEGIN STATEMENT SET; ...; END;`) is as many as it has semicolons.
     """
+    body = text.rstrip().removesuffix(";")
+    if ";" not in body:
+        # Most texts: one statement, of which the first tokens are all that is asked for.
+        head = list(islice(tokens(body), _HEAD_TOKENS))
+        return [_Place(body).piece(head, len(body))] if head else []
     return list(_pieces(text))
 
 

@@ -168,10 +168,10 @@ def test_text_over_the_limit_is_refused_with_the_limit_told(parser: FlinkSqlPars
 def test_statement_that_takes_too_long_is_given_up_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     with FlinkSqlParser() as parser:
         parser.parse([GOOD])
-        monkeypatch.setattr(jvm, "STATEMENT_MILLISECONDS", 150)
+        monkeypatch.setattr(jvm, "STATEMENT_MILLISECONDS", 1000)
         slow = "SELECT * FROM t WHERE " + " OR ".join(f"a = {i}" for i in range(60_000))
         before, odd, after = parser.parse([GOOD, slow, "INSERT INTO e SELECT * FROM u"])
-        assert odd.error == "the parser took longer than 150 ms"
+        assert odd.error == "the parser took longer than 1000 ms"
         assert before.reads == (("t",),)
         assert after.reads == (("u",),)
 
@@ -240,9 +240,10 @@ def test_two_parsers_do_not_meet() -> None:
 
 def test_process_starts_with_the_first_statement_and_ends_with_close() -> None:
     parser = FlinkSqlParser()
-    assert parser.pid is None
+    pids = [parser.pid]
     assert parser.parse([]) == []
-    assert parser.pid is None
+    pids.append(parser.pid)
+    assert pids == [None, None]
     parser.parse([GOOD])
     pid = parser.pid
     assert pid is not None

@@ -17,6 +17,8 @@ from lineage_bridge_dagster.sql.statement import Position
         ("", []),
         (" \n;; -- nothing\n /* ; */ ;", []),
         ("a; b", ["a", "b"]),
+        (" a ;\n", ["a "]),
+        ("a -- b;", ["a -- b"]),
         ("a 'x;y' ; b `;` -- ;\n c", ["a 'x;y'", "b `;` -- ;\n c"]),
         ("a ''';' ; b", ["a ''';'", "b"]),
         ("a /* ; ' */ b // ;\n; c", ["a /* ; ' */ b", "c"]),
