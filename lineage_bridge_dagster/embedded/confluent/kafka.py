@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition
@@ -32,6 +32,18 @@ T = TypeVar("T")
 TIMEOUT = 10.0
 #: Seconds that a batch of records may take to be acknowledged.
 PRODUCE_TIMEOUT = 60.0
+
+#: What a broker says of a topic or group that it has only just made.
+_NOT_YET = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.NOT_COORDINATOR,
+    }
+)
 
 
 class KafkaBroker:
@@ -78,18 +90,20 @@ class KafkaBroker:
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in topics]
         if not resources:
             return {}
-        answers = self._ask(lambda: self.admin.describe_configs(resources, request_timeout=TIMEOUT))
-        found: dict[str, list[ConfigEntry]] = {}
-        for resource, future in answers.items():
-            entries = self._wait(future)
-            found[resource.name] = [_config_entry(name, entry) for name, entry in sorted(entries.items())]
-        return found
+
+        def ask() -> dict[str, list[ConfigEntry]]:
+            answers = self.admin.describe_configs(resources, request_timeout=TIMEOUT)
+            return {
+                resource.name: [_config_entry(n, e) for n, e in sorted(future.result(TIMEOUT).items())]
+                for resource, future in answers.items()
+            }
+
+        return self._ask(ask)
 
     def create_topic(self, name: str, partitions: int, configs: Mapping[str, str]) -> bool:
         topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(configs))
-        future = self._ask(lambda: self.admin.create_topics([topic], operation_timeout=TIMEOUT))[name]
         try:
-            future.result(TIMEOUT)
+            self.admin.create_topics([topic], operation_timeout=TIMEOUT)[name].result(TIMEOUT)
         except KafkaException as error:
             if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
@@ -105,11 +119,14 @@ class KafkaBroker:
     def _ends(self, partitions: Iterable[TopicPartition]) -> dict[str, dict[int, int]]:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         wanted = dict.fromkeys(partitions, latest)
-        answers = self._ask(lambda: self.admin.list_offsets(wanted, request_timeout=TIMEOUT))
-        ends: dict[str, dict[int, int]] = {}
-        for partition, future in answers.items():
-            ends.setdefault(partition.topic, {})[partition.partition] = self._wait(future).offset
-        return ends
+
+        def ask() -> dict[str, dict[int, int]]:
+            ends: dict[str, dict[int, int]] = {}
+            for partition, future in self.admin.list_offsets(wanted, request_timeout=TIMEOUT).items():
+                ends.setdefault(partition.topic, {})[partition.partition] = future.result(TIMEOUT).offset
+            return ends
+
+        return self._ask(ask)
 
     def produce(self, topic: str, messages: Sequence[Message]) -> None:
         failed: list[str] = []
@@ -134,7 +151,7 @@ class KafkaBroker:
             raise BrokerError(f"producing to {topic} on {self.bootstrap}: {reason}")
 
     def groups(self) -> dict[str, GroupInfo]:
-        future = self._ask(lambda: self.admin.list_consumer_groups(request_timeout=TIMEOUT))
+        answer = self._ask(lambda: self.admin.list_consumer_groups(request_timeout=TIMEOUT).result(TIMEOUT))
         return {
             group.group_id: GroupInfo(
                 group.group_id,
@@ -142,13 +159,17 @@ class KafkaBroker:
                 group.type.name if group.type is not None and group.type.name != "UNKNOWN" else "CLASSIC",
                 bool(group.is_simple_consumer_group),
             )
-            for group in self._wait(future).valid
+            for group in answer.valid
         }
 
     def group_offsets(self, group: str) -> list[GroupOffset]:
         request = [ConsumerGroupTopicPartitions(group)]
-        futures = self._ask(lambda: self.admin.list_consumer_group_offsets(request, request_timeout=TIMEOUT))
-        committed = [p for p in self._wait(futures[group]).topic_partitions if p.offset >= 0]
+
+        def ask() -> Any:
+            futures = self.admin.list_consumer_group_offsets(request, request_timeout=TIMEOUT)
+            return futures[group].result(TIMEOUT)
+
+        committed = [p for p in self._ask(ask).topic_partitions if p.offset >= 0]
         if not committed:
             return []
         ends = self._ends([TopicPartition(p.topic, p.partition) for p in committed])
@@ -160,20 +181,24 @@ class KafkaBroker:
     def commit(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
         partitions = [TopicPartition(topic, p, offset) for p, offset in offsets.items()]
         request = [ConsumerGroupTopicPartitions(group, partitions)]
-        futures = self._ask(lambda: self.admin.alter_consumer_group_offsets(request, request_timeout=TIMEOUT))
-        self._wait(futures[group])
+        self._ask(
+            lambda: self.admin.alter_consumer_group_offsets(request, request_timeout=TIMEOUT)[group].result(
+                TIMEOUT
+            )
+        )
 
     def _ask(self, question: Callable[[], T]) -> T:
-        try:
-            return question()
-        except KafkaException as error:
-            raise BrokerError(f"the broker at {self.bootstrap}: {error.args[0].str()}") from error
-
-    def _wait(self, future: Future[Any]) -> Any:
-        try:
-            return future.result(TIMEOUT + 1)
-        except (KafkaException, TimeoutError) as error:
-            raise BrokerError(f"the broker at {self.bootstrap}: {error}") from error
+        """The answer to a question, asked again while the broker says that it isn't ready for it yet."""
+        deadline = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                return question()
+            except KafkaException as error:
+                if error.args[0].code() not in _NOT_YET or time.monotonic() > deadline:
+                    raise BrokerError(f"the broker at {self.bootstrap}: {error.args[0].str()}") from error
+                time.sleep(0.1)
+            except TimeoutError as error:
+                raise BrokerError(f"the broker at {self.bootstrap} does not answer") from error
 
 
 def _replication(topic: Any) -> int:

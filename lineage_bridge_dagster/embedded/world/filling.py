@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,7 @@ def fill(
     brokers: Mapping[str, Broker],
     registry: httpx.Client,
     progress: Progress = lambda _: None,
-    topics: Iterable[Topic] = TOPICS,
+    topics: Collection[Topic] = TOPICS,
 ) -> SeedReport:
     """Fill these brokers and this registry.
 
@@ -120,6 +120,7 @@ def fill(
     try:
         for topic in topics:
             created += brokers[topic.cluster].create_topic(topic.name, topic.partitions, topic.configs)
+        for topic in topics:
             if topic.schema is None:
                 continue
             encoder = Encoder(topic.schema, register(registry, topic))
