@@ -20,6 +20,7 @@ from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.settings import PushSettings, Settings
 
 if TYPE_CHECKING:
+    from lineage_bridge_dagster.glue import PushReport
     from lineage_bridge_dagster.lineage.coverage import Coverage
     from lineage_bridge_dagster.lineage.discovery import Discovery
 
@@ -179,13 +180,20 @@ def push(
         _exit_by_coverage(discovery.coverage)
 
 
-def _show_report(report: Any, dry_run: bool) -> None:
+def _show_report(report: PushReport, dry_run: bool) -> None:
     for result in report.results:
         click.echo(f"{result.status:<10} {result.name}" + (f"  {result.reason}" if result.reason else ""))
+        if result.hint and not result.ok:
+            click.echo(f"{'':<10} -> {result.hint}")
         if dry_run and result.diff:
             for line in result.diff:
                 click.secho(f"    {line}", fg={"+": "green", "-": "red"}.get(line[:1]))
-    click.echo(", ".join(f"{count} {status}" for status, count in report.counts.items()))
+    would = "would be " if dry_run else ""
+    click.echo(
+        ", ".join(
+            f"{count} {would * (status == 'updated')}{status}" for status, count in report.counts.items()
+        )
+    )
 
 
 def _discover(last: Discovery | None = None) -> Discovery:

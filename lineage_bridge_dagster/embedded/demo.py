@@ -22,7 +22,7 @@ from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.glue.push import PushReport
+    from lineage_bridge_dagster.glue import PushReport
     from lineage_bridge_dagster.glue.reading import GlueTable
 
 DIGEST = "lineage_bridge.digest"
@@ -112,10 +112,10 @@ def _until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None
         seen |= pushed
         reason = f"{len(pushed)} of {len(wanted)} tables have their lineage"
         if wanted and len(pushed) == len(wanted):
-            report = _would_push()
-            if set(report.counts) == {"unchanged"} and report.counts["unchanged"] == len(wanted):
+            counts = _would_push().counts
+            if counts["unchanged"] == len(wanted) == sum(counts.values()):
                 break
-            reason = ", ".join(f"{count} {status}" for status, count in report.counts.items())
+            reason = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
         dagster.check()
         if time.monotonic() - began > timeout:
             raise LineageBridgeError(
