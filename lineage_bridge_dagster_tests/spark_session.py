@@ -5,14 +5,17 @@ A session takes many seconds to start, so tests share it: each uses a database o
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
-from lineage_bridge_dagster.embedded.aws import StrictAws
 
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.iceberg import CatalogConfig
 
 if TYPE_CHECKING:
@@ -20,23 +23,14 @@ if TYPE_CHECKING:
 
 REGION = "us-east-1"
 BUCKET = "lake"
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret", "AWS_REGION": REGION}
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_REGION": REGION}
 
 
 @pytest.fixture(scope="session")
 def spark_aws() -> Iterator[StrictAws]:
     """Glue and S3 for the session's tests, with one bucket."""
-    import boto3
-
     with StrictAws() as aws:
-        s3 = boto3.client(
-            "s3",
-            endpoint_url=aws.endpoint_url,
-            region_name=REGION,
-            aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
-        )
-        s3.create_bucket(Bucket=BUCKET)
+        aws.client("s3", REGION).create_bucket(Bucket=BUCKET)
         yield aws
 
 
@@ -85,5 +79,22 @@ def database() -> str:
 
 def pyiceberg_properties(catalog: CatalogConfig) -> dict[str, str]:
     """What PyIceberg needs besides, for these tests run without ambient credentials."""
-    own = {"client.access-key-id": "test", "client.secret-access-key": "test-secret"}
+    own = {"client.access-key-id": ACCESS_KEY, "client.secret-access-key": SECRET_KEY}
     return {**catalog.pyiceberg_properties({}), **own}
+
+
+def duckdb_reader(catalog: CatalogConfig) -> duckdb.DuckDBPyConnection:
+    """DuckDB with its extensions from the packages, able to read the catalog's S3."""
+    connection = duckdb.connect()
+    for name in ("avro", "httpfs", "iceberg"):
+        spec = importlib.util.find_spec(f"duckdb_extension_{name}")
+        assert spec is not None
+        assert spec.origin is not None
+        path = next(Path(spec.origin).parent.glob("extensions/*/*.duckdb_extension"))
+        connection.execute(f"LOAD '{path}'")
+    host = (catalog.s3_endpoint or "").removeprefix("http://")
+    connection.execute(
+        f"CREATE SECRET (TYPE s3, KEY_ID '{ACCESS_KEY}', SECRET '{SECRET_KEY}', REGION '{REGION}', "
+        f"ENDPOINT '{host}', URL_STYLE 'path', USE_SSL false)"
+    )
+    return connection

@@ -70,7 +70,7 @@ class AssetSource:
             table=table,
             topic=text.get("lineage_bridge/topic", ""),
             cluster_id=text.get("lineage_bridge/cluster_id", ""),
-            bootstrap=text.get("lineage_bridge/bootstrap", "").rpartition("://")[2],
+            bootstrap=text.get("lineage_bridge/bootstrap", ""),
             schema_registry_url=text.get("lineage_bridge/schema_registry_url", ""),
         )
         lacking = {

@@ -115,7 +115,9 @@ def load(
     return load_topic(spark, source)
 
 
-def load_topic(spark: "SparkSession", source: AssetSource, env: Mapping[str, str] | None = None) -> "DataFrame":
+def load_topic(
+    spark: "SparkSession", source: AssetSource, env: Mapping[str, str] | None = None
+) -> "DataFrame":
     """A topic's records from first to last: Kafka's own columns, then `value`, decoded.
 
     Where the subject `{topic}-value` has an Avro schema `value` is of its type, and `raw_value` is beside

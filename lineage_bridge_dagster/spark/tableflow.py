@@ -82,6 +82,10 @@ class Advance:
     caught_up: bool
 
 
+class SuspendedError(LineageBridgeError):
+    """The table can't go on until the topic, its schema or its settings are changed."""
+
+
 class TopicTable:
     """Keeps one table up to its topic. There must be one writer of a table at a time."""
 
@@ -137,8 +141,8 @@ class TopicTable:
         """Append the records that the table has not got yet, in one commit.
 
         Raises:
-            LineageBridgeError: the topic could not be read, or holds a record that can't be decoded while
-                failures are to suspend the table.
+            LineageBridgeError: the topic could not be read.
+            SuspendedError: it holds a record that can't be decoded, and failures are to suspend the table.
         """
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
@@ -154,12 +158,14 @@ class TopicTable:
         frame = rows(records.observe(seen, F.count(F.lit(1)).alias("n")), schemas, target)
         frame = frame.observe(kept, F.count(F.lit(1)).alias("n"))
         writer = frame.writeTo(target.name).option("mergeSchema", "true")
+        # New columns are added at the table's end, wherever their fields are in the schema.
+        writer = writer.option("check-ordering", "false")
         writer = writer.option(f"snapshot-property.{OFFSETS}", json.dumps(dict(sorted(end.items()))))
         try:
             writer.append()
         except Exception as error:
             if (undecoded := _undecodable(error)) is not None:
-                raise LineageBridgeError(
+                raise SuspendedError(
                     f"Topic {self._topic.name}: {undecoded}",
                     hint="Set the Tableflow topic's error_handling to SKIP or LOG to leave such records out.",
                 ) from error

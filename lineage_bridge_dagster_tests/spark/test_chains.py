@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.expressions import EqualTo
@@ -29,7 +28,7 @@ from lineage_bridge_dagster_tests.spark.graphs import (
     topic_id,
     world,
 )
-from lineage_bridge_dagster_tests.spark_session import BUCKET, CREDENTIALS, REGION, pyiceberg_properties
+from lineage_bridge_dagster_tests.spark_session import duckdb_reader, pyiceberg_properties
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -164,12 +163,6 @@ def test_pyiceberg_and_duckdb_read_the_lineage_tables(
     ]
     assert len(rows) == 10
     assert {field["name"] for row in rows for field in row["schema_fields"] or []} == {"id"}
-    with duckdb.connect() as duck:
-        duck.execute("LOAD httpfs; LOAD avro; LOAD iceberg")
-        host = (spark_catalog.s3_endpoint or "").removeprefix("http://")
-        duck.execute(
-            f"CREATE SECRET (TYPE s3, KEY_ID '{CREDENTIALS['AWS_ACCESS_KEY_ID']}', SECRET 'test-secret', "
-            f"REGION '{REGION}', ENDPOINT '{host}', URL_STYLE 'path', USE_SSL false, SCOPE 's3://{BUCKET}')"
-        )
+    with duckdb_reader(spark_catalog) as duck:
         count = duck.sql("SELECT count(*) FROM iceberg_scan(?)", params=[table.metadata_location]).fetchone()
     assert count == (4 * 9 + 1,)

@@ -1,0 +1,109 @@
+"""Kafka records without a broker: a topic that a test fills, and payloads in Confluent's wire format."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+
+from lineage_bridge_dagster.spark.avro import SubjectSchemas
+from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.spark.tableflow import RECORD_DDL
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+ORDER_V1 = {
+    "type": "record",
+    "name": "Order",
+    "fields": [{"name": "id", "type": "long"}, {"name": "item", "type": "string"}],
+}
+#: Adds a field in the middle, with a default, and makes another nullable.
+ORDER_V2 = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "cents", "type": ["null", "int"], "default": None},
+        {"name": "item", "type": ["null", "string"], "default": None},
+    ],
+}
+
+
+def payload(schema_id: int, schema: Mapping[str, Any], value: Any) -> bytes:
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, fastavro.parse_schema(dict(schema)), value)
+    return struct.pack(">bI", 0, schema_id) + body.getvalue()
+
+
+def subject(name: str, *versions: tuple[int, Mapping[str, Any]]) -> SubjectSchemas:
+    latest = versions[-1]
+    return SubjectSchemas(
+        name, {number: json.dumps(schema) for number, schema in versions}, json.dumps(latest[1]), latest[0]
+    )
+
+
+ORDERS_V1 = subject("orders.v1-value", (7, ORDER_V1))
+ORDERS = subject("orders.v1-value", (7, ORDER_V1), (9, ORDER_V2))
+
+
+def order_v1(number: int) -> bytes:
+    return payload(7, ORDER_V1, {"id": number, "item": f"item {number}"})
+
+
+def order_v2(number: int, cents: int | None = 5) -> bytes:
+    return payload(9, ORDER_V2, {"id": number, "cents": cents, "item": None})
+
+
+@dataclass
+class HeldTopic:
+    """A topic of rows in memory, read as Spark reads Kafka. It counts how often it was read."""
+
+    name: str = "orders.v1"
+    partitions: dict[int, list[dict[str, Any]]] = field(default_factory=lambda: {0: [], 1: []})
+    first: dict[int, int] = field(default_factory=dict)
+    reads: int = 0
+
+    def add(
+        self,
+        partition: int,
+        *values: bytes | None,
+        key: bytes | None = None,
+        headers: list[tuple[str, bytes]] | None = None,
+    ) -> None:
+        for value in values:
+            rows = self.partitions[partition]
+            rows.append(
+                {
+                    "key": key,
+                    "value": value,
+                    "topic": self.name,
+                    "partition": partition,
+                    "offset": self.first.get(partition, 0) + len(rows),
+                    "timestamp": AT,
+                    "timestampType": 0,
+                    "headers": headers,
+                }
+            )
+
+    def bounds(self) -> tuple[Offsets, Offsets]:
+        first = {p: self.first.get(p, 0) for p in self.partitions}
+        return first, {p: first[p] + len(rows) for p, rows in self.partitions.items()}
+
+    def read(self, spark: SparkSession, start: Offsets, end: Offsets) -> DataFrame:
+        self.reads += 1
+        wanted = [
+            row
+            for partition, rows in self.partitions.items()
+            for row in rows
+            if start[partition] <= row["offset"] < end[partition]
+        ]
+        return spark.createDataFrame(wanted, RECORD_DDL)
