@@ -171,8 +171,19 @@ class _Run:
         plan = plan_update(table, None, self._writer.options, complete=True, now="")
         return isinstance(plan, Update)
 
-    def _read_all(self, targets: Iterable[_Target]) -> dict[int, GlueTable]:
-        return {target.order: table for target, table in self._readings(list(targets)) if table is not None}
+    def _read_all(self, targets: list[_Target]) -> dict[int, GlueTable]:
+        """The tables as they stand, but for those that can't be read: their push will say why."""
+        found: dict[int, GlueTable] = {}
+        for target, page_table in self._readings(targets):
+            table = page_table
+            if table is None:
+                try:
+                    table = self._reader.table(target.database, target.name)
+                except GlueError as error:
+                    logger.info("%s.%s could not be read: %s", target.database, target.name, error.message)
+            if table is not None:
+                found[target.order] = table
+        return found
 
     def _each(self, targets: list[_Target]) -> None:
         self._run_pool(self._readings(targets))

@@ -157,6 +157,8 @@ class GlueLineageWriter:
         if table is None:
             table = self.reader.table(work.database, work.name)
         work.table = None
+        if table is None and work.document is None:
+            return self._result(work, PushStatus.UNCHANGED, "it is not in Glue any more")
         if table is None:
             raise GlueError(
                 f"The table {work.database}.{work.name} is not in Glue.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -225,10 +226,8 @@ class Catalog:
         parameters: Mapping[str, str] | None = None,
         **changes: Any,
     ) -> None:
-        try:
+        with contextlib.suppress(self.glue.exceptions.AlreadyExistsException):
             self.glue.create_database(DatabaseInput={"Name": database})
-        except self.glue.exceptions.AlreadyExistsException:
-            pass
         writable = {
             key: value
             for key, value in raw_table(name, database).items()

@@ -122,9 +122,7 @@ def test_options_leave_what_is_switched_off_alone() -> None:
     # What another push wrote stays in place, and counts as in sync.
     pushed = after(update(glue_table(), document()))
     for options in (only_parameters, only_description):
-        assert isinstance(
-            plan_update(pushed, document(options), options, complete=True, now=LATER), NoChange
-        )
+        assert isinstance(plan_update(pushed, document(options), options, complete=True, now=LATER), NoChange)
 
 
 def test_nothing_upstream_takes_all_of_ours_away_and_nothing_else() -> None:

@@ -1,0 +1,56 @@
+"""Console links in every partition, and SQL that Athena takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from lineage_bridge_dagster.glue.links import (
+    athena_describe,
+    athena_select,
+    athena_url,
+    glue_table_url,
+    partition_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("region", "partition", "host"),
+    [
+        ("us-east-1", "aws", "us-east-1.console.aws.amazon.com"),
+        ("cn-north-1", "aws-cn", "cn-north-1.console.amazonaws.cn"),
+        ("us-gov-west-1", "aws-us-gov", "us-gov-west-1.console.amazonaws-us-gov.com"),
+    ],
+)
+def test_each_partition_has_its_own_console(region: str, partition: str, host: str) -> None:
+    assert partition_of(region) == partition
+    assert glue_table_url(region, "lkc-1", "orders.v1", catalog_id="1") == (
+        f"https://{host}/glue/home?region={region}"
+        "#/v2/data-catalog/tables/view/orders.v1?database=lkc-1&catalogId=1"
+    )
+    assert athena_url(region) == f"https://{host}/athena/home?region={region}#/query-editor"
+
+
+def test_partitions_agree_with_botocores() -> None:
+    import botocore.session
+
+    session = botocore.session.get_session()
+    for partition in session.get_available_partitions():
+        for region in session.get_available_regions("glue", partition):
+            assert partition_of(region) == partition
+
+
+def test_names_are_escaped_in_links() -> None:
+    url = glue_table_url("us-east-1", "a&b", "x/y #z")
+    assert url is not None
+    assert url.endswith("view/x%2Fy%20%23z?database=a%26b")
+
+
+def test_a_partition_whose_console_is_not_known_has_no_link() -> None:
+    assert glue_table_url("us-isof-south-1", "d", "t") is None
+    assert athena_url("us-isof-south-1") is None
+
+
+def test_athena_takes_dots_and_hyphens_in_quotes() -> None:
+    assert athena_select("lkc-1", "o.v1") == 'SELECT * FROM "lkc-1"."o.v1" LIMIT 10'
+    assert athena_select("d", 'a"b') == 'SELECT * FROM "d"."a""b" LIMIT 10'
+    assert athena_describe("lkc-1", "o.v1") == "SHOW TBLPROPERTIES `lkc-1`.`o.v1`"

@@ -1,0 +1,44 @@
+"""The IAM policies allow what the product calls, and nothing more."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import lineage_bridge_dagster.glue as room
+from lineage_bridge_dagster.glue.policies import discovery_policy, push_policy
+
+
+def actions(policy: dict[str, Any]) -> set[str]:
+    return {action for statement in policy["Statement"] for action in statement["Action"]}
+
+
+def test_discovery_only_reads() -> None:
+    assert actions(discovery_policy("123456789012", "us-east-1")) == {
+        "glue:GetDatabases",
+        "glue:GetTable",
+        "glue:GetTables",
+    }
+
+
+def test_both_together_allow_every_call_of_the_room_and_no_other() -> None:
+    called = set()
+    for file in Path(room.__file__).parent.glob("*.py"):
+        for name in re.findall(r"_client\.((?:get|update|create|delete|batch)_\w+)", file.read_text()):
+            called.add("glue:" + name.title().replace("_", ""))
+    allowed = actions(discovery_policy("1", "us-east-1")) | actions(push_policy("1", "us-east-1"))
+    assert called == allowed
+
+
+def test_resources_are_of_the_databases_and_the_partition() -> None:
+    (statement,) = push_policy("123456789012", "cn-north-1", ["Shop", "lkc-1"])["Statement"]
+    arn = "arn:aws-cn:glue:cn-north-1:123456789012:"
+    assert statement["Resource"] == [
+        arn + "catalog",
+        arn + "database/lkc-1",
+        arn + "database/shop",
+        arn + "table/lkc-1/*",
+        arn + "table/shop/*",
+    ]
+    assert not any(resource == "*" for resource in statement["Resource"])
