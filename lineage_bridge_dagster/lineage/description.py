@@ -128,9 +128,19 @@ def split_description(text: str | None) -> tuple[str, str | None]:
     belong to the user's text. When that was so inside, or there was more than one block, the block returned
     is none that we would write, and so is written anew.
     """
+    users_text, blocks = text or "", list[str]()
+    # What is left of two blocks that were pasted into each other may form another.
+    while (found := _split_once(users_text)) is not None:
+        users_text, more = found
+        blocks += more
+    return users_text, _SEPARATOR.join(blocks) if blocks else None
+
+
+def _split_once(text: str) -> tuple[str, list[str]] | None:
+    """The text without its blocks, and these; None when there is none."""
     users: list[str] = []
     blocks: list[str] = []
-    rest = text or ""
+    rest = text
     while (found := _find_block(rest)) is not None:
         start, end = found
         above, block, below = rest[:start], rest[start:end], rest[end:]
@@ -141,9 +151,11 @@ def split_description(text: str | None) -> tuple[str, str | None]:
         if inside:
             users.append("\n".join(inside))
         rest = below.removeprefix("\r").removeprefix("\n").removeprefix("\n")
+    if not blocks:
+        return None
     if rest:
         users.append(rest)
-    return _SEPARATOR.join(users), _SEPARATOR.join(blocks) if blocks else None
+    return _SEPARATOR.join(users), blocks
 
 
 def join_description(users_text: str, block: str | None) -> str:

@@ -84,7 +84,8 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
     if scope.api in _TOPIC_WRITERS:
         return node.node_type == NodeType.KAFKA_TOPIC
     if scope.api in _PER_CLUSTER:
-        return not node.cluster_id or scope.place in ("", node.cluster_id)
+        unplaced = node.node_type == NodeType.KAFKA_TOPIC and not node.cluster_id
+        return unplaced or scope.place in ("", node.cluster_id)
     if scope.api == "schema_registry":
         # Not upstream, but a topic that lost its fields to an outage must not be pushed over one that has
         # them. A registry that we may not read is no outage: it never had any to lose.

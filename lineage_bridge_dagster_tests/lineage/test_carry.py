@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lineage_bridge_dagster.lineage.carry import STALE_ATTRIBUTES, STALE_SINCE, carry_forward
+from lineage_bridge_dagster.lineage.chains import chain_of
+from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.documents import render
+from lineage_bridge_dagster.lineage.graph_file import dumps
+from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, scopes_of
+from lineage_bridge_dagster_tests.lineage.graphs import (
+    CONNECT,
+    ENVIRONMENTS,
+    FLINK,
+    GLUE,
+    KAFKA,
+    TABLEFLOW,
+    coverage,
+    edge,
+    node,
+    shop,
+)
+
+MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (f"2026-01-0{day}T00:00:00.000Z" for day in (5, 6, 7, 8))
+
+
+def without(graph: Graph, *scopes: Scope, nodes: Iterable[str] = ()) -> Graph:
+    """The graph as a discovery sees it that got no answer of these scopes."""
+    silent = set(map(str, scopes))
+    kept = [
+        n for n in graph.nodes.values() if not scopes_of(n.attributes) & silent and n.node_id not in nodes
+    ]
+    ids = {n.node_id for n in kept}
+    edges = [
+        e
+        for e in graph.edges.values()
+        if not scopes_of(e.attributes) & silent and e.src_id in ids and e.dst_id in ids
+    ]
+    return Graph(kept, edges)
+
+
+def last() -> Discovery:
+    return carry_forward(Discovery(shop(), coverage(), MONDAY), None)
+
+
+def test_first_discovery_stands_as_it_is_with_its_times() -> None:
+    first = last()
+
+    assert first.graph.nodes.keys() == shop().nodes.keys()
+    assert {n.first_seen for n in first.graph.nodes.values()} == {MONDAY}
+    assert {e.last_seen for e in first.graph.edges.values()} == {MONDAY}
+
+
+@pytest.mark.parametrize("scope", [KAFKA, CONNECT, FLINK, TABLEFLOW, GLUE])
+@pytest.mark.parametrize("status", [Status.FAILED, Status.DENIED, Status.PARTIAL])
+def test_one_api_that_fails_loses_nothing(scope: Scope, status: Status) -> None:
+    seen = Discovery(without(shop(), scope), coverage(**{scope.api: status}), TUESDAY)
+
+    carried = carry_forward(seen, last())
+
+    assert carried.graph.nodes.keys() == shop().nodes.keys()
+    assert carried.graph.edges.keys() == shop().edges.keys()
+    before, after = chain_of(shop(), "table"), chain_of(carried.graph, "table", coverage=carried.coverage)
+    assert not after.complete
+    # An outage must not rewrite a single table.
+    assert render(after) == render(before)
+
+
+def test_everything_failing_at_once_loses_nothing() -> None:
+    seen = Discovery(Graph(), Coverage([ScopeReport(ENVIRONMENTS, Status.FAILED)]), TUESDAY)
+
+    carried = carry_forward(seen, last())
+
+    assert carried.graph.nodes.keys() == shop().nodes.keys()
+    assert carried.graph.edges.keys() == shop().edges.keys()
+
+
+def test_failure_of_tableflow_keeps_the_glue_table_though_glue_answered() -> None:
+    # Which Glue tables are looked for is told by Tableflow, so Glue's whole answer proves nothing here.
+    seen = Discovery(without(shop(), TABLEFLOW, nodes=["table"]), coverage(tableflow=Status.FAILED), TUESDAY)
+
+    carried = carry_forward(seen, last())
+
+    assert carried.graph.nodes["table"].attributes[STALE_SINCE] == MONDAY
+    assert ("tableflow", "table", "materializes") in carried.graph.edges
+
+
+def test_stale_time_is_the_first_one_through_repeated_failures() -> None:
+    failed = coverage(connect=Status.FAILED)
+    tuesday = carry_forward(Discovery(without(shop(), CONNECT), failed, TUESDAY), last())
+    wednesday = carry_forward(Discovery(without(shop(), CONNECT), failed, WEDNESDAY), tuesday)
+
+    assert wednesday.graph.nodes["debezium"].attributes[STALE_SINCE] == MONDAY
+    assert wednesday.graph.nodes["debezium"].last_seen == MONDAY
+    assert wednesday.graph.edges["debezium", "raw", "produces"].attributes[STALE_SINCE] == MONDAY
+    assert STALE_SINCE not in wednesday.graph.nodes["job"].attributes
+
+
+def test_what_is_seen_again_is_stale_no_more_and_keeps_when_it_was_first_seen() -> None:
+    tuesday = carry_forward(
+        Discovery(without(shop(), CONNECT), coverage(connect=Status.FAILED), TUESDAY), last()
+    )
+    wednesday = carry_forward(Discovery(shop(), coverage(), WEDNESDAY), tuesday)
+    debezium = wednesday.graph.nodes["debezium"]
+
+    assert STALE_SINCE not in debezium.attributes
+    assert (debezium.first_seen, debezium.last_seen) == (MONDAY, WEDNESDAY)
+    assert STALE_SINCE not in wednesday.graph.edges["debezium", "raw", "produces"].attributes
+
+
+def test_what_a_whole_answer_no_longer_names_goes() -> None:
+    seen = Discovery(without(shop(), CONNECT), coverage(), TUESDAY)
+
+    carried = carry_forward(seen, last())
+
+    assert carried.graph.nodes.keys().isdisjoint({"debezium", "db"})
+    assert ("debezium", "raw", "produces") not in carried.graph.edges
+
+
+def test_deleted_connector_goes_though_its_topics_cluster_failed() -> None:
+    seen = Discovery(without(shop(), CONNECT, KAFKA), coverage(kafka=Status.FAILED), TUESDAY)
+
+    carried = carry_forward(seen, last())
+
+    assert "debezium" not in carried.graph
+    assert "raw" in carried.graph
+
+
+def test_glue_table_goes_only_when_glue_answered() -> None:
+    gone = without(shop(), nodes=["table"])
+
+    assert "table" not in carry_forward(Discovery(gone, coverage(), TUESDAY), last()).graph
+    failed = carry_forward(Discovery(gone, coverage(glue=Status.FAILED), TUESDAY), last()).graph
+    assert failed.nodes["table"].attributes[STALE_SINCE] == MONDAY
+
+
+def test_topic_that_two_scopes_reported_stays_until_both_answered() -> None:
+    both = shop()
+    both.add_node(node("raw", "kafka_topic", "shop.public.orders", FLINK))
+    monday = carry_forward(Discovery(both, coverage(), MONDAY), None)
+    # Kafka fails and Flink still names it, then Flink no longer does, and Kafka still has not answered.
+    only_flink = without(shop(), KAFKA)
+    only_flink.add_node(node("raw", "kafka_topic", "shop.public.orders", FLINK))
+    failed = coverage(kafka=Status.FAILED)
+    tuesday = carry_forward(Discovery(only_flink, failed, TUESDAY), monday)
+    wednesday = carry_forward(Discovery(without(shop(), KAFKA), failed, WEDNESDAY), tuesday)
+    thursday = carry_forward(Discovery(without(shop(), KAFKA), coverage(), THURSDAY), wednesday)
+
+    assert STALE_SINCE not in tuesday.graph.nodes["raw"].attributes
+    assert wednesday.graph.nodes["raw"].attributes[STALE_SINCE] == TUESDAY
+    assert "raw" not in thursday.graph
+
+
+def test_topic_keeps_its_fields_when_only_its_registry_failed() -> None:
+    seen = shop()
+    seen.nodes["raw"] = node("raw", "kafka_topic", "shop.public.orders", KAFKA)
+
+    failed = carry_forward(Discovery(seen, coverage(schema_registry=Status.FAILED), TUESDAY), last())
+    topic = failed.graph.nodes["raw"]
+
+    assert topic.attributes["schema_fields"] == shop().nodes["raw"].attributes["schema_fields"]
+    assert topic.attributes[STALE_ATTRIBUTES] == ["schema_fields"]
+    assert STALE_SINCE not in topic.attributes
+    # A registry that answered has no such schema any more.
+    answered = carry_forward(Discovery(seen, coverage(), WEDNESDAY), failed).graph.nodes["raw"]
+    assert "schema_fields" not in answered.attributes
+    assert STALE_ATTRIBUTES not in answered.attributes
+
+
+def test_failure_elsewhere_keeps_no_attribute_that_is_gone() -> None:
+    before = shop()
+    before.nodes["table"] = before.nodes["table"].with_attributes(conflict="orders and Orders")
+    monday = carry_forward(Discovery(before, coverage(), MONDAY), None)
+
+    tuesday = carry_forward(Discovery(shop(), coverage(connect=Status.FAILED), TUESDAY), monday)
+
+    assert "conflict" not in tuesday.graph.nodes["table"].attributes
+
+
+def test_environment_that_a_narrower_filter_leaves_out_goes() -> None:
+    # The list of environments answered whole; nothing below the one left out was asked.
+    asked = Coverage([ScopeReport(ENVIRONMENTS, Status.COMPLETE), ScopeReport(GLUE, Status.COMPLETE)])
+
+    assert len(carry_forward(Discovery(Graph(), asked, TUESDAY), last()).graph) == 0
+
+
+def test_node_without_a_scope_goes_only_when_everything_answered() -> None:
+    bare = Discovery(Graph([Node("x", "s", "kafka_topic", "x")]), Coverage(), MONDAY)
+
+    assert "x" in carry_forward(Discovery(Graph(), coverage(glue=Status.FAILED), TUESDAY), bare).graph
+    assert "x" not in carry_forward(Discovery(Graph(), coverage(), TUESDAY), bare).graph
+    # Nothing asked proves nothing.
+    assert "x" in carry_forward(Discovery(Graph(), Coverage(), TUESDAY), bare).graph
+
+
+def test_arguments_are_not_changed() -> None:
+    seen, before = Discovery(without(shop(), FLINK), coverage(flink=Status.FAILED), TUESDAY), last()
+    texts = dumps(seen), dumps(before)
+
+    carry_forward(seen, before)
+
+    assert (dumps(seen), dumps(before)) == texts
+
+
+_SCOPES = [Scope(api, "env-abc123", "lkc-abc123") for api in ("kafka", "connect", "tableflow")]
+
+
+@st.composite
+def discoveries(draw: st.DrawFn, when: str) -> Discovery:
+    ids = draw(st.sets(st.sampled_from("abcdef")))
+    graph = Graph(node(i, "kafka_topic", i, draw(st.sampled_from(_SCOPES))) for i in sorted(ids))
+    ends = st.sampled_from(sorted(ids)) if ids else st.nothing()
+    for src, dst in draw(st.lists(st.tuples(ends, ends), max_size=8)) if ids else []:
+        graph.add_edge(edge(src, dst, "transforms", draw(st.sampled_from(_SCOPES))))
+    asked = Coverage(ScopeReport(scope, draw(st.sampled_from(Status))) for scope in _SCOPES)
+    return Discovery(graph, asked, when)
+
+
+@settings(max_examples=300)
+@given(discoveries(MONDAY), discoveries(TUESDAY))
+def test_nothing_seen_is_lost_and_nothing_unproven_goes(before: Discovery, now: Discovery) -> None:
+    monday = carry_forward(before, None)
+    carried = carry_forward(now, monday)
+
+    assert now.graph.nodes.keys() <= carried.graph.nodes.keys()
+    assert now.graph.edges.keys() <= carried.graph.edges.keys()
+    for node_id, known in monday.graph.nodes.items():
+        scope = Scope.parse(known.attributes["scope"])
+        if not now.coverage.proves_absence(scope):
+            assert node_id in carried.graph
+    for key, known_edge in monday.graph.edges.items():
+        if not now.coverage.proves_absence(Scope.parse(known_edge.attributes["scope"])):
+            assert key in carried.graph.edges
+    for src, dst, _ in carried.graph.edges:
+        assert {src, dst} <= carried.graph.nodes.keys()
+    for node_id, found in carried.graph.nodes.items():
+        assert (STALE_SINCE in found.attributes) == (node_id not in now.graph)
+
+
+@settings(max_examples=100)
+@given(discoveries(MONDAY), discoveries(TUESDAY))
+def test_carrying_the_same_again_changes_nothing(before: Discovery, now: Discovery) -> None:
+    once = carry_forward(now, carry_forward(before, None))
+
+    assert dumps(carry_forward(once, once)).replace(" ", "").count(STALE_SINCE) <= dumps(once).count(
+        STALE_SINCE
+    )
+    assert carry_forward(now, once).graph.nodes.keys() == once.graph.nodes.keys()
+    assert carry_forward(now, once).graph.edges.keys() == once.graph.edges.keys()
+
+
+def test_large_graph_is_carried_whole() -> None:
+    rng = random.Random(1)  # noqa: S311 - reproducible, not secret
+    names = [f"n{i}" for i in range(30_000)]
+    graph = Graph(node(n, "kafka_topic", n, KAFKA) for n in names)
+    for name in names:
+        graph.add_edge(Edge(name, rng.choice(names), "transforms", attributes={"scope": str(FLINK)}))
+    before = Discovery(graph, coverage(), MONDAY)
+
+    carried = carry_forward(Discovery(Graph(), coverage(kafka=Status.FAILED), TUESDAY), before)
+
+    assert len(carried.graph) == len(names)

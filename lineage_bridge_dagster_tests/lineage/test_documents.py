@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lineage_bridge_dagster.lineage.chains import Chain, Hop, chain_of, order_hops, to_json
+from lineage_bridge_dagster.lineage.documents import (
+    CHAIN_LIMIT,
+    KEY_CLUSTER_ID,
+    KEY_DIGEST,
+    KEY_ENVIRONMENT_ID,
+    KEY_LAST_SYNCED,
+    KEY_PIPELINE_TYPE,
+    KEY_SOURCE_CONNECTORS,
+    KEY_SOURCE_TOPICS,
+    KEY_UPSTREAM_CHAIN,
+    KEY_UPSTREAM_TRUNCATED,
+    VALUE_LIMIT,
+    PushOptions,
+    digest,
+    render,
+)
+from lineage_bridge_dagster.lineage.hop_json import fit, give_up_order, name_list
+from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, shop
+
+NOW = "2026-04-30T12:34:56.789Z"
+
+
+def hops_of(document_parameters: dict[str, str]) -> list[dict[str, object]]:
+    hops: list[dict[str, object]] = json.loads(document_parameters[KEY_UPSTREAM_CHAIN])
+    return hops
+
+
+def chain(*hops: Hop) -> Chain:
+    return Chain(node("table", "catalog_table", "glue://db/t"), order_hops(hops))
+
+
+def test_parameters_of_a_whole_chain() -> None:
+    source = chain_of(shop(), "table")
+    parameters = render(source).parameters
+
+    assert parameters[KEY_SOURCE_TOPICS] == "orders.v1,shop.public.orders"
+    assert parameters[KEY_SOURCE_CONNECTORS] == "debezium-pg"
+    assert parameters[KEY_PIPELINE_TYPE] == "tableflow"
+    assert parameters[KEY_ENVIRONMENT_ID] == "env-abc123"
+    assert parameters[KEY_CLUSTER_ID] == "lkc-abc123"
+    assert hops_of(parameters) == to_json(source)["hops"]
+    # Neither is ours to set here, and "truncated" only stands where something was left out.
+    assert parameters.keys().isdisjoint({KEY_UPSTREAM_TRUNCATED, KEY_LAST_SYNCED, KEY_DIGEST})
+
+
+def test_chain_without_hops_wants_nothing_of_ours() -> None:
+    document = render(chain())
+
+    assert document.parameters == {}
+    assert document.block(2048, NOW) is None
+
+
+def test_options_leave_out_what_is_not_to_be_written() -> None:
+    source = chain_of(shop(), "table")
+
+    assert render(source, PushOptions(set_parameters=False)).parameters == {}
+    assert render(source, PushOptions(set_description=False)).block(2048, NOW) is None
+
+
+def test_names_outside_ascii_are_written_as_they_are() -> None:
+    parameters = render(chain(Hop(1, node("o", "external_dataset", "s3://bücket/日本")))).parameters
+
+    assert "s3://bücket/日本" in parameters[KEY_UPSTREAM_CHAIN]
+
+
+@pytest.mark.parametrize(
+    ("mode", "shown"),
+    [
+        ("full", "INSERT INTO a SELECT 1 /* password=hunter2 */"),
+        ("redacted", "INSERT INTO a SELECT 1 /* password=**** */"),
+        ("hash", "sha256:" + hashlib.sha256(b"INSERT INTO a SELECT 1 /* password=hunter2 */").hexdigest()),
+        ("none", None),
+    ],
+)
+def test_sql_is_shown_as_the_option_says(mode: str, shown: str | None) -> None:
+    job = node("j", "flink_job", "job", sql="INSERT INTO a SELECT 1 /* password=hunter2 */")
+    document = render(chain(Hop(1, job)), PushOptions(sql=mode))
+    block = document.block(2048, NOW) or ""
+
+    assert hops_of(document.parameters)[0].get("sql") == shown
+    assert ("SQL: " in block) == (shown is not None)
+    assert ("hunter2" in block) == (mode == "full")
+
+
+def test_unknown_way_to_show_sql_is_refused() -> None:
+    with pytest.raises(ValueError, match="redcated"):
+        render(chain_of(shop(), "table"), PushOptions(sql="redcated"))
+
+
+def test_staleness_and_times_change_nothing_that_is_pushed() -> None:
+    fresh = chain_of(shop(), "table")
+    stale = replace(
+        fresh,
+        complete=False,
+        hops=tuple(
+            Hop(h.distance, replace(h.node.with_attributes(stale_since=NOW), first_seen=NOW, last_seen=NOW))
+            for h in fresh.hops
+        ),
+    )
+
+    assert render(stale) == render(fresh)
+
+
+def test_sql_is_given_up_before_schema_fields_and_the_largest_first() -> None:
+    document = render(
+        chain(
+            Hop(1, node("a", "flink_job", "large", sql="SELECT " + "x" * 40_000)),
+            Hop(2, node("b", "flink_job", "larger", sql="SELECT " + "y" * 50_000)),
+            Hop(3, node("c", "kafka_topic", "topic", schema_fields=fields(200))),
+        )
+    )
+    first, second, third = hops_of(document.parameters)
+
+    assert "sql" in first
+    assert "sql" not in second
+    assert len(third["schema_fields"]) == 200  # type: ignore[arg-type]
+    assert document.parameters[KEY_UPSTREAM_TRUNCATED] == "true"
+    assert document.truncated
+
+
+def test_schema_fields_are_given_up_before_hops() -> None:
+    document = render(
+        chain(
+            *(Hop(i, node(str(i), "kafka_topic", f"t{i}", schema_fields=fields(1500))) for i in range(1, 6)),
+            Hop(6, node("j", "flink_job", "job", sql="SELECT 1")),
+        )
+    )
+    hops = hops_of(document.parameters)
+
+    assert len(hops) == 6
+    assert 0 < sum("schema_fields" in hop for hop in hops) < 5
+    assert not any("sql" in hop for hop in hops)
+
+
+def test_middle_hops_go_and_the_sources_and_the_tables_own_topic_stay() -> None:
+    document = render(
+        chain(
+            Hop(1, node("tf", "tableflow_table", "tf")),
+            Hop(2, node("own", "kafka_topic", "own")),
+            *(Hop(3 + i, node(f"m{i}", "kafka_topic", f"m{i:04}" + "x" * 200)) for i in range(300)),
+            *(Hop(303, node(f"s{i}", "external_dataset", f"s3://source-{i}")) for i in range(20)),
+        )
+    )
+    names = [hop["qualified_name"] for hop in hops_of(document.parameters)]
+
+    assert {"tf", "own", *(f"s3://source-{i}" for i in range(20))} <= set(names)
+    assert names[2].startswith("m0000")  # type: ignore[union-attr]
+    assert len(document.parameters[KEY_UPSTREAM_CHAIN].encode()) > CHAIN_LIMIT - 600
+
+
+def test_chain_of_a_forty_thousand_hops_is_cut_to_its_farthest_sources() -> None:
+    sources = [Hop(4, node(f"s{i}", "external_dataset", f"s3://bucket/{i:06}")) for i in range(20_000)]
+    middle = [Hop(3, node(f"m{i}", "connector", f"c{i:06}")) for i in range(20_000)]
+    document = render(
+        chain(Hop(1, node("tf", "tableflow_table")), Hop(2, node("own", "kafka_topic")), *middle, *sources)
+    )
+    hops = hops_of(document.parameters)
+
+    assert {hop["hop"] for hop in hops} == {1, 2, 4}
+    assert len(document.parameters[KEY_UPSTREAM_CHAIN].encode()) <= CHAIN_LIMIT
+    assert len(document.parameters[KEY_SOURCE_CONNECTORS].encode()) <= VALUE_LIMIT
+    assert len((document.block(2048, NOW) or "").encode()) <= 2048
+
+
+def test_giving_up_starts_in_the_middle_and_ends_at_the_table() -> None:
+    shape = [
+        (1, "tableflow_table"),
+        (2, "kafka_topic"),
+        (3, "a"),
+        (4, "b"),
+        (5, "c"),
+        (6, "external_dataset"),
+    ]
+
+    assert give_up_order(shape) == [3, 2, 4, 5, 1, 0]
+
+
+def test_external_datasets_near_the_table_are_sources_too() -> None:
+    shape = [(1, "t"), (2, "t"), (3, "external_dataset"), (3, "x"), (4, "x"), (5, "external_dataset")]
+
+    assert give_up_order(shape) == [3, 4, 2, 5, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["a,b", "a%2Cb", "a\nb", "a\x00b", "a b", "日本", "100%"])
+def test_list_of_names_splits_at_its_commas_into_the_names(name: str) -> None:
+    from urllib.parse import unquote
+
+    text, cut = name_list([name, "other", name], VALUE_LIMIT)
+
+    assert [unquote(part) for part in text.split(",")] == [name, "other"]
+    assert not cut
+    assert "\n" not in text
+
+
+def test_list_that_is_too_long_keeps_the_nearest_whole_names() -> None:
+    text, cut = name_list((f"topic-{i:06}" for i in range(100_000)), VALUE_LIMIT)
+
+    assert cut
+    assert len(text) <= VALUE_LIMIT
+    assert text.split(",") == [f"topic-{i:06}" for i in range(len(text.split(",")))]
+
+
+def test_two_clusters_topics_of_one_name_are_named_once() -> None:
+    parameters = render(
+        chain(Hop(1, node("a", "kafka_topic", "orders")), Hop(3, node("b", "kafka_topic", "orders")))
+    )
+
+    assert parameters.parameters[KEY_SOURCE_TOPICS] == "orders"
+
+
+@settings(max_examples=80, deadline=None)
+@given(chains())
+def test_chain_json_is_always_valid_and_within_its_limit(source: Chain) -> None:
+    document = render(source)
+    text = document.parameters[KEY_UPSTREAM_CHAIN]
+    hops = json.loads(text)
+
+    assert len(text.encode()) <= CHAIN_LIMIT
+    assert all(isinstance(value, str) and value for value in document.parameters.values())
+    assert [hop["hop"] for hop in hops] == sorted(hop["hop"] for hop in hops)
+    assert document.truncated == (hops != to_json(source)["hops"])
+    assert document.truncated == (document.parameters.get(KEY_UPSTREAM_TRUNCATED) == "true")
+
+
+@settings(max_examples=40, deadline=None)
+@given(chains(max_hops=12), st.integers(2, 3000))
+def test_no_more_is_given_up_than_it_takes(source: Chain, limit: int) -> None:
+    records = [dict(hop) for hop in to_json(source)["hops"]]
+    text, cut = fit(records, limit)
+    whole = json.dumps(records, ensure_ascii=False, separators=(",", ":"))
+
+    assert len(text.encode()) <= limit
+    assert cut == (len(whole.encode()) > limit)
+    if not any("schema_fields" in record for record in json.loads(text)) and len(json.loads(text)) < len(
+        records
+    ):
+        assert not any("sql" in record for record in json.loads(text))
+
+
+@settings(max_examples=40, deadline=None)
+@given(chains(max_hops=15), st.randoms(use_true_random=False))
+def test_digest_does_not_hang_on_the_order_of_anything(source: Chain, rng: random.Random) -> None:
+    document = render(source)
+    items = list(document.parameters.items())
+    rng.shuffle(items)
+    shuffled = list(source.hops)
+    rng.shuffle(shuffled)
+    again = render(replace(source, hops=order_hops(shuffled)))
+
+    assert digest(dict(items), None) == digest(document.parameters, None)
+    assert digest(again.parameters, again.block(2048, NOW)) == digest(
+        document.parameters, document.block(2048, NOW)
+    )
+
+
+def test_digest_from_glue_equals_the_wanted_one() -> None:
+    document = render(chain_of(shop(), "table"))
+    wanted = digest(document.parameters, document.block(2048, NOW))
+    in_glue = {
+        **document.parameters,
+        KEY_LAST_SYNCED: "2020-01-01T00:00:00Z",
+        KEY_DIGEST: wanted,
+        "metadata_location": "s3://x",
+    }
+
+    assert digest(in_glue, document.block(2048, "2020-01-01T00:00:00Z")) == wanted
+
+
+@pytest.mark.parametrize(
+    "key", [KEY_SOURCE_TOPICS, KEY_UPSTREAM_TRUNCATED, "lineage_bridge.of_another_version"]
+)
+def test_digest_sees_every_key_of_ours(key: str) -> None:
+    parameters = render(chain_of(shop(), "table")).parameters
+
+    assert digest({**parameters, key: "x"}, None) != digest(parameters, None)
+
+
+def test_digest_sees_an_edited_and_a_missing_block() -> None:
+    document = render(chain_of(shop(), "table"))
+    block = document.block(2048, NOW)
+    assert block is not None
+
+    digests = {
+        digest(document.parameters, b) for b in (block, None, "", block.replace("debezium", "debeziun"))
+    }
+
+    assert len(digests) == 4
