@@ -37,11 +37,13 @@ def diff_lines(
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    return [
-        f"{line[0]}   {line[1:]}"
-        for line in difflib.unified_diff(old, new, n=0, lineterm="")
-        if not line.startswith(("---", "+++", "@@")) or line[3:4] not in ("", " ")
-    ]
+    lines: list[str] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for what, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if what != "equal":
+            lines += [f"-   {line}" for line in old[old_from:old_to]]
+            lines += [f"+   {line}" for line in new[new_from:new_to]]
+    return lines
 
 
 def _hops(chain: str | None) -> list[str]:

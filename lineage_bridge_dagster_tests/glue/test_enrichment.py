@@ -353,3 +353,32 @@ def _with_source(graph: Graph) -> Graph:
 def test_locations_are_compared_by_meaning(one: str, other: str) -> None:
     assert normal_location(one) == normal_location(other)
     assert normal_location("s3://b/P") != normal_location("s3://b/p")
+
+
+@pytest.mark.parametrize("failed", ["tableflow", "glue"])
+def test_an_outage_of_tableflow_or_of_glue_loses_no_table(
+    aws: StrictAws, client: GlueClient, catalog: Catalog, failed: str
+) -> None:
+    """Both had to answer for a table to be known; either one failing takes nothing away."""
+    from lineage_bridge_dagster.lineage.carry import carry_forward
+    from lineage_bridge_dagster.lineage.coverage import ScopeReport
+
+    catalog.create("orders")
+    graph = Graph()
+    source = add_table(graph, "orders", glue=False)
+    last = enrich(Discovery(graph, complete_coverage(), "t1"), client, region=REGION, clock=clock)
+    (table,) = tables_of(last)
+    hops = [hop.node.node_id for hop in chain_of(last.graph, table).hops]
+    now = Discovery(Graph(graph.nodes.values(), graph.edges.values()), complete_coverage(), "t2")
+    if failed == "tableflow":
+        scope = Scope("tableflow", ENVIRONMENT, CLUSTER)
+        now.coverage.add(ScopeReport(scope, Status.FAILED, "500"))
+        del now.graph.nodes[source.node_id]
+        now.graph.edges = {key: edge for key, edge in graph.edges.items() if source.node_id not in key}
+    else:
+        aws.fail("*", "InternalServiceException", status=500, times=-1)
+    carried = carry_forward(enrich(now, client, region=REGION, clock=clock), last)
+    assert table in carried.graph
+    chain = chain_of(carried.graph, table, coverage=carried.coverage)
+    assert [hop.node.node_id for hop in chain.hops] == hops
+    assert not chain.complete

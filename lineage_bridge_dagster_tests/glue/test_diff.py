@@ -1,0 +1,55 @@
+"""A push's diff, as a person reads it."""
+
+from __future__ import annotations
+
+import json
+
+from lineage_bridge_dagster.glue.diff import diff_lines
+from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
+
+
+def chain(*names: str) -> str:
+    return json.dumps(
+        [
+            {"hop": number, "kind": "kafka_topic", "qualified_name": name, "display_name": name}
+            for number, name in enumerate(names, start=1)
+        ]
+    )
+
+
+def test_keys_are_added_changed_and_removed() -> None:
+    before = {"lineage_bridge.a": "1", "lineage_bridge.b": "2", "theirs": "x"}
+    after = {"lineage_bridge.b": "3", "lineage_bridge.c": "4", "theirs": "y"}
+    assert diff_lines(before, after, "", "") == (
+        "- lineage_bridge.a: 1",
+        "- lineage_bridge.b: 2",
+        "+ lineage_bridge.b: 3",
+        "+ lineage_bridge.c: 4",
+    )
+
+
+def test_a_chain_is_compared_hop_by_hop() -> None:
+    before = {KEY_UPSTREAM_CHAIN: chain("a", "b", "c")}
+    after = {KEY_UPSTREAM_CHAIN: chain("a", "x", "c")}
+    assert diff_lines(before, after, "", "") == (
+        "  lineage_bridge.upstream_chain:",
+        "-   hop 2  kafka_topic: b",
+        "+   hop 2  kafka_topic: x",
+    )
+
+
+def test_a_chain_that_is_none_of_ours_is_shown_as_it_stands() -> None:
+    lines = diff_lines({KEY_UPSTREAM_CHAIN: "[1"}, {KEY_UPSTREAM_CHAIN: chain("a")}, "", "")
+    assert lines[1:] == ("-   [1", "+   hop 1  kafka_topic: a")
+
+
+def test_only_the_descriptions_changed_lines_are_shown() -> None:
+    assert diff_lines({}, {}, "mine\n--- old\n@@ x", "mine\n+++ new\n@@ x") == (
+        "  description:",
+        "-   --- old",
+        "+   +++ new",
+    )
+
+
+def test_no_change_has_no_lines() -> None:
+    assert diff_lines({"lineage_bridge.a": "1"}, {"lineage_bridge.a": "1"}, "d", "d") == ()

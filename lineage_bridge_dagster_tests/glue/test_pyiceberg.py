@@ -1,0 +1,134 @@
+"""Pushes beside a real Iceberg writer: PyIceberg's GlueCatalog, with its files on S3."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lineage_bridge_dagster.glue import push_tables
+from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, PREFIX
+from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.settings import PushSettings
+from lineage_bridge_dagster_tests.glue.builders import (
+    CLUSTER,
+    REGION,
+    Catalog,
+    add_table,
+    clock,
+    discovery,
+    no_sleep,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue.client import GlueClient
+
+    from lineage_bridge_dagster.embedded.aws import StrictAws
+
+NAME = (CLUSTER, "orders.v1")
+
+
+@pytest.fixture
+def iceberg(aws: StrictAws) -> Any:
+    from pyiceberg.catalog.glue import GlueCatalog
+
+    from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
+
+    aws.client("s3", REGION).create_bucket(Bucket="lake")
+    return GlueCatalog(
+        "glue",
+        client=aws.client("glue", REGION),
+        **{
+            "warehouse": "s3://lake",
+            "s3.endpoint": aws.endpoint_url,
+            "s3.access-key-id": ACCESS_KEY,
+            "s3.secret-access-key": SECRET_KEY,
+            "s3.region": REGION,
+        },
+    )
+
+
+def rows(*values: int) -> Any:
+    import pyarrow as pa
+
+    return pa.table({"id": pa.array(values, pa.int64())})
+
+
+@pytest.fixture
+def table(iceberg: Any) -> Any:
+    iceberg.create_namespace(CLUSTER)
+    made = iceberg.create_table(NAME, schema=rows().schema, location=f"s3://lake/{CLUSTER}/orders")
+    made.append(rows(1))
+    return made
+
+
+@pytest.fixture
+def graph() -> Graph:
+    graph = Graph()
+    add_table(graph, "orders.v1")
+    return graph
+
+
+def ours(parameters: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in parameters.items() if key.startswith(PREFIX)}
+
+
+def test_a_commit_after_a_push_keeps_our_parameters_and_makes_none_of_them_its_own(
+    client: GlueClient, catalog: Catalog, iceberg: Any, table: Any, graph: Graph
+) -> None:
+    push_tables(discovery(graph), client, PushSettings(), clock=clock, sleep=no_sleep)
+    pushed = ours(catalog.parameters("orders.v1"))
+    assert KEY_UPSTREAM_CHAIN in pushed
+    loaded = iceberg.load_table(NAME)
+    assert loaded.scan().to_arrow().num_rows == 1
+    loaded.append(rows(2, 3))
+    assert ours(catalog.parameters("orders.v1")) == pushed
+    fresh = iceberg.load_table(NAME)
+    assert not [key for key in fresh.properties if key.startswith(PREFIX)]
+    assert fresh.scan().to_arrow().num_rows == 3
+
+
+def test_a_description_that_a_commit_dropped_is_pushed_again(
+    client: GlueClient, catalog: Catalog, iceberg: Any, table: Any, graph: Graph
+) -> None:
+    found = discovery(graph)
+    push_tables(found, client, PushSettings(), clock=clock, sleep=no_sleep)
+    iceberg.load_table(NAME).append(rows(2))
+    assert "Description" not in catalog.table("orders.v1")
+    report = push_tables(found, client, PushSettings(), clock=clock, sleep=no_sleep)
+    assert report.counts["updated"] == 1
+    assert "Managed by LineageBridge" in catalog.table("orders.v1")["Description"]
+    assert iceberg.load_table(NAME).scan().to_arrow().num_rows == 2
+
+
+def test_no_row_of_a_busy_writer_is_lost_to_pushes(
+    client: GlueClient, catalog: Catalog, iceberg: Any, table: Any, graph: Graph
+) -> None:
+    from pyiceberg.exceptions import CommitFailedException
+
+    found = discovery(graph)
+    acknowledged = [1]
+
+    def write() -> None:
+        for value in range(2, 12):
+            while True:
+                try:
+                    iceberg.load_table(NAME).append(rows(value))
+                except CommitFailedException:
+                    continue
+                acknowledged.append(value)
+                break
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    pushes = []
+    while writer.is_alive():
+        settings = PushSettings(max_attempts=50)
+        pushes.append(push_tables(found, client, settings, clock=clock, sleep=no_sleep))
+    writer.join()
+    pushes.append(push_tables(found, client, PushSettings(), clock=clock, sleep=no_sleep))
+    assert not [report for report in pushes if report.failed]
+    read = iceberg.load_table(NAME).scan().to_arrow()["id"].to_pylist()
+    assert sorted(read) == sorted(acknowledged) == list(range(1, 12))
+    assert KEY_UPSTREAM_CHAIN in catalog.parameters("orders.v1")
