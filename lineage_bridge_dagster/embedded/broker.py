@@ -1,0 +1,174 @@
+"""A real Apache Kafka broker of one node, broker and controller in one process (KRaft)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.embedded.ports import HOST
+from lineage_bridge_dagster.errors import LineageBridgeError
+
+#: Starts in few seconds and stays small: the stack is for looking, not for load.
+_JVM = (
+    *("-Xms96m", "-Xmx256m", "-XX:MaxMetaspaceSize=160m", "-XX:+UseSerialGC"),
+    *("-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
+    *("-Djava.awt.headless=true", "-Djava.net.preferIPv4Stack=true"),
+)
+
+_LOG4J = """\
+status = error
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d %p %m (%c)%n
+rootLogger.level = WARN
+rootLogger.appenderRef.console.ref = console
+logger.kafka.name = kafka.server
+logger.kafka.level = INFO
+"""
+
+
+class BrokerFormatError(LineageBridgeError):
+    """A broker's data folder could not be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaBroker:
+    """One cluster's broker.
+
+    Attributes:
+        cluster: the emulated cluster's id; the broker's own is made from it.
+        port: of clients, on the loopback.
+        controller_port: of the quorum, which is this process alone.
+        data: folder of topics and metadata.
+        run: folder for what is written anew at each start.
+    """
+
+    cluster: str
+    port: int
+    controller_port: int
+    data: Path
+    run: Path
+
+    @property
+    def address(self) -> str:
+        """Bootstrap address."""
+        return f"{HOST}:{self.port}"
+
+    @property
+    def kafka_id(self) -> str:
+        """The cluster id as Kafka wants one: 16 bytes in base64."""
+        digest = hashlib.md5(self.cluster.encode(), usedforsecurity=False).digest()
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def properties(self, data: Path | None = None) -> Mapping[str, str]:
+        """`server.properties`: one of everything, and no topic made by accident, as on Confluent Cloud."""
+        return {
+            "node.id": "1",
+            "process.roles": "broker,controller",
+            "controller.quorum.voters": f"1@{HOST}:{self.controller_port}",
+            "listeners": f"PLAINTEXT://{HOST}:{self.port},CONTROLLER://{HOST}:{self.controller_port}",
+            "advertised.listeners": f"PLAINTEXT://{HOST}:{self.port}",
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": str(data or self.data),
+            "auto.create.topics.enable": "false",
+            "default.replication.factor": "1",
+            "offsets.topic.replication.factor": "1",
+            "offsets.topic.num.partitions": "2",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "transaction.state.log.num.partitions": "2",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "share.coordinator.state.topic.num.partitions": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            # Preallocated for each partition at once; the default is 10 MB.
+            "log.index.size.max.bytes": "1048576",
+            "log.cleaner.dedupe.buffer.size": "8388608",
+            "num.network.threads": "2",
+            "num.io.threads": "4",
+            "background.threads": "2",
+            "controlled.shutdown.max.retries": "0",
+        }
+
+    def prepare(self) -> None:
+        """Make the data folder, once: it appears by one rename when it is whole.
+
+        Raises:
+            BrokerFormatError: Kafka's own tool failed.
+        """
+        self.run.mkdir(parents=True, exist_ok=True)
+        (self.run / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
+        self._write(self.properties(), self._settings)
+        if (self.data / "meta.properties").is_file():
+            return
+        part = self.data.with_name(f".part-{self.data.name}")
+        for left_over in (part, self.data):
+            shutil.rmtree(left_over, ignore_errors=True)
+        self.data.parent.mkdir(parents=True, exist_ok=True)
+        settings = self._settings.with_suffix(".format")
+        self._write(self.properties(part), settings)
+        done = subprocess.run(
+            [
+                *self._java("kafka.tools.StorageTool"),
+                *("format", "--cluster-id", self.kafka_id, "--config", str(settings)),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise BrokerFormatError(
+                f"The data folder of {self.cluster}'s broker could not be made:\n"
+                + (done.stderr or done.stdout).strip()[-1500:],
+                hint=f"Is {self.data.parent} writable, and is there space left?",
+            )
+        part.rename(self.data)
+
+    def command(self) -> list[str]:
+        """What starts it; `prepare` goes before."""
+        return [*self._java("kafka.Kafka"), str(self._settings)]
+
+    def check(self, timeout: float = 3.0) -> str:
+        """Ask it for its topics over the Kafka protocol; returns how many it has.
+
+        Raises:
+            LineageBridgeError: it does not answer, or is another cluster's broker.
+        """
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        client = AdminClient(
+            {"bootstrap.servers": self.address, "log_level": 0, "socket.timeout.ms": int(timeout * 1000)}
+        )
+        try:
+            answer = client.list_topics(timeout=timeout)
+        except KafkaException as error:
+            raise LineageBridgeError(f"no answer on {self.address} ({error.args[0].str()})") from error
+        # The client declares it as always None, and it is the broker's.
+        found = cast("str | None", answer.cluster_id)
+        if found != self.kafka_id:
+            raise LineageBridgeError(f"on {self.address} answers the broker of {found}")
+        return f"{sum(not name.startswith('__') for name in answer.topics)} topics"
+
+    @property
+    def _settings(self) -> Path:
+        return self.run / f"broker-{self.cluster}.properties"
+
+    def _java(self, main: str) -> list[str]:
+        path = ":".join(str(archive) for archive in jars.ensure("kafka"))
+        log4j = f"-Dlog4j2.configurationFile={self.run / 'log4j2.properties'}"
+        return [str(jars.java()), *_JVM, log4j, "-cp", path, main]
+
+    @staticmethod
+    def _write(properties: Mapping[str, str], path: Path) -> None:
+        path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""Where a local stack keeps its things."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from lineage_bridge_dagster.errors import ConfigurationError
+
+HOME_VARIABLE = "LINEAGE_BRIDGE_LOCAL_HOME"
+DEFAULT_HOME = ".lineage-bridge"
+
+#: Says that a folder is a stack's home, so that `reset` never removes anything else.
+MARKER = ".lineage-bridge-local"
+
+#: What a home may have had in it before it was marked.
+_OURS = frozenset({"data", "logs", "run", "dagster", "stack.json", "stack.env", ".gitignore", MARKER})
+
+
+@dataclass(frozen=True, slots=True)
+class StackPaths:
+    """The home of one stack; two homes are two stacks that know nothing of each other."""
+
+    home: Path
+
+    @classmethod
+    def find(cls, env: Mapping[str, str] | None = None) -> Self:
+        """`$LINEAGE_BRIDGE_LOCAL_HOME`, else `.lineage-bridge` in the current folder."""
+        named = (os.environ if env is None else env).get(HOME_VARIABLE)
+        return cls(Path(named or DEFAULT_HOME).expanduser().absolute())
+
+    @property
+    def data(self) -> Path:
+        """What survives `down`: a folder for each component."""
+        return self.home / "data"
+
+    @property
+    def logs(self) -> Path:
+        """A file for each component."""
+        return self.home / "logs"
+
+    @property
+    def run(self) -> Path:
+        """Who runs, and locks."""
+        return self.home / "run"
+
+    @property
+    def stack_file(self) -> Path:
+        """Ports, broker addresses and URLs, as JSON."""
+        return self.home / "stack.json"
+
+    @property
+    def env_file(self) -> Path:
+        """The variables that point the product here, for `set -a; . stack.env`."""
+        return self.home / "stack.env"
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the folder is a stack's home."""
+        return (self.home / MARKER).is_file()
+
+    def prepare(self) -> None:
+        """Make the folders, and mark the home as a stack's.
+
+        Raises:
+            ConfigurationError: the folder is there and holds something else, or can't be written.
+        """
+        try:
+            if self.home.exists() and not self.is_marked:
+                strangers = sorted(entry.name for entry in self.home.iterdir() if entry.name not in _OURS)
+                if strangers:
+                    raise ConfigurationError(
+                        f"{self.home} is no home of a local stack: it holds {', '.join(strangers[:3])}.",
+                        hint=f"Set {HOME_VARIABLE} to an empty or new folder.",
+                    )
+            for folder in (self.home, self.data, self.logs, self.run):
+                folder.mkdir(parents=True, exist_ok=True)
+            (self.home / MARKER).write_text(
+                "The home of a local stack of lineage-bridge.\n", encoding="utf-8"
+            )
+            (self.home / ".gitignore").write_text("*\n", encoding="utf-8")
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self.home} can't be used: {error.strerror or error}.",
+                hint=f"Set {HOME_VARIABLE} to a folder that you can write to.",
+            ) from error

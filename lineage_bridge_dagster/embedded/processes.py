@@ -1,0 +1,191 @@
+"""Processes that a stack starts, finds again and ends: those, and never any other.
+
+A process is ours when its own environment says so: a variable with the home's path, which it and all of its
+children inherit. That holds after `kill -9` of whoever started it, needs no file that could be stale, and no
+recycled pid can have it. The pid files beside it are for people and for `since`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from lineage_bridge_dagster.embedded.paths import StackPaths
+
+#: In the environment of every process that a stack starts.
+HOME_MARK = "LINEAGE_BRIDGE_STACK_HOME"
+COMPONENT_MARK = "LINEAGE_BRIDGE_STACK_COMPONENT"
+
+_LARGEST_LOG = 20 * 1024 * 1024
+
+#: Processes that this very process started: it must collect their exit codes, or they stay as zombies.
+_children: dict[int, subprocess.Popen[bytes]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A component's leading process."""
+
+    component: str
+    process: psutil.Process
+
+    @property
+    def pid(self) -> int:
+        return int(self.process.pid)
+
+    @property
+    def since(self) -> datetime:
+        return datetime.fromtimestamp(self.process.create_time(), UTC)
+
+
+def start(
+    paths: StackPaths, component: str, command: Sequence[str | Path], env: Mapping[str, str]
+) -> Running:
+    """Start a component in a process group of its own, its output going to its log."""
+    log = log_of(paths, component)
+    _rotate(log)
+    with log.open("ab") as sink:
+        sink.write(f"--- started {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n".encode())
+        sink.flush()
+        child = subprocess.Popen(
+            [str(part) for part in command],
+            cwd=paths.run,
+            env={**os.environ, **env, HOME_MARK: str(paths.home), COMPONENT_MARK: component},
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+        )
+    _children[child.pid] = child
+    running = Running(component, psutil.Process(child.pid))
+    record = {"pid": child.pid, "create_time": running.process.create_time(), "command": child.args}
+    _pid_file(paths, component).write_text(json.dumps(record, default=str), encoding="utf-8")
+    return running
+
+
+def python(module: str, *arguments: str | Path) -> list[str | Path]:
+    """The command that runs a module in this very Python."""
+    return [sys.executable, "-u", "-m", module, *arguments]
+
+
+def find(paths: StackPaths) -> dict[str, Running]:
+    """The leading process of each component that runs."""
+    found: dict[str, Running] = {}
+    for process, component in _ours(paths):
+        # A leader leads its session; its children are members, though some lead groups (PySpark's daemon).
+        with contextlib.suppress(OSError):
+            if os.getsid(process.pid) == process.pid:
+                found[component] = Running(component, process)
+    return found
+
+
+def stop(paths: StackPaths, components: Sequence[str] | None = None, *, patience: float = 20.0) -> list[str]:
+    """End components, or all that is of this home: asked first, then killed with whatever they left behind.
+
+    Args:
+        paths: whose.
+        components: which; None for all, also such as are no component any more.
+        patience: seconds that they get to end by themselves.
+
+    Returns:
+        The components that had to be killed.
+    """
+    leaders = [
+        running.process for name, running in find(paths).items() if components is None or name in components
+    ]
+    for leader in leaders:
+        # The leader alone: a driver that ends in order takes its JVM with it.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            leader.send_signal(signal.SIGTERM)
+    _wait(leaders, patience)
+    killed = set()
+    # Again and again until a look finds none: what is being killed may just have started another.
+    for _ in range(20):
+        left = [(process, name) for process, name in _ours(paths) if components is None or name in components]
+        if not left:
+            break
+        for process, name in left:
+            killed.add(name)
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        _wait([process for process, _ in left], 5.0)
+    for name in components if components is not None else _recorded(paths):
+        _pid_file(paths, name).unlink(missing_ok=True)
+    return sorted(killed)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it still runs; one that ended but was not waited for does not."""
+    child = _children.get(process.pid)
+    if child is not None and child.poll() is not None:
+        return False
+    try:
+        return bool(process.is_running()) and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def log_of(paths: StackPaths, component: str) -> Path:
+    """The component's log."""
+    return paths.logs / f"{component}.log"
+
+
+def end_of_log(paths: StackPaths, component: str, lines: int = 12) -> str:
+    """The last lines of a component's log since its last start."""
+    try:
+        with log_of(paths, component).open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - 64 * 1024))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.rpartition("--- started ")[2].splitlines()[1:][-lines:])
+
+
+def _ours(paths: StackPaths) -> list[tuple[psutil.Process, str]]:
+    """Every process with this home's mark, with its component."""
+    found = []
+    own = os.getpid()
+    for process in psutil.process_iter():
+        if process.pid == own:
+            continue
+        try:
+            env = process.environ()
+        except (psutil.Error, OSError):
+            # Another user's, or gone meanwhile: neither is ours.
+            continue
+        if env.get(HOME_MARK) == str(paths.home) and is_alive(process):
+            found.append((process, env.get(COMPONENT_MARK, "")))
+    return found
+
+
+def _wait(processes: Sequence[psutil.Process], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while any(is_alive(process) for process in processes) and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def _recorded(paths: StackPaths) -> list[str]:
+    return [file.stem for file in paths.run.glob("*.pid")]
+
+
+def _pid_file(paths: StackPaths, component: str) -> Path:
+    return paths.run / f"{component}.pid"
+
+
+def _rotate(log: Path) -> None:
+    """Keep one older file when a log has grown large."""
+    with contextlib.suppress(FileNotFoundError):
+        if log.stat().st_size > _LARGEST_LOG:
+            log.replace(log.with_suffix(".log.1"))

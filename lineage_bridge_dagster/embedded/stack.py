@@ -1,0 +1,434 @@
+"""The local stack: brokers, Glue and S3, Confluent's APIs, and what turns topics into tables."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import httpx
+from filelock import FileLock
+
+from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.embedded import ports, processes, world
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
+from lineage_bridge_dagster.embedded.broker import KafkaBroker
+from lineage_bridge_dagster.embedded.components import (
+    AWS,
+    CONFLUENT,
+    MATERIALIZER,
+    WAREHOUSE_BUCKET,
+    Component,
+    NotReadyError,
+    aws_component,
+    broker_component,
+    broker_name,
+    confluent_component,
+    materializer_component,
+)
+from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER, StackPaths
+from lineage_bridge_dagster.embedded.ports import HOST
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+
+Progress = Callable[[str], None]
+
+
+class StackError(LineageBridgeError):
+    """A part of the stack did not come up, or is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentStatus:
+    """How one component is.
+
+    Attributes:
+        state: `running`, `starting or hung` (it runs but does not answer) or `stopped`.
+        detail: in a few words.
+    """
+
+    name: str
+    title: str
+    state: str
+    pid: int | None
+    address: str
+    since: datetime | None
+    detail: str
+
+
+class Stack:
+    """The stack of one home folder. Every method may be called in any state, after `kill -9` too.
+
+    Args:
+        home: its folder; made by `up`.
+        clusters: one broker each; the sample world's by default.
+        materializer: whether Spark turns topics into tables.
+    """
+
+    def __init__(
+        self, home: Path, *, clusters: Sequence[world.Cluster] = world.CLUSTERS, materializer: bool = True
+    ) -> None:
+        self.paths = StackPaths(home.expanduser().resolve())
+        self._clusters = clusters
+        self._with_materializer = materializer
+
+    @property
+    def home(self) -> Path:
+        """The folder that everything is in."""
+        return self.paths.home
+
+    def up(self, progress: Progress = lambda _: None, *, port_base: int | None = None) -> None:
+        """Start what does not run, fill the sample world, and return when all of it works.
+
+        Args:
+            progress: told what goes on, a line at a time.
+            port_base: first of a row of ports; by default the last ones where free, else any.
+
+        Raises:
+            ConfigurationError: Java is missing, a port is in use, the home is not ours.
+            StackError: a component did not come up; the end of its log is in the message.
+        """
+        began = time.monotonic()
+        jars.java()
+        base = port_base if port_base is not None else ports.base_from_env()
+        self.paths.prepare()
+        with self._alone(progress):
+            for need in ("kafka", "spark") if self._with_materializer else ("kafka",):
+                jars.ensure(need, progress=progress)
+            self._assign_ports(base, progress)
+            progress("Starting brokers, Glue and S3, and Confluent's APIs")
+            first = [c for c in self._components if c.name != MATERIALIZER]
+            started = self._start(first, progress)
+            self._wait(first, started, began, progress)
+            # Spark takes long to start: records are written meanwhile.
+            last = [c for c in self._components if c.name == MATERIALIZER]
+            started = self._start(last, progress)
+            progress("Writing the sample topics and records")
+            report = world.seed(self.home, lambda line: progress(f"  {line}"))
+            if report.records:
+                progress(f"  {report.topics} topics, {report.records} records written")
+            self._wait(last, started, began, progress)
+
+    def down(self, progress: Progress = lambda _: None) -> list[str]:
+        """End what runs; data stays. Returns the components that had to be killed."""
+        if not self.paths.run.is_dir():
+            return processes.stop(self.paths) if self.paths.home.exists() else []
+        with self._alone(progress):
+            return self._stop(progress)
+
+    def reset(self, progress: Progress = lambda _: None) -> None:
+        """End what runs and remove the home with all data.
+
+        Raises:
+            ConfigurationError: the folder is not a stack's home.
+        """
+        if not self.home.exists():
+            return
+        if not self.paths.is_marked:
+            raise ConfigurationError(
+                f"{self.home} is no home of a local stack (it has no {MARKER}); nothing was removed.",
+                hint=f"Set {HOME_VARIABLE} to the stack's home.",
+            )
+        with self._alone(progress):
+            self._stop(progress)
+            progress(f"Removing {self.home}")
+            # The marker goes last, so that a removal that was cut short can be done again.
+            for entry in self.home.iterdir():
+                if entry.name not in (MARKER, "run"):
+                    shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        shutil.rmtree(self.paths.run, ignore_errors=True)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def status(self) -> list[ComponentStatus]:
+        """How each component is, in the order of their start."""
+        running = processes.find(self.paths)
+        return [self._status(component, running.get(component.name)) for component in self._components]
+
+    def logs(self, component: str | None = None, *, lines: int = 40, follow: bool = False) -> Iterator[str]:
+        """Lines of the logs; those of all components, named, when none is given.
+
+        Raises:
+            ConfigurationError: there is no such component.
+        """
+        names = [c.name for c in self._components]
+        others = sorted(path.stem for path in self.paths.logs.glob("*.log") if path.stem not in names)
+        if component is not None and component not in (*names, *others):
+            raise ConfigurationError(
+                f"There is no component {component}.", hint=f"There are: {', '.join((*names, *others))}."
+            )
+        chosen = [component] if component else [*names, *others]
+        tails = {name: _Tail(processes.log_of(self.paths, name), lines) for name in chosen}
+        width = max(map(len, chosen))
+        while True:
+            for name, tail in tails.items():
+                for line in tail.read():
+                    yield line if component else f"{name:<{width}} | {line}"
+            if not follow:
+                return
+            time.sleep(0.3)
+
+    def env(self) -> dict[str, str]:
+        """The variables that point the product at this stack.
+
+        Raises:
+            ConfigurationError: the stack was never started.
+        """
+        assigned = self._stored.get("ports") or {}
+        if not {CONFLUENT, AWS} <= set(assigned):
+            raise ConfigurationError(
+                f"There is no local stack in {self.home}.", hint="Start one with: lineage-bridge local up"
+            )
+        aws = f"http://{HOST}:{assigned[AWS]}"
+        return {
+            **world.credentials_env(f"http://{HOST}:{assigned[CONFLUENT]}"),
+            "AWS_ENDPOINT_URL": aws,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_REGION": world.GLUE_REGION,
+            "AWS_DEFAULT_REGION": world.GLUE_REGION,
+            # Without it the AWS libraries look for a machine in EC2 whenever a key is missing.
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "LINEAGE_BRIDGE_AWS_REGION": world.GLUE_REGION,
+            "LINEAGE_BRIDGE_CATALOG_WAREHOUSE": f"s3://{WAREHOUSE_BUCKET}/warehouse",
+            HOME_VARIABLE: str(self.home),
+        }
+
+    def tableflow_tables(self) -> list[tuple[str, str]]:
+        """Glue database and table of each topic that Tableflow is enabled on.
+
+        Raises:
+            StackError: the emulator does not answer.
+        """
+        return sorted({(entry["glue_database"], entry["glue_table"]) for entry in self._enabled()})
+
+    def topics_without_tableflow(self) -> list[str]:
+        """Sample topics with records that Tableflow is not enabled on, and that are in one cluster alone.
+
+        Raises:
+            StackError: the emulator does not answer.
+        """
+        enabled = {(entry["cluster"], entry["topic"]) for entry in self._enabled()}
+        names = [topic.name for topic in world.TOPICS]
+        return [
+            topic.name
+            for topic in world.TOPICS
+            if topic.schema is not None
+            and names.count(topic.name) == 1
+            and (topic.cluster, topic.name) not in enabled
+        ]
+
+    # What follows is nobody else's concern.
+
+    @property
+    def _stored(self) -> dict[str, Any]:
+        try:
+            stored = json.loads(self.paths.stack_file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return {}
+        return stored if isinstance(stored, dict) else {}
+
+    @cached_property
+    def _components(self) -> list[Component]:
+        assigned = {name: int(port) for name, port in self._stored.get("ports", {}).items()}
+        brokers = [
+            broker_component(
+                KafkaBroker(
+                    cluster.id,
+                    assigned.get(broker_name(cluster.id), 0),
+                    assigned.get(f"controller-{cluster.id}", 0),
+                    self.paths.data / "kafka" / cluster.id,
+                    self.paths.run,
+                ),
+                f"Kafka of {cluster.name}",
+            )
+            for cluster in self._clusters
+        ]
+        buckets = {cluster.bucket: cluster.region for cluster in self._clusters}
+        components = [
+            *brokers,
+            aws_component(self.paths, assigned.get(AWS, 0), {WAREHOUSE_BUCKET: world.GLUE_REGION, **buckets}),
+            confluent_component(self.paths, assigned.get(CONFLUENT, 0)),
+        ]
+        if self._with_materializer:
+            components.append(materializer_component(self.paths, assigned.get(CONFLUENT, 0), self.env))
+        return components
+
+    def _assign_ports(self, base: int | None, progress: Progress) -> None:
+        names = [CONFLUENT, AWS]
+        for cluster in self._clusters:
+            names += [broker_name(cluster.id), f"controller-{cluster.id}"]
+        before = {name: int(port) for name, port in self._stored.get("ports", {}).items()}
+        running = processes.find(self.paths)
+        in_use = [name for name in names if name.replace("controller-", "broker-") in running]
+        assigned = ports.assign(names, before=before, base=base, seed=str(self.home), taken=in_use)
+        if assigned != before and running:
+            # Everything knows everything else's port.
+            progress("Ports have changed: restarting what runs")
+            processes.stop(self.paths)
+        self._write(assigned)
+
+    def _write(self, assigned: Mapping[str, int]) -> None:
+        brokers = {c.id: f"{HOST}:{assigned[broker_name(c.id)]}" for c in self._clusters}
+        urls = {name: f"http://{HOST}:{assigned[name]}" for name in (CONFLUENT, AWS)}
+        stored = {"version": 1, "ports": dict(assigned), "brokers": brokers, "urls": urls}
+        _replace(self.paths.stack_file, json.dumps(stored, indent=2) + "\n")
+        self.__dict__.pop("_components", None)
+        lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(self.env().items())]
+        _replace(self.paths.env_file, "".join(lines), mode=0o600)
+
+    def _start(self, components: Sequence[Component], progress: Progress) -> dict[str, processes.Running]:
+        """Start those that do not run, all at once; restart those that run and do not answer."""
+        running = processes.find(self.paths)
+        missing = [c for c in components if c.name not in running]
+        hung = [c for c in components if c.name in running and not self._answers(c, running[c.name])]
+        if hung:
+            progress(f"Restarting {', '.join(c.name for c in hung)}: no answer")
+            processes.stop(self.paths, [c.name for c in hung])
+        elif missing:
+            # What a killed component left behind, such as a JVM, would be in the way of the new one.
+            processes.stop(self.paths, [c.name for c in missing])
+        with ThreadPoolExecutor(len(components) or 1) as pool:
+            for done in [pool.submit(c.prepare) for c in (*missing, *hung)]:
+                done.result()
+        for component in (*missing, *hung):
+            running[component.name] = processes.start(
+                self.paths, component.name, component.command(), component.env()
+            )
+        return running
+
+    def _answers(self, component: Component, running: processes.Running) -> bool:
+        until = time.monotonic() + (10 if component.name != MATERIALIZER else component.patience)
+        while processes.is_alive(running.process) and time.monotonic() < until:
+            with contextlib.suppress(NotReadyError):
+                component.check()
+                return True
+            time.sleep(0.3)
+        return False
+
+    def _wait(
+        self,
+        components: Sequence[Component],
+        running: Mapping[str, processes.Running],
+        began: float,
+        progress: Progress,
+    ) -> None:
+        waiting = list(components)
+        start = told = time.monotonic()
+        why: dict[str, str] = {}
+        while waiting:
+            for component in list(waiting):
+                try:
+                    detail = component.check()
+                except NotReadyError as error:
+                    why[component.name] = error.message
+                else:
+                    waiting.remove(component)
+                    where = f" at {component.address}" if component.address else ""
+                    progress(
+                        f"  {component.title} ready{where} after {time.monotonic() - began:.0f} s: {detail}"
+                    )
+                    continue
+                dead = not processes.is_alive(running[component.name].process)
+                if dead or time.monotonic() - start > component.patience:
+                    self._give_up(component, dead, why[component.name])
+            if waiting and time.monotonic() - told > 10:
+                told = time.monotonic()
+                progress(f"  waiting for {', '.join(f'{c.name} ({why[c.name]})' for c in waiting)}")
+            if waiting:
+                time.sleep(0.2)
+
+    def _give_up(self, component: Component, dead: bool, why: str) -> None:
+        log = processes.log_of(self.paths, component.name)
+        what = "ended" if dead else f"is not ready after {component.patience:.0f} s: {why}"
+        tail = processes.end_of_log(self.paths, component.name)
+        raise StackError(
+            f"{component.title} ({component.name}) {what}. The end of its log:\n{tail}",
+            hint=f"The whole log: {log}. Then: lineage-bridge local up, or lineage-bridge local down.",
+        )
+
+    def _stop(self, progress: Progress) -> list[str]:
+        running = processes.find(self.paths)
+        if running:
+            progress(f"Stopping {', '.join(sorted(running))}")
+        # Writers first, so that none of them fails against what is gone already.
+        killed = processes.stop(self.paths, [MATERIALIZER])
+        killed += processes.stop(self.paths, [CONFLUENT, AWS])
+        return killed + processes.stop(self.paths)
+
+    def _status(self, component: Component, running: processes.Running | None) -> ComponentStatus:
+        if running is None:
+            return ComponentStatus(
+                component.name, component.title, "stopped", None, component.address, None, ""
+            )
+        try:
+            state, detail = "running", component.check()
+        except NotReadyError as error:
+            state, detail = "starting or hung", error.message
+        return ComponentStatus(
+            component.name, component.title, state, running.pid, component.address, running.since, detail
+        )
+
+    def _enabled(self) -> list[dict[str, str]]:
+        url = f"{self.env()['LINEAGE_BRIDGE_CONFLUENT_API_URL']}/emulator/tableflow"
+        try:
+            entries = httpx.get(url, timeout=15, trust_env=False).raise_for_status().json()
+        except httpx.HTTPError as error:
+            raise StackError(
+                f"The Confluent emulator does not answer: {error}", hint="Run: lineage-bridge local up"
+            ) from error
+        return list(entries)
+
+    @contextlib.contextmanager
+    def _alone(self, progress: Progress) -> Iterator[None]:
+        """One command at a time on one home; the system frees the lock of one that was killed."""
+        lock = FileLock(self.paths.run / "stack.lock")
+        try:
+            lock.acquire(blocking=False)
+        except TimeoutError:
+            progress("Another lineage-bridge local command is at work here; waiting for it")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+class _Tail:
+    """The last lines of a file, then what is added to it."""
+
+    def __init__(self, path: Path, lines: int) -> None:
+        self._path = path
+        self._lines: int | None = lines
+        self._at = 0
+
+    def read(self) -> list[str]:
+        try:
+            with self._path.open("rb") as file:
+                if os.fstat(file.fileno()).st_size < self._at:
+                    self._at = 0
+                file.seek(self._at)
+                data = file.read()
+        except FileNotFoundError:
+            return []
+        whole = data.rpartition(b"\n")[0]
+        self._at += len(whole) + 1 if whole else 0
+        lines = whole.decode(errors="replace").splitlines()
+        if self._lines is not None:
+            lines, self._lines = lines[-self._lines :] if self._lines else [], None
+        return lines
+
+
+def _replace(path: Path, text: str, mode: int = 0o644) -> None:
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.chmod(mode)
+    part.replace(path)
