@@ -236,6 +236,8 @@ def _add_local() -> None:
         from lineage_bridge_dagster.embedded.demo import demo
     except ModuleNotFoundError as error:
         missing = error.name or ""
+        if missing.startswith("lineage_bridge_dagster"):
+            raise
 
         @main.command(
             "local",

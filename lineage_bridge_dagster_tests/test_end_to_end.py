@@ -61,7 +61,7 @@ def test_enabling_tableflow_on_a_topic_ends_in_glue_with_no_hand_on_it(
     asset, table = f"glue/{CLUSTER}/sessions.enriched", f"{CLUSTER}.sessions.enriched"
     assert asset not in live_ui.assets()
     began = time.monotonic()
-    actions.enable_tableflow(all_pushed.stack, NEW_TOPIC)
+    actions.enable_tableflow(all_pushed.stack.home, NEW_TOPIC)
     eventually(lambda: asset in live_ui.assets() or None, 240, f"the asset {asset} in the running graph")
     appeared = time.monotonic() - began
     eventually(lambda: table in all_pushed.pushed() or None, 240, f"lineage of {table} in Glue")
