@@ -63,7 +63,7 @@ _LONGEST_BACKOFF = 60.0
 SPARK_CONF: Mapping[str, str] = {
     "spark.master": "local[2]",
     "spark.driver.memory": "768m",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:MaxMetaspaceSize=320m",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:MaxMetaspaceSize=320m",
     "spark.sql.shuffle.partitions": "1",
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
@@ -128,7 +128,7 @@ class Emulator:
     """The emulator's own paths, as the materializer uses them."""
 
     def __init__(self, url: str) -> None:
-        self._client = httpx.Client(base_url=f"{url.rstrip('/')}/emulator/", timeout=15)
+        self._client = httpx.Client(base_url=f"{url.rstrip('/')}/emulator/", timeout=15, trust_env=False)
 
     def close(self) -> None:
         self._client.close()
@@ -239,6 +239,7 @@ class Materializer:
         self._beat = beat
         self._flows: dict[str, Flow] = {}
         self._buckets: set[str] = set()
+        self._synced: set[str] = set()
 
     def step(self, stop: threading.Event | None = None) -> None:
         """Look at every topic once. An emulator that does not answer raises httpx.HTTPError."""
@@ -247,7 +248,7 @@ class Materializer:
         enabled = self._emulator.enabled()
         paths = {entry.table_path for entry in enabled}
         self._flows = {path: flow for path, flow in self._flows.items() if path in paths}
-        synced = 0
+        self._synced &= paths
         for entry, first in _by_table(entry for entry in enabled if entry.iceberg):
             if stop is not None and stop.is_set():
                 return
@@ -259,9 +260,12 @@ class Materializer:
                     f"{entry.table}; it is {first.topic}'s.",
                 )
                 continue
-            synced += self._advance(entry)
-            self._beat(tables=len(enabled), synced=synced)
-        self._beat(tables=len(enabled), synced=synced)
+            if self._advance(entry):
+                self._synced.add(entry.table_path)
+            else:
+                self._synced.discard(entry.table_path)
+            self._beat(tables=len(enabled), synced=len(self._synced))
+        self._beat(tables=len(enabled), synced=len(self._synced))
 
     def _advance(self, entry: Entry) -> bool:
         flow = self._flows.get(entry.table_path)
@@ -339,9 +343,10 @@ def _jvm_is_gone(error: Exception) -> bool:
 
 
 class Heartbeat:
-    """The ready file: there once the first look is over, and rewritten for as long as there is life.
+    """The ready file: there once Spark is up, and written anew after each table for as long as there is life.
 
-    `{"pid", "at" (ISO 8601 UTC), "tables", "synced"}`; older than a minute means hung.
+    `{"pid", "at" (ISO 8601 UTC), "tables", "synced"}`: how many topics are enabled, and how many of their
+    tables were up to date when last looked at. One that is older than a few minutes means hung.
     """
 
     def __init__(self, path: Path) -> None:
@@ -418,6 +423,7 @@ def run(home: Path, interval: float = INTERVAL) -> int:
         materializer = Materializer(
             spark, emulator, catalog.name, Settings.from_env(os.environ).confluent, boto3.client("s3"), beat
         )
+        beat(tables=0, synced=0)
         _log.info("Ready")
         try:
             while not stop.is_set():

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -69,7 +69,9 @@ def fetch_schemas(
         LineageBridgeError: the registry refused or could not be reached.
     """
     auth = (credential.key, credential.secret.get_secret_value()) if credential else None
-    own = client or httpx.Client(timeout=30)
+    # A proxy of the environment is not for a registry on this machine.
+    local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+    own = client or httpx.Client(timeout=30, trust_env=not local)
     base = f"{url.rstrip('/')}/subjects/{quote(subject, safe='')}/versions"
     old = dict(known.writers) if known else {}
     try:
