@@ -7,7 +7,9 @@ does. Everything else is private.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,7 +35,7 @@ from lineage_bridge_dagster.assets.grouping import bundles, definition
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
 from lineage_bridge_dagster.assets.resources import GLUE, IO_MANAGER, SPARK, GlueResource, Outside
 from lineage_bridge_dagster.assets.work import Kind, Work
-from lineage_bridge_dagster.automation.jobs import asset_jobs, push_job, refresh_job
+from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.listers import outside_lister
 from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.automation.schedules import schedules
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
 
 _STATE = DefsStateConfigArgs(
     # LOCAL_FILESYSTEM removes the last good state before it fetches the next.
-    management_type="VERSIONED_STATE_STORAGE",  # type: ignore[arg-type]
+    management_type="VERSIONED_STATE_STORAGE",
     # A full discovery at every load would leave the graph empty whenever an API is down.
     refresh_if_dev=False,
 )
@@ -119,8 +121,16 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         last = StateStore(storage, self.defs_state_config.key).load() if storage else None
         graph_file.dump(self._discover(last, lambda _line: None), state_path)
 
-    def build_defs_from_state(self, context: ComponentLoadContext, state_path: Path | None) -> Definitions:
+    def build_defs_from_state(
+        self,
+        context: ComponentLoadContext,  # noqa: ARG002 - a state is all that they are built from
+        state_path: Path | None,
+    ) -> Definitions:
         """The definitions of a state. Without one: the sensor and the refresh, which see to it."""
+        with _no_collections():
+            return self._definitions(state_path)
+
+    def _definitions(self, state_path: Path | None) -> Definitions:
         key = self.defs_state_config.key
         names = Names(self.name)
         source = self._source()
@@ -128,19 +138,18 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         refresh = refresh_job(names, key, self._discover)
         inventory = self._inventory(graph_file.load(state_path)) if state_path else None
         push = push_job(names, inventory, outside) if inventory else None
-        over_assets = asset_jobs(names, inventory) if inventory else []
-        lineage = [job for job in over_assets if job.name == names.lineage_job]
+        lineage = lineage_job(names, inventory) if inventory else None
         loaded = loaded_tables(_version(key) if inventory else "", inventory, lambda: source().push)
         return Definitions(
             assets=self._assets(inventory, outside) if inventory else [],
-            jobs=[refresh, *([push] if push else []), *over_assets],
+            jobs=[job for job in (refresh, push, lineage) if job],
             sensors=[
                 lineage_sensor(
                     names,
                     key,
                     loaded,
                     outside_lister(source),
-                    [refresh, *lineage],
+                    [refresh, lineage] if lineage else [refresh],
                     interval_seconds=self.sensor.interval_seconds,
                     running=self.sensor.running,
                     budget_seconds=self.sensor.budget_seconds,
@@ -178,7 +187,9 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         named = {Kind.TOPICS: "topics", Kind.CHAINS: "upstream_chains", Kind.TABLES: "glue_tables"}
         held = {Kind.TOPICS: inventory.topics, Kind.CHAINS: inventory.chains, Kind.TABLES: inventory.tables}
         prefix = f"{self.name}_" if self.name else ""
-        made: list[AssetsDefinition | AssetSpec] = [asset.spec for asset in inventory.external]
+        made: list[AssetsDefinition | AssetSpec] = [
+            asset.spec.replace_attributes(deps=asset.deps) for asset in inventory.external
+        ]
         for kind in Kind:
             made.extend(
                 definition(
@@ -215,6 +226,19 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         return PySparkIcebergIOManager(
             spark=spark, namespace=self.spark.namespace, database=self.spark.output_database
         )
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Without the cyclic collector: ten thousand tables' specs all stay, and looking through them again and
+    again for what could go takes a quarter of the load."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _version(key: str) -> str:

@@ -123,9 +123,9 @@ class SensorConfig(Model, Resolvable):
     running: bool = Field(
         default=False, description="Sensor and schedules are on without anyone turning them on in the UI."
     )
-    interval_seconds: int = Field(default=10, ge=1, description="Least time between ticks, in seconds.")
+    interval_seconds: int = Field(default=10, description="Least time between ticks, in seconds.")
     budget_seconds: float = Field(
-        default=20.0, gt=0, description="After which a tick leaves the rest to the next; under 60 seconds."
+        default=20.0, description="After which a tick leaves the rest to the next; under 60 seconds."
     )
     refresh_cron: str = Field(
         default="*/15 * * * *", description="Schedule of full discoveries, as a cron expression; empty: none."
@@ -139,6 +139,14 @@ class SensorConfig(Model, Resolvable):
     @classmethod
     def _on_or_off(cls, value: Any) -> Any:
         return False if value in (None, "") else value
+
+    @field_validator("interval_seconds", "budget_seconds")
+    @classmethod
+    def _above_zero(cls, value: float) -> float:
+        # No constraint on the field itself: the YAML's schema would hold a template's text to it.
+        if value <= 0:
+            raise ValueError("must be above zero")
+        return value
 
 
 def _listed(value: str | list[str] | None) -> list[str]:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from dagster import AssetKey, AssetSpec, MetadataValue
@@ -26,6 +27,7 @@ from lineage_bridge_dagster import keys
 from lineage_bridge_dagster.glue.links import glue_table_url
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.metadata import LineageMetadataSet, column_schema, markdown_table
 
@@ -65,6 +67,10 @@ class GraphView:
     @property
     def graph(self) -> Graph:
         return self.discovery.graph
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        return Gaps(self.discovery.graph, self.discovery.coverage)
 
     def sources(self, node: Node) -> list[Node]:
         """The nodes that a node's data comes from directly."""
@@ -215,7 +221,7 @@ def _plain(text: str) -> str:
 
 
 def _names(nodes: Sequence[Node], limit: int = 5) -> str:
-    labels = [node.label for node in nodes]
+    labels = sorted(node.label for node in nodes)
     more = f" and {len(labels) - limit} more" if len(labels) > limit else ""
     return _plain(", ".join(labels[:limit]) + more)
 
@@ -223,11 +229,10 @@ def _names(nodes: Sequence[Node], limit: int = 5) -> str:
 def _description(node: Node, context: NodeContext) -> str:
     """First line: plain words that say what it is and where it is from. Below it, Markdown."""
     sources = _names(context.view.sources(node))
-    name, where = _plain(node.label), _plain(_where(node))
-    where = f" {where}" if where else ""
+    name, where = _plain(node.label), _plain_where(node)
     match node.node_type:
         case NodeType.KAFKA_TOPIC:
-            first = f"Kafka topic {name}{where}" + (f", written by {sources}" if sources else "")
+            first = f"Kafka topic {name}{where}{_origin(node, context)}"
         case NodeType.CONNECTOR:
             kind = node.attributes.get("connector_class") or "connector"
             first = f"Connector {name} ({kind}){where}" + (f", reads {sources}" if sources else "")
@@ -251,6 +256,22 @@ def _description(node: Node, context: NodeContext) -> str:
     if node.node_type in (NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY) and sql:
         return f"{first}.\n\n{_fenced(str(sql))}"
     return f"{first}."
+
+
+def _origin(topic: Node, context: NodeContext) -> str:
+    """Who writes a topic: processes, or the topic in another cluster that it mirrors."""
+    sources = context.view.sources(topic)
+    writers = _names([source for source in sources if source.node_type != NodeType.KAFKA_TOPIC])
+    mirrored = [source for source in sources if source.node_type == NodeType.KAFKA_TOPIC]
+    words = f", written by {writers}" if writers else ""
+    if mirrored:
+        words += f", mirrors {_names(mirrored)}{_plain_where(mirrored[0])}"
+    return words
+
+
+def _plain_where(node: Node) -> str:
+    where = _plain(_where(node))
+    return f" {where}" if where else ""
 
 
 def _fenced(sql: str) -> str:

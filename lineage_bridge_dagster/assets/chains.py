@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from dagster import AssetExecutionContext, AssetKey, DataVersion, MaterializeResult, MetadataValue
+from dagster import AssetExecutionContext, DataVersion, MaterializeResult, MetadataValue
 
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.metadata import LineageMetadataSet, markdown_table, table
 
@@ -29,49 +27,11 @@ def chain_digest(chain: Chain, sql: str = "redacted") -> str:
 
 def chain_for(inventory: Inventory, table_id: str) -> Chain:
     """The chain of one table of this discovery."""
-    discovery = inventory.discovery
-    return chain_of(discovery.graph, table_id, index=inventory.view.upstream, coverage=discovery.coverage)
+    view = inventory.view
+    return chain_of(view.graph, table_id, index=view.upstream, gaps=view.gaps)
 
 
-@dataclass
-class _RunWork:
-    """What one run did once for all of its ops."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    done: dict[str, Any] | None = None
-    error: Exception | None = None
-
-
-class OncePerRun:
-    """Does a thing once for each run, whichever of the run's ops asks first; the others get its result.
-
-    The ops of a run share a process (the in-process executor), so memory will do. A failure is kept too:
-    ten ops must not wait ten times for a catalog that is away.
-    """
-
-    def __init__(self, keep: int = 8) -> None:
-        self._lock = threading.Lock()
-        self._runs: OrderedDict[str, _RunWork] = OrderedDict()
-        self._keep = keep
-
-    def get(self, run_id: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        with self._lock:
-            run = self._runs.setdefault(run_id, _RunWork())
-            while len(self._runs) > self._keep:
-                self._runs.popitem(last=False)
-        with run.lock:
-            if run.error is not None:
-                raise run.error
-            if run.done is None:
-                try:
-                    run.done = work()
-                except Exception as error:
-                    run.error = error
-                    raise
-            return run.done
-
-
-_WRITTEN = OncePerRun()
+_WRITTEN: OncePerRun[dict[str, Any]] = OncePerRun()
 
 
 def execute_chains(
@@ -80,8 +40,8 @@ def execute_chains(
     """Store the chains of all of the run's tables if no op did yet, then report this op's."""
     with readable_failures():
         stored = _WRITTEN.get(
-            context.run_id,
-            lambda: write(inventory, _tables_of_run(context, inventory), context.run_id),
+            context.run.run_id,
+            lambda: write(inventory, selected_of_run(context, inventory.chains), context.run.run_id),
         )
         for asset in assets:
             chain = chain_for(inventory, asset.node.node_id)
@@ -90,12 +50,6 @@ def execute_chains(
                 data_version=DataVersion(chain_digest(chain)),
                 metadata={"dagster/row_count": len(chain.hops), **chain_metadata(chain), **stored},
             )
-
-
-def _tables_of_run(context: AssetExecutionContext, inventory: Inventory) -> list[str]:
-    """The tables of all the chains that this run was asked for, not of this op's alone."""
-    selected: set[AssetKey] = set(context.job_def.asset_layer.selected_asset_keys)
-    return [asset.node.node_id for asset in inventory.chains if asset.key in selected]
 
 
 def chain_metadata(chain: Chain) -> dict[str, Any]:

@@ -70,22 +70,18 @@ def definition(
     """
     own = {asset.key: keys.op_name("out", asset.key.to_user_string()) for asset in bundle.assets}
     by_name = {own[asset.key]: asset for asset in bundle.assets}
-    above = sorted({dep.asset_key for asset in bundle.assets for dep in asset.spec.deps} - own.keys())
+    above = sorted({key for asset in bundle.assets for key in asset.deps} - own.keys())
 
     @multi_asset(
         name=bundle.name,
         outs={
-            name: AssetOut.from_spec(
-                asset.spec.replace_attributes(deps=[]), is_required=False, io_manager_key=io_manager_key
-            )
+            name: AssetOut.from_spec(asset.spec, is_required=False, io_manager_key=io_manager_key)
             for name, asset in by_name.items()
         },
         ins={
             keys.op_name("in", key.to_user_string()): AssetIn(key=key, dagster_type=Nothing) for key in above
         },
-        internal_asset_deps={
-            name: {dep.asset_key for dep in asset.spec.deps} for name, asset in by_name.items()
-        },
+        internal_asset_deps={name: set(asset.deps) for name, asset in by_name.items()},
         can_subset=True,
         required_resource_keys=set(required_resource_keys),
         pool=pool,

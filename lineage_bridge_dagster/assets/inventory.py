@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dagster import AssetDep, AssetKey, AssetSpec
+from dagster import AssetKey, AssetSpec
 
 from lineage_bridge_dagster import keys
-from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.chains import walk
+from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.cycles import break_cycles
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.translator import GraphView, NodeContext, Role, is_glue_table
 
@@ -36,9 +38,14 @@ class Include:
 
 @dataclass(frozen=True)
 class Asset:
-    """One asset: its spec with its dependencies, the node it stands for and in which role."""
+    """One asset: its spec, what it depends on, the node it stands for and in which role.
+
+    The spec holds no dependencies: an output of a `multi_asset` may not, and a copy more for each of thirty
+    thousand assets is seconds at every load.
+    """
 
     spec: AssetSpec
+    deps: tuple[AssetKey, ...]
     node: Node
     role: Role
 
@@ -80,12 +87,13 @@ def build_inventory(
     sources = {node_id: _shown_sources(view, node_id, shown) for node_id in sorted(shown)}
     left_out = break_cycles((source, target) for target, above in sources.items() for source in above)
 
+    gaps = view.gaps if discovery.coverage.incomplete else None
     unique = _UniqueKeys()
     specs: dict[tuple[str, Role], AssetSpec] = {}
     for node_id in sorted(shown):
         node = view.graph.nodes[node_id]
         dropped = tuple(view.graph.nodes[s] for s in sources[node_id] if (s, node_id) in left_out)
-        incomplete = _incomplete(view, node)
+        incomplete = _incomplete(view, gaps, node) if gaps else ()
         for role in (Role.ITSELF, Role.CHAIN) if is_glue_table(node) else (Role.ITSELF,):
             spec = get_asset_spec(node, NodeContext(view, role, dropped, incomplete))
             specs[node_id, role] = unique.admit(spec, node, role)
@@ -98,7 +106,7 @@ def build_inventory(
         above = [key_of[s] for s in sources[node_id] if (s, node_id) not in left_out]
         if role is Role.ITSELF and node_id in chain_key_of:
             above = [chain_key_of[node_id]]
-        asset = Asset(_with_deps(spec, above), node, role)
+        asset = Asset(*_apart(spec, above), node, role)
         found[_place(asset)].append(asset)
     return Inventory(
         view=view,
@@ -135,23 +143,20 @@ def _shown_sources(view: GraphView, node_id: str, shown: set[str]) -> list[str]:
     return sorted(nearest)
 
 
-def _incomplete(view: GraphView, node: Node) -> tuple[ScopeReport, ...]:
-    """The reports of the scopes that say something of this node itself and did not answer whole."""
-    scopes = {str(node.attributes["scope"])} if node.attributes.get("scope") else set()
-    scopes |= {
-        str(source.attributes["scope"]) for source in view.sources(node) if source.attributes.get("scope")
-    }
-    reports = (view.discovery.coverage.get(Scope.parse(scope)) for scope in sorted(scopes))
-    return tuple(r for r in reports if r is not None and r.status is not Status.COMPLETE)
+def _incomplete(view: GraphView, gaps: Gaps, node: Node) -> tuple[ScopeReport, ...]:
+    """The scopes that did not answer whole: of a table's whole chain; of any other, near it."""
+    if is_glue_table(node):
+        near: Iterable[str] = walk(node.node_id, lambda source: view.upstream.get(source, ()))
+    else:
+        near = view.upstream.get(node.node_id, ())
+    reports = (view.discovery.coverage.get(scope) for scope in gaps.of((node.node_id, *near)))
+    return tuple(report for report in reports if report is not None)
 
 
-def _with_deps(spec: AssetSpec, above: Iterable[AssetKey]) -> AssetSpec:
-    """The spec with the graph's dependencies and those that a translator added, each once, never itself."""
-    given = {dep.asset_key: dep for dep in spec.deps}
-    for key in above:
-        given.setdefault(key, AssetDep(key))
-    given.pop(spec.key, None)
-    return spec.replace_attributes(deps=[given[key] for key in sorted(given)])
+def _apart(spec: AssetSpec, above: Iterable[AssetKey]) -> tuple[AssetSpec, tuple[AssetKey, ...]]:
+    """A spec without dependencies, and those of the graph and of the translator, each once, never itself."""
+    deps = {*above, *(dep.asset_key for dep in spec.deps)} - {spec.key}
+    return spec.replace_attributes(deps=[]) if spec.deps else spec, tuple(sorted(deps))
 
 
 def _place(asset: Asset) -> str:

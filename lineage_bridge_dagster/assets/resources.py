@@ -7,11 +7,10 @@ JVM and without a credential.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dagster import AssetExecutionContext, OpExecutionContext
+from dagster import AssetExecutionContext
 from dagster_aws.secretsmanager import SecretsManagerResource
 from dagster_aws.utils import ResourceWithBoto3Configuration
 from pydantic import Field
@@ -21,9 +20,10 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.tables import Push
 from lineage_bridge_dagster.assets.topics import TopicFacts
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.lineage.documents import PushOptions
+from lineage_bridge_dagster.glue.results import PushReport, TableResult
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.settings import AwsSettings, PushSettings, Settings
+from lineage_bridge_dagster.settings import AwsSettings, Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -112,18 +112,23 @@ class Outside:
         """Read when asked for, so that a malformed variable fails the asset and not the code location."""
         return self._settings()
 
-    def push(
-        self, context: AssetExecutionContext | OpExecutionContext, settings: PushSettings | None = None
-    ) -> Push:
-        """How one table is pushed, under the settings in force or those given."""
-        from lineage_bridge_dagster.glue.push import GlueLineageWriter
+    def push(self, context: AssetExecutionContext) -> Push:
+        """How tables are pushed, under the settings in force."""
+        settings = self.settings.push
 
-        settings = settings or self.settings.push
-        options = PushOptions(
-            set_parameters=settings.set_parameters, set_description=settings.set_description, sql=settings.sql
-        )
-        writer = GlueLineageWriter(context.resources.glue.client(), options, settings)
-        return Push(settings, writer.push)
+        def push_tables(discovery: Discovery, table_ids: Collection[str]) -> PushReport:
+            from lineage_bridge_dagster.glue.push import push_tables as push
+
+            def progress(done: int, total: int, result: TableResult) -> None:
+                if done == total or done % 50 == 0:
+                    context.log.info(
+                        "%d of %d tables, the last: %s %s", done, total, result.name, result.status
+                    )
+
+            client = context.resources.glue.client()
+            return push(discovery, client, settings, tables=table_ids, progress=progress)
+
+        return Push(settings, push_tables)
 
     def chain_writer(self, context: AssetExecutionContext) -> WriteLineage:
         """Stores chains through the run's one Spark session; it starts only when this is called."""
@@ -155,8 +160,3 @@ class Outside:
         from lineage_bridge_dagster.assets.brokers import read_topics
 
         return read_topics(nodes, self.settings.confluent)
-
-
-def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The process's variables, with those that came from elsewhere behind them."""
-    return {**(extra or {}), **os.environ}

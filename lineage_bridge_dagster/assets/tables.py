@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,30 +13,35 @@ from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResu
 from lineage_bridge_dagster.assets.chains import chain_digest, chain_for, chain_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
+from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PushOptions, render
 from lineage_bridge_dagster.metadata import cell, markdown_table
 from lineage_bridge_dagster.settings import PushSettings
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.glue.results import TableResult
+    from lineage_bridge_dagster.lineage.discovery import Discovery
 
-#: Pushes one table's chain; safe to call from several threads.
-PushTable = Callable[[Any, Chain], "TableResult"]
+#: Pushes some tables of a discovery, by node id.
+PushTables = Callable[["Discovery", Collection[str]], PushReport]
 
 #: Outcomes after which Glue holds what we want it to hold.
-GOOD = frozenset({"updated", "unchanged"})
-#: Nothing was written, and rightly so; the asset is not materialized, and the run goes on.
-WAITING = frozenset({"held"})
+GOOD = frozenset({PushStatus.UPDATED, PushStatus.UNCHANGED})
+
+#: Bytes of the tree that the UI shows; Glue's own limit is 2,048.
+_TREE_BYTES = 16_384
 
 
 @dataclass(frozen=True)
 class Push:
-    """What a push does with its tables: the settings in force and the call for one table."""
+    """What a push does with its tables: the settings in force and the call."""
 
     settings: PushSettings
-    push_table: PushTable
+    push_tables: PushTables
+
+
+_PUSHED: OncePerRun[PushReport] = OncePerRun()
 
 
 def wanted_version(chain: Chain, settings: PushSettings) -> str:
@@ -49,72 +53,58 @@ def wanted_version(chain: Chain, settings: PushSettings) -> str:
 def execute_tables(
     context: AssetExecutionContext, assets: Sequence[Asset], inventory: Inventory, push: Push
 ) -> Iterator[MaterializeResult[Any]]:
-    """Push the tables side by side; report each as soon as it is done, and fail at the end if any failed.
+    """Report what the push did to these tables, and fail at the end if any failed.
+
+    The first op of a run pushes all of the run's tables: their databases are paged through once, and the
+    bound on how many tables may lose their lineage at once is over all of them.
 
     Raises:
         Failure: some tables failed; it names them, and the good ones are materialized all the same.
     """
-    outcomes: Counter[str] = Counter()
-    bad: list[tuple[str, str, str]] = []
     with readable_failures():
-        for asset, chain, outcome in _pushed(assets, inventory, push):
-            name = asset.node.qualified_name
-            if isinstance(outcome, Exception):
-                outcomes["failed"] += 1
-                bad.append((name, "failed", str(outcome)))
-                continue
-            status = str(outcome.status)
-            outcomes[status] += 1
-            if status in GOOD:
-                yield MaterializeResult(
-                    asset_key=asset.key,
-                    data_version=DataVersion(wanted_version(chain, push.settings)),
-                    metadata=push_metadata(outcome, chain, push.settings),
-                )
-            elif status in WAITING:
-                context.log.warning("%s is held back: %s", name, outcome.reason)
-            else:
-                bad.append((name, status, " ".join(filter(None, (outcome.reason, outcome.hint)))))
+        report = _PUSHED.get(
+            context.run.run_id,
+            lambda: push.push_tables(inventory.discovery, selected_of_run(context, inventory.tables)),
+        )
+    results = {result.table: result for result in report.results}
+    outcomes: Counter[str] = Counter()
+    bad: list[TableResult] = []
+    for asset in assets:
+        result = results[asset.node.node_id]
+        outcomes[str(result.status)] += 1
+        if result.status in GOOD:
+            chain = chain_for(inventory, asset.node.node_id)
+            yield MaterializeResult(
+                asset_key=asset.key,
+                data_version=DataVersion(wanted_version(chain, push.settings)),
+                metadata=push_metadata(result, chain, push.settings),
+            )
+        elif result.ok:
+            # Held back, and rightly so: nothing was written, and the asset stays as it was.
+            context.log.warning("%s is held back: %s", result.name, result.reason)
+        else:
+            bad.append(result)
     counts = ", ".join(f"{count} {status}" for status, count in sorted(outcomes.items()))
-    context.log.info("Pushed %d tables: %s", len(assets), counts or "nothing to do")
+    context.log.info("%d tables: %s", len(assets), counts)
     if bad:
         raise push_failure(bad, counts)
 
 
-def _pushed(
-    assets: Sequence[Asset], inventory: Inventory, push: Push
-) -> Iterator[tuple[Asset, Chain, TableResult | Exception]]:
-    """Each asset with its outcome, in the order they end."""
-
-    def one(asset: Asset) -> tuple[Chain, TableResult]:
-        chain = chain_for(inventory, asset.node.node_id)
-        return chain, push.push_table(asset.node, chain)
-
-    with ThreadPoolExecutor(
-        max_workers=min(push.settings.max_concurrency, max(1, len(assets))), thread_name_prefix="push"
-    ) as pool:
-        running = {pool.submit(one, asset): asset for asset in assets}
-        for future in as_completed(running):
-            asset = running[future]
-            try:
-                chain, result = future.result()
-            except LineageBridgeError as error:
-                yield asset, chain_for(inventory, asset.node.node_id), error
-            else:
-                yield asset, chain, result
-
-
-def push_failure(bad: Sequence[tuple[str, str, str]], counts: str) -> Failure:
+def push_failure(bad: Sequence[TableResult], counts: str) -> Failure:
     """One failure for all tables that were not pushed: by name in its text, with reasons in its metadata."""
-    names = ", ".join(f"{name} ({status})" for name, status, _ in sorted(bad)[:20])
-    more = f" and {len(bad) - 20} more" if len(bad) > 20 else ""
-    first = sorted(bad)[0]
+    ordered = sorted(bad, key=lambda result: result.name)
+    names = ", ".join(f"{result.name} ({result.status})" for result in ordered[:20])
+    more = f" and {len(ordered) - 20} more" if len(ordered) > 20 else ""
+    first = ordered[0]
+    rows = [[result.name, result.status, result.reason, result.hint] for result in ordered]
     return Failure(
-        description=f"{len(bad)} tables were not pushed: {names}{more}. First reason: {first[2]}",
+        description=f"{len(ordered)} tables were not pushed: {names}{more}.\n"
+        f"{first.name}: {first.reason}" + (f"\n  -> {first.hint}" if first.hint else ""),
         metadata={
-            "tables": MetadataValue.md(markdown_table(["table", "outcome", "reason"], sorted(bad))),
+            "tables": MetadataValue.md(markdown_table(["table", "outcome", "reason", "what to do"], rows)),
             "counts": counts,
         },
+        # Single calls were tried again already, and a rerun of the op would do its good tables again.
         allow_retries=False,
     )
 
@@ -129,6 +119,8 @@ def push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> 
     }
     if result.reason:
         metadata["lineage_bridge/reason"] = result.reason
+    if result.conflicts:
+        metadata["lineage_bridge/conflicts"] = result.conflicts
     for name, version in (("before", result.version_before), ("after", result.version_after)):
         if version is not None:
             metadata[f"lineage_bridge/table_version_{name}"] = version
@@ -148,19 +140,21 @@ def parameter_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
         *(("~", key, cell(before[key]), cell(after[key])) for key in changed),
         *(("-", key, cell(before[key]), "") for key in removed),
     ]
-    return (
-        f"{len(added)} parameters added, {len(changed)} changed, {len(removed)} removed, {kept} untouched\n\n"
-        + "\n".join(["|  | parameter | before | after |", "| --- | --- | --- | --- |"])
-        + "".join(f"\n| {sign} | {cell(key)} | {old} | {new} |" for sign, key, old, new in rows)
-    )
+    lines = [
+        f"{len(added)} parameters added, {len(changed)} changed, {len(removed)} removed, {kept} untouched",
+        "",
+        "|  | parameter | before | after |",
+        "| --- | --- | --- | --- |",
+        *(f"| {sign} | {cell(key)} | {old} | {new} |" for sign, key, old, new in rows),
+    ]
+    return "\n".join(lines)
 
 
 def _tree(chain: Chain, settings: PushSettings) -> str:
-    """The description's block as it is written, whole."""
+    """The description's block, with more room than Glue gives it."""
     options = PushOptions(
         set_parameters=settings.set_parameters, set_description=settings.set_description, sql=settings.sql
     )
-    # Two kilobytes is what Glue takes; what the UI shows may be longer.
-    block = render(chain, options).block(16_384, "")
+    block = render(chain, options).block(_TREE_BYTES, "")
     lines = [line for line in (block or "").splitlines() if not line.startswith("Last synced:")]
     return "Upstream lineage as it stands in the description\n\n```\n" + "\n".join(lines) + "\n```"

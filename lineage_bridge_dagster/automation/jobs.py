@@ -169,12 +169,10 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
                 settings,
                 tables=config.tables or None,
                 dry_run=config.dry_run,
-                progress=context.log.info,
             )
         if not config.dry_run:
             _log_materializations(context, inventory, report, settings)
         counts = {status: count for status, count in report.counts.items() if count}
-        bad = [(r.name, str(r.status), " ".join(filter(None, (r.reason, r.hint)))) for r in report.failed]
         metadata = {**counts, "tables": MetadataValue.md(_report_markdown(report, config.dry_run))}
         context.add_output_metadata(metadata)
         context.log.info(
@@ -182,8 +180,8 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
             "Would be" if config.dry_run else "Pushed",
             ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no tables",
         )
-        if bad:
-            raise push_failure(bad, str(counts))
+        if report.failed:
+            raise push_failure(report.failed, str(counts))
         return Output(counts)
 
     @job(
@@ -203,7 +201,7 @@ def _log_materializations(
     """Let the tables' assets show this push too."""
     for result in report.results:
         key = inventory.key_of.get(result.table)
-        if key is None or str(result.status) not in GOOD:
+        if key is None or result.status not in GOOD:
             continue
         chain = chain_for(inventory, result.table)
         context.log_event(
@@ -221,30 +219,17 @@ def _report_markdown(report: "PushReport", dry_run: bool) -> str:
     return f"{first}\n\n{markdown_table(['table', 'outcome', 'reason'], sorted(rows))}"
 
 
-def asset_jobs(names: Names, inventory: Inventory) -> list[UnresolvedAssetJobDefinition]:
-    """The jobs over the assets; none where there is nothing to materialize.
+def lineage_job(names: Names, inventory: Inventory) -> UnresolvedAssetJobDefinition | None:
+    """The job over the chains and the tables; None where there is no table.
 
     One process a run: all of a run's tables share a Spark session, a computation and a commit.
     """
-    lineage = [asset.key for asset in (*inventory.chains, *inventory.tables)]
-    everything = [*lineage, *(asset.key for asset in inventory.topics)]
-    jobs = []
-    if lineage:
-        jobs.append(
-            define_asset_job(
-                names.lineage_job,
-                selection=AssetSelection.assets(*lineage),
-                executor_def=in_process_executor,
-                description="Compute every chain on Spark, store them, and push them into Glue.",
-            )
-        )
-    if everything:
-        jobs.append(
-            define_asset_job(
-                names.everything_job,
-                selection=AssetSelection.assets(*everything),
-                executor_def=in_process_executor,
-                description="Materialize topics, chains and Glue tables.",
-            )
-        )
-    return jobs
+    keys = [asset.key for asset in (*inventory.chains, *inventory.tables)]
+    if not keys:
+        return None
+    return define_asset_job(
+        names.lineage_job,
+        selection=AssetSelection.assets(*keys),
+        executor_def=in_process_executor,
+        description="Compute every chain on Spark, store them, and push them into Glue.",
+    )

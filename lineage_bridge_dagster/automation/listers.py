@@ -70,7 +70,7 @@ class OutsideLister:
         from lineage_bridge_dagster.glue.reading import GlueReader
 
         if self._glue is None:
-            self._glue = GlueReader(glue_client(settings.aws), catalog_id=settings.aws.catalog_id)
+            self._glue = GlueReader(glue_client(settings.aws))
         try:
             return [table.name for table in self._glue.tables(scope.place)]
         except GlueError as error:

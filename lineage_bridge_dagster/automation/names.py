@@ -27,10 +27,6 @@ class Names:
         return self._named("materialize_lineage")
 
     @property
-    def everything_job(self) -> str:
-        return self._named("materialize_all")
-
-    @property
     def sensor(self) -> str:
         return self._named("lineage_sensor")
 

@@ -28,7 +28,7 @@ def schedules(
                 job=refresh,
                 cron_schedule=refresh_cron,
                 default_status=status,
-                description="Discovers everything anew: connectors and statements too, which no tick asks for.",
+                description="Discovers everything anew: connectors and statements too, which no tick asks.",
             )
         )
     if push is not None and push_cron:

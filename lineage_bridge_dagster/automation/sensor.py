@@ -93,12 +93,12 @@ class InstanceDagster(Dagster):
 
     def in_flight(self) -> frozenset[AssetKey]:
         found: set[AssetKey] = set()
-        for name in (self._names.lineage_job, self._names.everything_job):
-            for run in self._instance.get_runs(RunsFilter(job_name=name, statuses=_UNFINISHED)):
-                if run.asset_selection is not None:
-                    found |= run.asset_selection
-                elif self._context.repository_def is not None:
-                    found |= self._context.repository_def.asset_graph.materializable_asset_keys
+        for run in self._instance.get_runs(RunsFilter(statuses=_UNFINISHED)):
+            # Someone's run from the UI counts too: it has a selection, whichever job it is of.
+            if run.asset_selection is not None:
+                found |= run.asset_selection
+            elif run.job_name == self._names.lineage_job and self._context.repository_def is not None:
+                found |= self._context.repository_def.asset_graph.materializable_asset_keys
         return frozenset(found)
 
     def pushed_versions(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:

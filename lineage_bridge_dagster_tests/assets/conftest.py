@@ -1,0 +1,50 @@
+"""Definitions built from a stored discovery, as a code location builds them, with Glue strict and local."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.client import BaseClient
+
+from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
+from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster_tests.assets.location import Location
+from lineage_bridge_dagster_tests.assets.world import REGION, World
+
+
+@pytest.fixture
+def strict_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictAws]:
+    with StrictAws() as aws:
+        for name, value in {
+            "AWS_ENDPOINT_URL": aws.endpoint_url,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "LINEAGE_BRIDGE_AWS_REGION": REGION,
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield aws
+
+
+@pytest.fixture
+def glue(strict_aws: StrictAws) -> BaseClient:
+    """A client of the strict Glue."""
+    client: BaseClient = boto3.client("glue", region_name=REGION)
+    return client
+
+
+@pytest.fixture
+def location(tmp_path: Path) -> Any:
+    """Builds a code location from a world; resources may be exchanged."""
+
+    def build(world: World, component: LineageBridgeComponent | None = None, **resources: Any) -> Location:
+        state = tmp_path / "state.json"
+        graph_file.dump(world.discovery(), state)
+        made = component or LineageBridgeComponent(aws={"region": REGION})
+        return Location(made.build_defs_from_state(None, state), made, resources)  # type: ignore[arg-type]
+
+    return build
