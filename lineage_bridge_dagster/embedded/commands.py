@@ -6,12 +6,12 @@ import contextlib
 import shlex
 import sys
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, StackPaths
 from lineage_bridge_dagster.embedded.ports import PORT_BASE_VARIABLE
@@ -226,16 +226,13 @@ def _show(stack: Stack) -> bool:
         "component", "what it is", "state", "pid", "address", "since", "how", box=None, pad_edge=False
     )
     good = True
-    colors: dict[str, Callable[[str], str]] = {
-        "running": lambda state: f"[green]{state}[/green]",
-        "stopped": lambda state: f"[red]{state}[/red]",
-    }
+    colors = {"running": "green", "stopped": "red"}
     for one in stack.status():
         good = good and one.state == "running"
         shown.add_row(
             one.name,
             one.title,
-            colors.get(one.state, lambda state: f"[yellow]{state}[/yellow]")(one.state),
+            Text(one.state, style=colors.get(one.state, "yellow")),
             str(one.pid or ""),
             one.address if one.pid else "",
             _ago(one.since) if one.since else "",

@@ -27,6 +27,9 @@ from lineage_bridge_dagster.embedded.paths import StackPaths
 HOME_MARK = "LINEAGE_BRIDGE_STACK_HOME"
 COMPONENT_MARK = "LINEAGE_BRIDGE_STACK_COMPONENT"
 
+#: Seconds that children get to end once their leader has.
+_MOMENT = 4.0
+
 _LARGEST_LOG = 20 * 1024 * 1024
 
 #: Processes that this very process started: it must collect their exit codes, or they stay as zombies.
@@ -109,6 +112,8 @@ def stop(paths: StackPaths, components: Sequence[str] | None = None, *, patience
         with contextlib.suppress(psutil.NoSuchProcess):
             leader.send_signal(signal.SIGTERM)
     _wait(leaders, patience)
+    # What they started gets a moment to notice: a JVM ends when its driver has gone.
+    _wait([p for p, name in _ours(paths) if components is None or name in components], _MOMENT)
     killed = set()
     # Again and again until a look finds none: what is being killed may just have started another.
     for _ in range(20):
