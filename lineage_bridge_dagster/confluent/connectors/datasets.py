@@ -50,9 +50,15 @@ def bucket(scheme: str, name: str, *path: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host (and port, when given) of a URL or a bare `host[:port]`; never its user part."""
+    """The host (and port, when given) of a URL or a bare `host[:port]`; never its user part.
+
+    Empty for what is no address at all (`https://[`): a malformed configuration must not raise.
+    """
     text = url.strip().split(",")[0]
-    parts = urlsplit(text if "://" in text else f"//{text}")
+    try:
+        parts = urlsplit(text if "://" in text else f"//{text}")
+    except ValueError:
+        return ""
     return parts.netloc.rpartition("@")[2].lower()
 
 

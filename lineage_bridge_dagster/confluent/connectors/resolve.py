@@ -10,6 +10,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
 from lineage_bridge_dagster.confluent.connectors.record import Config, ConnectorLineage, ConnectorRecord
 from lineage_bridge_dagster.confluent.connectors.sources import SourceContext
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
+from lineage_bridge_dagster.lineage.redact import redact_text
 
 #: Confidence of what is read from a generic key of an unknown class.
 _UNKNOWN_CLASS = 0.6
@@ -78,7 +79,7 @@ def _source(
         direction="source",
         family=family.name,
         topics_written=_unique(topics, without=context.internal),
-        datasets_read=_unique(datasets),
+        datasets_read=_without_secrets(datasets),
         dlq_topics=_unique([dead]),
         internal_topics=_unique(context.internal),
         confidence=routing.confidence,
@@ -101,7 +102,7 @@ def _sink(
         family=family.name,
         topics_read=_unique(topics),
         topics_written=_unique([dead, *reports]),
-        datasets_written=_unique(datasets),
+        datasets_written=_without_secrets(datasets),
         dlq_topics=_unique([dead]),
         report_topics=_unique(reports),
         warnings=_unique(warnings),
@@ -180,3 +181,8 @@ def report_topics(connector: ConnectorRecord, config: Config, cluster_topics: Co
 
 def _unique(items: Iterable[str], *, without: Collection[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for item in items if item and item not in without))
+
+
+def _without_secrets(names: Iterable[str]) -> tuple[str, ...]:
+    """Dataset names go into graphs, metadata and Glue; an address may hold a password wherever it is set."""
+    return _unique(redact_text(name) for name in names)
