@@ -40,7 +40,7 @@ def answers(port: int) -> bool:
 
 @dataclass(slots=True)
 class DagsterProcess:
-    """`dagster dev` (with the UI on `port`) or, without a port, the daemon alone.
+    """`dagster dev`, with the UI on `port`; without one, on any port that is free.
 
     The instance lives in `{home}/dagster` and is kept from one start to the next.
     """
@@ -59,10 +59,9 @@ class DagsterProcess:
         return f"http://127.0.0.1:{self.port}"
 
     def _command(self) -> list[str]:
-        target = ["-m", MODULE]
-        if self.port is None:
-            return [sys.executable, "-m", "dagster._daemon", "run", *target]
-        return [sys.executable, "-m", "dagster", "dev", *target, "-h", "127.0.0.1", "-p", str(self.port)]
+        # Never the daemon alone: its code server is its own copy, which a new state can't be loaded into.
+        port = free_port() if self.port is None else self.port
+        return [sys.executable, "-m", "dagster", "dev", "-m", MODULE, "-h", "127.0.0.1", "-p", str(port)]
 
     def __enter__(self) -> Self:
         if self.port is not None and answers(self.port):
