@@ -72,7 +72,9 @@ def serve(
     app = create_app(brokers, data=data, bootstrap=addresses)
     if rate > 0:
         Trickle(brokers, app.state, rate).start()
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=3
+    )
     uvicorn.Server(config).run([_bind(port)])
 
 

@@ -54,7 +54,14 @@ class ApiError(Exception):
     """An answer that is an error; the gate gives it the shape of the API that was asked."""
 
     def __init__(
-        self, status: int, detail: str, *, parameter: str = "", pointer: str = "", code: int | None = None
+        self,
+        status: int,
+        detail: str,
+        *,
+        parameter: str = "",
+        pointer: str = "",
+        code: int | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status
@@ -62,6 +69,7 @@ class ApiError(Exception):
         self.parameter = parameter
         self.pointer = pointer
         self.code = code
+        self.headers = dict(headers or {})
 
 
 _TITLES = {

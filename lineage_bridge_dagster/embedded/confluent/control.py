@@ -91,7 +91,9 @@ class ControlPlane:
                 "cloud": cluster.cloud,
                 "region": cluster.region,
                 # Lags are told by dedicated clusters alone, so there is one of each.
-                "config": {"kind": "Dedicated", "cku": 1, "zones": []} if dedicated else {"kind": "Standard"},
+                "config": {"kind": "Dedicated", "cku": 1, "zones": ["use1-az1"]}
+                if dedicated
+                else {"kind": "Standard"},
                 "kafka_bootstrap_endpoint": self.context.bootstrap[cluster.id],
                 "http_endpoint": base + planes.kafka_prefix(cluster.id),
                 "environment": environment_reference(base),

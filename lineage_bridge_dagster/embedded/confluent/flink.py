@@ -43,7 +43,10 @@ class Flink:
 
     def statement(self, request: Request) -> Response:
         place = _place(request)
-        return JSONResponse(_statement(base_url(request), place, self._one(request, place)))
+        answer = _statement(base_url(request), place, self._one(request, place))
+        # The document requires this of a single statement's spec, without saying what it is.
+        answer["spec"]["statement_name"] = answer["name"]
+        return JSONResponse(answer)
 
     def delete(self, request: Request) -> Response:
         place = _place(request)

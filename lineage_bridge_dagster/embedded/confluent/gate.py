@@ -90,6 +90,9 @@ class Gate:
 
     @staticmethod
     def _refuse(target: planes.Target, error: ApiError, identifier: str) -> Response:
+        if error.status == 429:
+            # The documents give a rate limit's answer headers and no body.
+            return Response(status_code=429)
         return JSONResponse(error_body(target.shape, error, identifier), error.status)
 
     def _faulty(self, target: planes.Target, fault: Fault, identifier: str) -> Response | None:
@@ -121,4 +124,4 @@ async def on_error(request: Request, error: Exception) -> Response:
     elif not isinstance(error, ApiError):
         error = ApiError(500, f"{type(error).__name__}: {error}")
     identifier: Any = request.scope.get("request_id", "")
-    return JSONResponse(error_body(shape, error, identifier), error.status)
+    return JSONResponse(error_body(shape, error, identifier), error.status, error.headers)

@@ -76,11 +76,11 @@ class Tableflow:
     async def enable(self, request: Request) -> Response:
         """Enable Tableflow on a topic: PENDING until its table is there."""
         body = await request.body()
-        created = await run_in_threadpool(self._enable, body)
-        headers = {"Location": f"{base_url(request)}{_TOPICS}/{created['topic']}"}
-        return JSONResponse(_topic(base_url(request), created), 202, headers)
+        base = base_url(request)
+        created = await run_in_threadpool(self._enable, base, body)
+        return JSONResponse(_topic(base, created), 202, {"Location": f"{base}{_TOPICS}/{created['topic']}"})
 
-    def _enable(self, body: bytes) -> Document:
+    def _enable(self, base: str, body: bytes) -> Document:
         spec = _spec_of(body)
         name = _text(spec, "/spec/display_name", "display_name")
         if _text(spec, "/spec/environment/id", "environment", "id") != world.ENVIRONMENT_ID:
@@ -98,7 +98,11 @@ class Tableflow:
         with self.context.state.changing("tableflow") as document:
             key = f"{cluster.id}/{name}"
             if key in document["topics"]:
-                raise ApiError(409, f"Tableflow is enabled on topic {name} of {cluster.id} already.")
+                raise ApiError(
+                    409,
+                    f"Tableflow is enabled on topic {name} of {cluster.id} already.",
+                    headers={"Location": f"{base}{_TOPICS}/{name}"},
+                )
             document["topics"][key] = created
         return created
 

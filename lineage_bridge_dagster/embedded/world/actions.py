@@ -5,14 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 
 from lineage_bridge_dagster.embedded.confluent.broker import Broker, BrokerError
 from lineage_bridge_dagster.embedded.world import filling
-from lineage_bridge_dagster.embedded.world.filling import Encoder, StackFile, WorldError
+from lineage_bridge_dagster.embedded.world.filling import Encoder, Home, StackFile, WorldError
 from lineage_bridge_dagster.embedded.world.model import Cluster, Topic
 from lineage_bridge_dagster.embedded.world.places import CLUSTERS, ENVIRONMENT_ID, api_key
 from lineage_bridge_dagster.embedded.world.places import cluster as find_cluster
@@ -31,7 +30,7 @@ class Place:
         return f"{self.topic} in {self.cluster.name} ({self.cluster.id})"
 
 
-def enable_tableflow(home: Path, topic: str, cluster: str | None = None) -> str:
+def enable_tableflow(home: Home, topic: str, cluster: str | None = None) -> str:
     """Enable Tableflow on a topic; returns one line that says what will happen.
 
     Enabling it again changes nothing.
@@ -62,7 +61,7 @@ def enable_tableflow(home: Path, topic: str, cluster: str | None = None) -> str:
     return f"Tableflow is enabled on {place}; its Glue table will be {table}."
 
 
-def disable_tableflow(home: Path, topic: str, cluster: str | None = None) -> str:
+def disable_tableflow(home: Home, topic: str, cluster: str | None = None) -> str:
     """Disable Tableflow on a topic; returns one line that says what was done.
 
     Raises:
@@ -82,7 +81,7 @@ def disable_tableflow(home: Path, topic: str, cluster: str | None = None) -> str
     return f"Tableflow is disabled on {place}."
 
 
-def produce(home: Path, topic: str, count: int, cluster: str | None = None) -> str:
+def produce(home: Home, topic: str, count: int, cluster: str | None = None) -> str:
     """Produce the next `count` sample records of a topic; returns one line that says how many there are.
 
     Raises:

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import fastavro
@@ -36,6 +36,17 @@ class WorldError(LineageBridgeError):
     """The sample world could not be filled or changed."""
 
 
+class HasHome(Protocol):
+    """The stack itself, or anything else that knows its home."""
+
+    @property
+    def home(self) -> Path: ...
+
+
+#: A stack's home folder, or the stack.
+Home = Path | HasHome
+
+
 @dataclass(frozen=True, slots=True)
 class StackFile:
     """What `stack.json` says of the running stack: the emulator's URL and the brokers by cluster id."""
@@ -44,12 +55,13 @@ class StackFile:
     brokers: Mapping[str, str]
 
     @classmethod
-    def read(cls, home: Path) -> StackFile:
+    def read(cls, home: Home) -> StackFile:
         """Read `{home}/stack.json`.
 
         Raises:
             ConfigurationError: it is missing or says neither.
         """
+        home = home if isinstance(home, Path) else home.home
         path = home / "stack.json"
         try:
             stack = json.loads(path.read_text("utf-8"))
@@ -93,7 +105,7 @@ class Encoder:
         return buffer.getvalue()
 
 
-def seed(home: Path, progress: Progress = lambda _: None) -> SeedReport:
+def seed(home: Home, progress: Progress = lambda _: None) -> SeedReport:
     """Fill the stack of this home: topics, schemas, records, consumer groups.
 
     Raises:

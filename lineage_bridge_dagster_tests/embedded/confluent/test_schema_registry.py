@@ -1,0 +1,101 @@
+"""The registry as producers and readers use it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
+from lineage_bridge_dagster_tests.embedded.confluent import paths
+from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
+
+STRING = json.dumps({"type": "string"})
+LONG = json.dumps({"type": "long"})
+
+
+@pytest.fixture
+def emulator() -> Iterator[ConfluentEmulator]:
+    with ConfluentEmulator() as started:
+        yield started
+
+
+def register(call: Caller, subject: str, schema: str, **more: object) -> dict[str, int]:
+    answer = call(f"{paths.REGISTRY}/subjects/{subject}/versions", "POST", json={"schema": schema, **more})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, int] = answer.json()
+    return found
+
+
+def test_the_same_schema_keeps_its_id_and_version(call: Caller) -> None:
+    first = register(call, "a-value", STRING)
+    second = register(call, "a-value", LONG)
+    again = register(call, "a-value", STRING)
+    assert (first["version"], second["version"], again["version"]) == (1, 2, 1)
+    assert first["id"] == again["id"] != second["id"]
+    assert register(call, "b-value", STRING)["id"] == first["id"]
+    assert call(f"{paths.REGISTRY}/subjects/a-value/versions").json() == [1, 2]
+    uses = call(f"{paths.REGISTRY}/schemas/ids/{first['id']}/versions").json()
+    assert uses == [{"subject": "a-value", "version": 1}, {"subject": "b-value", "version": 1}]
+
+
+def test_one_call_yields_every_latest_schema(call: Caller, emulator: ConfluentEmulator) -> None:
+    emulator.seed()
+    register(call, "orders.v1-value", LONG)
+    latest = call(f"{paths.REGISTRY}/schemas?latestOnly=true").json()
+    by_subject = {entry["subject"]: entry for entry in latest}
+    assert set(by_subject) == {t.subject for t in world.TOPICS if t.schema}
+    assert by_subject["orders.v1-value"]["version"] == 2
+    # AVRO is the type that goes without saying.
+    assert all("schemaType" not in entry for entry in latest)
+    assert len(call(f"{paths.REGISTRY}/schemas").json()) == len(latest) + 1
+    assert call(f"{paths.REGISTRY}/schemas?latestOnly=true&offset=1&limit=2").json() == latest[1:3]
+
+
+def test_subjects_with_slashes_and_contexts_are_told_apart(call: Caller) -> None:
+    register(call, "%3A.eu%3Aa%2Fb-value", STRING)
+    register(call, "a%2Fb-value", LONG)
+    assert call(f"{paths.REGISTRY}/subjects").json() == [":.eu:a/b-value", "a/b-value"]
+    version = call(f"{paths.REGISTRY}/subjects/%3A.eu%3Aa%2Fb-value/versions/latest").json()
+    assert version["schema"] == STRING
+    assert call(f"{paths.REGISTRY}/contexts").json() == [".", ".eu"]
+    assert call(f"{paths.REGISTRY}/subjects?subjectPrefix=:.eu:").json() == [":.eu:a/b-value"]
+
+
+def test_other_types_are_kept_with_their_references(call: Caller) -> None:
+    references = [{"name": "other.proto", "subject": "other", "version": 1}]
+    register(call, "p-value", "message A {}", schemaType="PROTOBUF", references=references)
+    version = call(f"{paths.REGISTRY}/subjects/p-value/versions/1").json()
+    assert version["schemaType"] == "PROTOBUF"
+    assert version["references"] == references
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"no",
+        b"[]",
+        b"{}",
+        b'{"schema": "no"}',
+        b'{"schema": "{}"}',
+        b'{"schema": 3}',
+        b'{"schema": "\\"thing\\""}',
+    ],
+)
+def test_what_is_no_schema_is_refused(call: Caller, body: bytes) -> None:
+    answer = call(f"{paths.REGISTRY}/subjects/a-value/versions", "POST", content=body)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["error_code"] == 42201
+    assert call(f"{paths.REGISTRY}/subjects").json() == []
+
+
+def test_versions_that_are_none_are_refused(call: Caller) -> None:
+    register(call, "a-value", STRING)
+    root = f"{paths.REGISTRY}/subjects/a-value/versions"
+    assert call(f"{root}/-1").status_code == 200
+    assert (call(f"{root}/0").status_code, call(f"{root}/x").status_code) == (422, 422)
+    assert call(f"{root}/2").json()["error_code"] == 40402
+    assert call(f"{paths.REGISTRY}/subjects/none/versions").json()["error_code"] == 40401
+    assert call(f"{paths.REGISTRY}/schemas/ids/7").json()["error_code"] == 40403

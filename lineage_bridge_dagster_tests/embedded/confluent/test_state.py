@@ -1,0 +1,84 @@
+"""What the emulator remembers survives it, and a kill at any moment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
+from lineage_bridge_dagster.embedded.confluent.state import State
+from lineage_bridge_dagster_tests.embedded.confluent import paths
+from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
+
+
+def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
+    with ConfluentEmulator(data=tmp_path) as emulator:
+        emulator.seed()
+        call = Caller(emulator.url)
+        schemas = call(f"{paths.REGISTRY}/schemas").json()
+        assert call(f"{paths.CONNECT}/{paths.US}/connectors/inventory-jdbc/pause", "PUT").status_code == 202
+        assert call(f"{paths.FLINK_US}/statements/orders-fanout", "DELETE").status_code == 202
+        with emulator.client() as client:
+            client.put(f"/emulator/tableflow/{paths.US}/orders.v1/status", json={"phase": "RUNNING"})
+        brokers = emulator.brokers
+    with ConfluentEmulator(data=tmp_path, brokers=brokers) as emulator:
+        call = Caller(emulator.url)
+        assert call(f"{paths.REGISTRY}/schemas").json() == schemas
+        status = call(f"{paths.CONNECT}/{paths.US}/connectors/inventory-jdbc/status").json()
+        assert status["connector"]["state"] == "PAUSED"
+        assert call(f"{paths.FLINK_US}/statements/orders-fanout").status_code == 404
+        topic = f"{paths.TABLEFLOW}/tableflow-topics/orders.v1?{paths.ENV}&spec.kafka_cluster={paths.US}"
+        assert call(topic).json()["status"]["phase"] == "RUNNING"
+        assert emulator.seed() == world.SeedReport(topics=0, records=0)
+
+
+def test_the_sample_world_is_filled_in_once(tmp_path: Path) -> None:
+    state = State(tmp_path)
+    with state.changing("connectors") as document:
+        document[paths.US].clear()
+    with State(tmp_path).reading("connectors") as document:
+        assert document[paths.US] == {}
+        assert document[paths.EU]
+
+
+def test_a_change_that_fails_is_undone_and_not_saved(tmp_path: Path) -> None:
+    state = State(tmp_path)
+    before = (tmp_path / "tableflow.json").read_text("utf-8")
+
+    def change() -> None:
+        with state.changing("tableflow") as document:
+            document["topics"].clear()
+            raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError):
+        change()
+    with state.reading("tableflow") as document:
+        assert document["topics"]
+    assert (tmp_path / "tableflow.json").read_text("utf-8") == before
+
+
+def test_what_a_kill_left_half_written_is_not_read(tmp_path: Path) -> None:
+    State(tmp_path)
+    (tmp_path / "schemas.part").write_text('{"next_id": 1')
+    with State(tmp_path).reading("schemas") as document:
+        assert document["subjects"] == {}
+
+
+def test_every_file_is_whole_json(tmp_path: Path) -> None:
+    State(tmp_path)
+    kinds = {path.stem: json.loads(path.read_text("utf-8")) for path in tmp_path.glob("*.json")}
+    assert set(kinds) == {"schemas", "connectors", "statements", "tableflow"}
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_tables_of_the_sample_are_at_the_same_place_on_every_machine() -> None:
+    def tables() -> dict[str, str]:
+        with State(None).reading("tableflow") as document:
+            return {key: one["table_path"] for key, one in document["topics"].items()}
+
+    first = tables()
+    assert first == tables()
+    assert len(set(first.values())) == len(first) >= 6
