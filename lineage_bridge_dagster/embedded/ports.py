@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import socket
+import time
 from collections.abc import Iterable, Mapping, Sequence
 
 import psutil
@@ -17,6 +18,9 @@ PORT_BASE_VARIABLE = "LINEAGE_BRIDGE_LOCAL_PORT_BASE"
 
 #: Below what systems hand out to outgoing connections, so that a stack finds its ports again after a `down`.
 _FIRST, _LAST = 20000, 29999
+
+#: Seconds that a port of the last time gets to come free.
+_MOMENT = 2.0
 
 
 def is_free(port: int) -> bool:
@@ -71,13 +75,23 @@ def assign(
     search = _search(seed)
     for name in names:
         port = before.get(name)
-        if port is None or not (name in kept or is_free(port)):
+        if port is None or not (name in kept or _comes_free(port)):
             used = {*ports.values(), *before.values()}
             port = next((p for p in search if p not in used and is_free(p)), None)
             if port is None:
                 raise ConfigurationError(f"No port between {_FIRST} and {_LAST} is free on {HOST}.")
         ports[name] = port
     return ports
+
+
+def _comes_free(port: int) -> bool:
+    """A process that was just killed has its port until the system has taken it apart."""
+    until = time.monotonic() + _MOMENT
+    while not is_free(port):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def _row(names: Sequence[str], before: Mapping[str, int], base: int, kept: set[str]) -> dict[str, int]:
@@ -87,7 +101,7 @@ def _row(names: Sequence[str], before: Mapping[str, int], base: int, kept: set[s
         )
     ports = {name: base + index for index, name in enumerate(names)}
     for name, port in ports.items():
-        if not (name in kept and before.get(name) == port) and not is_free(port):
+        if not (name in kept and before.get(name) == port) and not _comes_free(port):
             raise ConfigurationError(
                 f"Port {port}, which {name} would listen on, is in use by {user_of(port)}.",
                 hint=f"End it, or choose another --port-base (or {PORT_BASE_VARIABLE}).",

@@ -6,6 +6,6 @@ PySpark ships, which needs no Maven and knows where Maven Central is.
 
 from lineage_bridge_dagster.jars.checksums import Archive
 from lineage_bridge_dagster.jars.fetch import NEEDS, Need, cache_root, ensure, is_cached, pyspark_jars
-from lineage_bridge_dagster.jars.java import java
+from lineage_bridge_dagster.jars.jvm import java
 
 __all__ = ["NEEDS", "Archive", "Need", "cache_root", "ensure", "is_cached", "java", "pyspark_jars"]

@@ -25,7 +25,7 @@ from filelock import FileLock
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.jars import checksums
 from lineage_bridge_dagster.jars.checksums import Archive
-from lineage_bridge_dagster.jars.java import java
+from lineage_bridge_dagster.jars.jvm import java
 
 Need = Literal["spark", "kafka", "flink"]
 NEEDS: tuple[Need, ...] = get_args(Need)

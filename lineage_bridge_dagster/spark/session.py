@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import CatalogConfig
-from lineage_bridge_dagster.jars.java import home
+from lineage_bridge_dagster.jars.jvm import home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,11 +76,9 @@ def spark_session(
         ConfigurationError: Java is missing or too old, or Spark did not start; the hint says what to do.
     """
     with _lock:
-        # Importing PySpark takes a moment, and definitions must load without it.
         from pyspark.sql import SparkSession
 
-        running = SparkSession.getActiveSession()
-        if running is not None and _alive(running):
+        if (running := _running()) is not None:
             for key, value in catalog.spark_conf().items():
                 running.conf.set(key, value)
             return running
@@ -140,9 +138,15 @@ def _point_at_java() -> None:
     os.environ["JAVA_HOME"] = str(home(jars.java()))
 
 
-def _alive(session: SparkSession) -> bool:
-    context = session.sparkContext
-    return context._jsc is not None and not context._jsc.sc().isStopped()
+def _running() -> SparkSession | None:
+    """The process's session, from whichever thread it was started."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = SparkContext._active_spark_context
+    if context is None or context._jsc is None or context._jsc.sc().isStopped():
+        return None
+    return SparkSession.builder.getOrCreate()
 
 
 def _text(value: Any) -> str:
