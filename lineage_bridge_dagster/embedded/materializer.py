@@ -127,8 +127,11 @@ class Entry:
 class Emulator:
     """The emulator's own paths, as the materializer uses them."""
 
-    def __init__(self, url: str) -> None:
-        self._client = httpx.Client(base_url=f"{url.rstrip('/')}/emulator/", timeout=15, trust_env=False)
+    def __init__(self, url: str, client: httpx.Client | None = None) -> None:
+        """`client`, with a base URL that ends in `/emulator/`, is for tests."""
+        self._client = client or httpx.Client(
+            base_url=f"{url.rstrip('/')}/emulator/", timeout=15, trust_env=False
+        )
 
     def close(self) -> None:
         self._client.close()

@@ -62,7 +62,9 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
     def load_input(self, context: InputContext) -> "DataFrame":
         """A DataFrame of the upstream asset; nothing is computed."""
         upstream = context.upstream_output
-        metadata = dict((upstream.definition_metadata if upstream else None) or context.metadata or {})
+        metadata = dict(
+            (upstream.definition_metadata if upstream else None) or context.definition_metadata or {}
+        )
         key = tuple(context.asset_key.path) if context.has_asset_key else ()
         try:
             source = AssetSource.from_metadata(metadata, key)

@@ -1,0 +1,84 @@
+"""The session's configuration, and what it says when it can't start. No JVM is started here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.iceberg import CatalogConfig
+from lineage_bridge_dagster.settings import Credential
+from lineage_bridge_dagster.spark import session
+from lineage_bridge_dagster.spark.kafka import client_options, spark_options
+from lineage_bridge_dagster.spark.session import SparkResource, session_conf
+
+
+@pytest.fixture
+def archives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(jars, "ensure", lambda need: [tmp_path / f"{need}.jar"])
+    return tmp_path / "spark.jar"
+
+
+def test_local_masters_listen_on_the_loopback_without_a_ui(archives: Path) -> None:
+    conf = session_conf(CatalogConfig(), {"spark.master": "local[2]"})
+    assert conf["spark.driver.bindAddress"] == conf["spark.driver.host"] == "127.0.0.1"
+    assert conf["spark.ui.enabled"] == "false"
+    assert conf["spark.jars"] == str(archives)
+
+
+def test_the_users_configuration_wins_and_lists_are_added_to(archives: Path) -> None:
+    conf = session_conf(
+        CatalogConfig(),
+        {"spark": {"master": "spark://host:7077", "jars": "/mine.jar"}, "spark.ui.enabled": True},
+    )
+    assert conf["spark.master"] == "spark://host:7077"
+    assert conf["spark.jars"] == f"{archives},/mine.jar"
+    assert conf["spark.ui.enabled"] == "true"
+    assert "spark.driver.host" not in conf
+
+
+def test_java_missing_is_said_before_anything_starts(archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> Path:
+        raise ConfigurationError("Java 17 or newer is needed.", hint="Install it.")
+
+    monkeypatch.setattr(jars, "java", missing)
+    monkeypatch.setattr(session, "_running", lambda: None)
+    with pytest.raises(ConfigurationError, match="Java 17"):
+        session.spark_session(CatalogConfig())
+
+
+def test_a_resource_is_made_without_importing_pyspark_s_session_or_starting_java() -> None:
+    script = (
+        "import sys; from lineage_bridge_dagster.spark.session import SparkResource; "
+        "from lineage_bridge_dagster.spark.io_manager import PySparkIcebergIOManager; "
+        "r = SparkResource(spark_config={'spark.master': 'local[1]'}); "
+        "PySparkIcebergIOManager(spark=r); "
+        "from pyspark import SparkContext; assert SparkContext._gateway is None; print('lazy')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "lazy"
+
+
+def test_an_unsafe_catalog_is_refused_by_the_resource() -> None:
+    with pytest.raises(ConfigurationError, match="concurrent commits"):
+        _ = SparkResource(catalog={"type": "hadoop"}).catalog_config
+
+
+KEY = Credential(key="k", secret=SecretStr('s"\\x'))
+
+
+def test_a_key_goes_out_with_tls_alone() -> None:
+    for bootstrap in ("pkc-1.example:9092", "SASL_SSL://pkc-1.example:9092", "SASL_SSL://127.0.0.1:9092"):
+        options = spark_options(bootstrap, KEY)
+        assert options["kafka.security.protocol"] == "SASL_SSL"
+        assert options["kafka.bootstrap.servers"] == bootstrap.rpartition("://")[2]
+        assert 'password="s\\"\\\\x";' in options["kafka.sasl.jaas.config"]
+        assert client_options(bootstrap, KEY)["sasl.password"] == 's"\\x'
+    for bootstrap in ("127.0.0.1:9092", "localhost:1,127.0.0.1:2", "PLAINTEXT://host.example:9092"):
+        assert set(spark_options(bootstrap, KEY)) == {"kafka.bootstrap.servers"}
+        assert "sasl.password" not in client_options(bootstrap, KEY)
