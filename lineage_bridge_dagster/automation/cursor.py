@@ -37,6 +37,8 @@ class Cursor(BaseModel):
     asked: dict[str, str] = Field(default_factory=dict)
     #: The state that was loaded when that refresh was asked for.
     asked_at: str = ""
+    #: Scopes whose list was last seen at an older state: theirs may have changed with the state's.
+    older: list[str] = Field(default_factory=list)
     #: The scope to ask next: where the last tick ran out of time.
     next_scope: int = Field(0, ge=0)
     #: The state whose tables were compared with what was pushed, up to this place among the sorted tables.

@@ -14,8 +14,8 @@ from dagster import (
     Out,
     Output,
     define_asset_job,
+    graph,
     in_process_executor,
-    job,
     op,
 )
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
@@ -76,7 +76,7 @@ def refresh_job(names: Names, state_key: str, discover: Discover) -> JobDefiniti
     """Discovers everything, stores it as the newest state and has the definitions reloaded."""
 
     @op(
-        name=f"{names.refresh_job}_op",
+        name=names.refresh_job,
         description="Asks every API once, carries over what could not be asked, and stores the result.",
         out=Out(str, description="The version of the state that was stored."),
     )
@@ -92,15 +92,16 @@ def refresh_job(names: Names, state_key: str, discover: Discover) -> JobDefiniti
         _reload(context)
         return Output(version, metadata=discovery_metadata(found))
 
-    @job(
+    # The job's graph and its op must have two names, and the op has the one that run configs say.
+    @graph(name=f"{names.refresh_job}_graph")
+    def refresh_graph() -> None:
+        refresh()
+
+    return refresh_graph.to_job(
         name=names.refresh_job,
         executor_def=in_process_executor,
         description="Discover everything and rebuild the assets from it. The sensor asks for it by itself.",
     )
-    def refresh_state() -> None:
-        refresh()
-
-    return refresh_state
 
 
 def _last_good(store: StateStore, context: OpExecutionContext) -> Discovery | None:
@@ -153,7 +154,7 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
     """A push with options of its own: what `lineage-bridge push` does, for the launchpad and GraphQL."""
 
     @op(
-        name=f"{names.push_job}_op",
+        name=names.push_job,
         description="Pushes the upstream lineage of the tables into Glue.",
         required_resource_keys={GLUE},
         out=Out(dict[str, int], description="How many tables had which outcome."),
@@ -184,15 +185,15 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
             raise push_failure(report.failed, str(counts))
         return Output(counts)
 
-    @job(
+    @graph(name=f"{names.push_job}_graph")
+    def push_graph() -> None:
+        push()
+
+    return push_graph.to_job(
         name=names.push_job,
         executor_def=in_process_executor,
         description="Push lineage into Glue, with options for this run alone: tables, dry run, what to set.",
     )
-    def push_lineage() -> None:
-        push()
-
-    return push_lineage
 
 
 def _log_materializations(

@@ -57,12 +57,12 @@ class OutsideLister:
     def _topics(self, settings: Settings, scope: ListScope) -> Iterable[str]:
         client = self._tableflow_client(settings)
         for topic in client.topics(scope.environment, scope.place):
-            yield f"{topic.display_name}\t{topic.phase}"
+            yield f"{topic.display_name}\t{topic.phase} {topic.spec.suspended}"
 
     def _integrations(self, settings: Settings, scope: ListScope) -> Iterable[str]:
         client = self._tableflow_client(settings)
         for integration in client.integrations(scope.environment, scope.place):
-            yield f"{integration.id}\t{integration.custom_database}"
+            yield f"{integration.id}\t{integration.custom_database} {integration.spec.suspended}"
 
     def _tables(self, settings: Settings, scope: ListScope) -> Iterable[str]:
         from lineage_bridge_dagster.glue.client import glue_client

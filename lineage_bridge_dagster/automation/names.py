@@ -16,7 +16,7 @@ class Names:
 
     @property
     def refresh_job(self) -> str:
-        return self._named("refresh_state")
+        return self._named("refresh")
 
     @property
     def push_job(self) -> str:

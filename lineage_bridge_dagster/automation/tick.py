@@ -165,6 +165,7 @@ class Tick:
         if cursor.asked_at != self.loaded.version:
             cursor.seen.update(cursor.asked)
             cursor.asked = {}
+            cursor.older = sorted(cursor.seen)
             cursor.asked_at = self.loaded.version
             cursor.refreshes = 0
             cursor.refresh_not_before = 0.0
@@ -261,10 +262,11 @@ class Tick:
                 continue
             print_now = fingerprint(items)
             known = cursor.seen.get(str(scope))
+            unsure = known is None or str(scope) in cursor.older
             if print_now == known:
                 continue
             found = difference(discovery, scope, items)
-            if known is None and not found:
+            if unsure and not found:
                 cursor.seen[str(scope)] = print_now
                 continue
             changed[str(scope)] = print_now

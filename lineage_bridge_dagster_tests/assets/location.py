@@ -25,7 +25,7 @@ class FakeSpark:
     def __init__(self) -> None:
         self.sessions = 0
 
-    class catalog_config:  # noqa: N801 - as the resource's attribute is called
+    class catalog_config:
         name = "glue"
 
     @property
@@ -58,7 +58,9 @@ class Location:
     def keys(self) -> set[str]:
         return {key.to_user_string() for key in self.repository.asset_graph.get_all_asset_keys()}
 
-    def materialize(self, instance: DagsterInstance, *keys: str, job: str = "__ASSET_JOB") -> ExecuteInProcessResult:
+    def materialize(
+        self, instance: DagsterInstance, *keys: str, job: str = "__ASSET_JOB"
+    ) -> ExecuteInProcessResult:
         """Run some assets in this process; a failure is in the result."""
         selection = [AssetKey.from_user_string(key) for key in keys] or None
         return self.definitions.resolve_job_def(job).execute_in_process(

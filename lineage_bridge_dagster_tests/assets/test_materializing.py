@@ -140,7 +140,8 @@ def test_names_that_differ_in_punctuation_alone_load_and_run_together(
     built = location(w, component, spark=FakeSpark())
     fan_out = built.parents("flink/env-abc123/us-east-1/fan-out")
     assert fan_out == {f"kafka/{EAST}/{name}" for name in ("o.v1", "o-v1", "o_v1")}
-    keys = [f"{kind}/{EAST}/{n}" for kind in ("kafka", "upstream_chain", "glue") for n in ("o.v1", "o-v1", "o_v1")]
+    names = ("o.v1", "o-v1", "o_v1")
+    keys = [f"{kind}/{EAST}/{name}" for kind in ("kafka", "upstream_chain", "glue") for name in names]
     assert built.materialize(instance, *keys).success
     assert all(latest(instance, key) for key in keys)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -151,7 +152,7 @@ def test_without_a_state_it_asks_for_a_refresh_by_itself() -> None:
 def test_a_first_refresh_that_failed_is_asked_for_again_with_growing_waits() -> None:
     harness = Harness(None)
     asked = [harness.now for _ in range(60) if harness.tick(5.0).refresh]
-    waits = [later - earlier for earlier, later in zip(asked, asked[1:], strict=False)]
+    waits = [later - earlier for earlier, later in itertools.pairwise(asked)]
     assert len(waits) >= 3
     assert waits == sorted(waits)
     assert waits[0] >= 15
@@ -251,7 +252,7 @@ def test_a_table_gone_is_left_to_a_refresh_and_stays_until_a_state_lacks_it() ->
 def test_a_table_whose_push_failed_is_asked_for_again_with_growing_waits() -> None:
     harness = unpushed()
     asked = [harness.now for _ in range(100) if harness.tick(10.0).pushes]
-    waits = [later - earlier for earlier, later in zip(asked, asked[1:], strict=False)]
+    waits = [later - earlier for earlier, later in itertools.pairwise(asked)]
     assert len(waits) >= 4
     assert waits == sorted(waits)
     assert waits[-1] >= 8 * waits[0]

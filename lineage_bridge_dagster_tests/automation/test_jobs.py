@@ -1,0 +1,182 @@
+"""The jobs as the launchpad, GraphQL and the sensor run them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+from dagster import AssetKey, DagsterInstance, ExecuteInProcessResult
+
+from lineage_bridge_dagster import component as component_module
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.lineage.coverage import Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables
+from lineage_bridge_dagster_tests.assets.world import EAST, REGION, many, world
+
+Build = Callable[..., Location]
+KEY = "LineageBridgeComponent"
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
+    with DagsterInstance.local_temp(str(tmp_path)) as made:
+        yield made
+
+
+def run(location: Location, instance: DagsterInstance, job: str, **config: Any) -> ExecuteInProcessResult:
+    run_config = {"ops": {job: {"config": config}}} if config else None
+    return location.definitions.resolve_job_def(job).execute_in_process(
+        instance=instance, run_config=run_config, raise_on_error=False
+    )
+
+
+def failure_of(result: ExecuteInProcessResult) -> str:
+    data = next(event for event in result.all_events if event.is_step_failure).event_specific_data
+    return str(data.user_failure_data.description)  # type: ignore[union-attr]
+
+
+def test_push_counts_what_it_did_and_shows_on_the_assets(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = many(5)
+    create_tables(glue, w)
+    built = location(w)
+    assert run(built, instance, "push").output_for_node("push") == {"updated": 5}
+    assert run(built, instance, "push").output_for_node("push") == {"unchanged": 5}
+    event = instance.get_latest_materialization_event(AssetKey(["glue", EAST, "topic.00003"]))
+    assert event
+    assert event.asset_materialization
+    assert event.asset_materialization.metadata["lineage_bridge/outcome"].value == "unchanged"
+
+
+def test_a_dry_run_writes_nothing_and_materializes_nothing(
+    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
+) -> None:
+    w = many(2)
+    create_tables(glue, w)
+    result = run(location(w), instance, "push", dry_run=True)
+    assert result.output_for_node("push") == {"updated": 2}
+    assert strict_aws.calls.get("UpdateTable", 0) == 0
+    assert instance.get_latest_materialization_event(AssetKey(["glue", EAST, "topic.00000"])) is None
+
+
+def test_options_of_one_run_say_which_tables_and_what_of_them(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = many(2)
+    create_tables(glue, w)
+    result = run(
+        location(w), instance, "push", tables=[f"{EAST}.topic.00001"], set_description=False, sql="none"
+    )
+    assert result.output_for_node("push") == {"updated": 1}
+    one, other = (glue.get_table(DatabaseName=EAST, Name=f"topic.0000{n}")["Table"] for n in (0, 1))
+    assert "lineage_bridge.digest" not in one["Parameters"]
+    assert "lineage_bridge.upstream_chain" in other["Parameters"]
+    assert other["Description"] == "Kept by the data team."
+
+
+def test_a_table_that_is_not_there_fails_the_push_by_name(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = many(2)
+    create_tables(glue, w, skip=["topic.00001"])
+    result = run(location(w), instance, "push")
+    assert f"{EAST}.topic.00001 (failed)" in failure_of(result)
+    assert (
+        "lineage_bridge.digest"
+        in glue.get_table(DatabaseName=EAST, Name="topic.00000")["Table"]["Parameters"]
+    )
+
+
+def test_a_way_to_show_sql_that_is_none_is_refused_before_anything_is_written(
+    location: Build, strict_aws: StrictAws, instance: DagsterInstance
+) -> None:
+    assert "full, redacted, hash or none" in failure_of(run(location(many(1)), instance, "push", sql="all"))
+    assert strict_aws.calls.get("UpdateTable", 0) == 0
+
+
+def discovering(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Discovery | None], Discovery]) -> None:
+    def discover(_self: Any, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
+        progress("asking")
+        return answer(last)
+
+    monkeypatch.setattr(component_module.LineageBridgeComponent, "_discover", discover)
+
+
+def test_a_refresh_stores_a_state_on_top_of_the_last_one(
+    location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Discovery | None] = []
+
+    def answer(last: Discovery | None) -> Discovery:
+        seen.append(last)
+        w = many(len(seen))
+        w.report("connect", EAST, Status.FAILED, "HTTP 500")
+        return w.discovery()
+
+    discovering(monkeypatch, answer)
+    built = location(world())
+    store = StateStore.of(instance, KEY)
+    first = run(built, instance, "refresh").output_for_node("refresh")
+    assert store.latest_version() == first
+    second = run(built, instance, "refresh")
+    assert store.latest_version() == second.output_for_node("refresh") != first
+    assert seen[0] is None
+    assert seen[1] is not None
+    assert len(seen[1].graph) == 4
+    output = next(e for e in second.all_events if e.event_type_value == "STEP_OUTPUT").event_specific_data
+    assert "HTTP 500" in output.metadata["coverage"].value  # type: ignore[union-attr]
+
+
+def test_a_refresh_that_fails_keeps_the_last_state_and_says_what_to_do(
+    location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(_last: Discovery | None) -> Discovery:
+        raise LineageBridgeError(
+            "401 from the control plane", hint="Set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY."
+        )
+
+    store = StateStore.of(instance, KEY)
+    version = store.store(world().discovery())
+    discovering(monkeypatch, answer)
+    result = run(location(world()), instance, "refresh")
+    assert "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY" in failure_of(result)
+    assert store.latest_version() == version
+
+
+def test_a_state_that_cannot_be_read_does_not_keep_a_refresh_from_running(
+    location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text('{"nodes": [')
+    storage = instance.defs_state_storage
+    assert storage
+    storage.upload_state_from_path(KEY, "broken", broken)
+    discovering(monkeypatch, lambda last: many(1).discovery() if last is None else Discovery())
+    assert run(location(world()), instance, "refresh").success
+
+
+def test_old_states_are_removed_and_the_newest_never(instance: DagsterInstance) -> None:
+    store = StateStore.of(instance, KEY)
+    versions = [store.store(many(1).discovery()) for _ in range(5)]
+    assert store.prune(keep_seconds=3600, keep_versions=0) == 0
+    assert store.prune(keep_seconds=-1, keep_versions=2) >= 2
+    assert store.latest_version() == versions[-1]
+    assert store.load() is not None
+
+
+def test_the_component_says_no_secret_of_its_environment(
+    location: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_BRIDGE_KAFKA_API_KEY", "KEY123")
+    monkeypatch.setenv("LINEAGE_BRIDGE_KAFKA_API_SECRET", "s3cr3t-value")
+    built = location(world(), LineageBridgeComponent(aws={"region": REGION}))
+    assert "s3cr3t-value" not in repr(built.component) + repr(built.definitions)
+    assert "s3cr3t-value" not in repr(built.component._source()())

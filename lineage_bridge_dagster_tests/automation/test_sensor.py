@@ -1,0 +1,160 @@
+"""The sensor as Dagster evaluates it, with an instance, stored states and a code location."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+from dagster import (
+    AssetKey,
+    DagsterInstance,
+    DefaultSensorStatus,
+    RunRequest,
+    SensorEvaluationContext,
+    SensorResult,
+    build_sensor_context,
+)
+
+from lineage_bridge_dagster.assets.inventory import build_inventory
+from lineage_bridge_dagster.automation.cursor import Cursor
+from lineage_bridge_dagster.automation.listing import ListScope
+from lineage_bridge_dagster.automation.names import Names
+from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.settings import PushSettings
+from lineage_bridge_dagster.translator import LineageTranslator
+from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
+from lineage_bridge_dagster_tests.assets.test_materializing import Recording
+from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many
+from lineage_bridge_dagster_tests.automation.test_tick import Outside
+
+Build = Callable[..., Location]
+KEY = "LineageBridgeComponent"
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
+    with DagsterInstance.local_temp(str(tmp_path)) as made:
+        yield made
+
+
+class Watched:
+    """One location and its sensor, with the lists and the reload exchanged."""
+
+    def __init__(self, instance: DagsterInstance, location: Build) -> None:
+        self.instance = instance
+        self.build = location
+        self.reloads = 0
+        self.cursor: str | None = None
+
+    def load(self, w: World, version: str | None = None) -> None:
+        self.world = w
+        self.version = version or StateStore.of(self.instance, KEY).store(w.discovery())
+        self.location: Location = self.build(w, Recording(aws={"region": REGION}), spark=FakeSpark())
+
+    def tick(self, lister: Callable[[ListScope], Iterable[str]] | None = None) -> SensorResult:
+        inventory = build_inventory(self.world.discovery(), LineageTranslator().get_asset_spec)
+        sensor = lineage_sensor(
+            Names(),
+            KEY,
+            loaded_tables(self.version, inventory, PushSettings),
+            lister or Outside(self.world),
+            [self.location.definitions.resolve_job_def(n) for n in ("refresh", "materialize_lineage")],
+            interval_seconds=5,
+            running=True,
+            reload=self._reload,
+        )
+        context = build_sensor_context(
+            instance=self.instance,
+            cursor=self.cursor,
+            definitions=self.location.definitions,
+            sensor_name="lineage_sensor",
+        )
+        result = sensor(context)
+        assert isinstance(result, SensorResult)
+        self.cursor = result.cursor
+        return result
+
+    def _reload(self, _context: SensorEvaluationContext) -> str:
+        self.reloads += 1
+        return "in a test"
+
+
+@pytest.fixture
+def watched(instance: DagsterInstance, location: Build) -> Watched:
+    return Watched(instance, location)
+
+
+def requests(result: SensorResult) -> list[RunRequest]:
+    return list(result.run_requests or [])
+
+
+def test_a_new_table_is_reloaded_asked_for_pushed_and_then_left_alone(
+    watched: Watched, glue: BaseClient
+) -> None:
+    w = many(3)
+    create_tables(glue, w)
+    watched.load(many(2))
+    first = requests(watched.tick())
+    assert [request.job_name for request in first] == ["materialize_lineage"]
+    _carry_out(watched, first)
+    assert not requests(watched.tick())
+
+    StateStore.of(watched.instance, KEY).store(w.discovery())
+    assert "Reloaded" in str(watched.tick().skip_reason)
+    assert watched.reloads == 1
+    watched.load(w, StateStore.of(watched.instance, KEY).latest_version())
+    second = requests(watched.tick())
+    assert second[0].asset_selection == [
+        AssetKey(["upstream_chain", EAST, "topic.00002"]),
+        AssetKey(["glue", EAST, "topic.00002"]),
+    ]
+    _carry_out(watched, second)
+    assert (
+        "lineage_bridge.digest"
+        in glue.get_table(DatabaseName=EAST, Name="topic.00002")["Table"]["Parameters"]
+    )
+    assert not requests(watched.tick())
+
+
+def _carry_out(watched: Watched, asked: list[RunRequest]) -> None:
+    for request in asked:
+        keys = [key.to_user_string() for key in request.asset_selection or ()]
+        assert watched.location.materialize(watched.instance, *keys, job=str(request.job_name)).success
+
+
+def test_a_corrupt_cursor_costs_nothing(watched: Watched, glue: BaseClient) -> None:
+    create_tables(glue, many(1))
+    watched.load(many(1))
+    _carry_out(watched, requests(watched.tick()))
+    watched.cursor = "{not json"
+    result = watched.tick()
+    assert not requests(result)
+    assert Cursor.read(result.cursor)[1] == ""
+
+
+def test_what_a_list_brings_is_asked_of_the_refresh_job(watched: Watched, glue: BaseClient) -> None:
+    create_tables(glue, many(1))
+    watched.load(many(1))
+    _carry_out(watched, requests(watched.tick()))
+    outside = Outside(many(2))
+    assert [request.job_name for request in requests(watched.tick(outside))] == ["refresh"]
+
+
+def test_the_component_turns_the_sensor_on_when_told_to(location: Build) -> None:
+    for running in (True, False):
+        made = location(many(1), Recording(aws={"region": REGION}, sensor={"running": running}))
+        sensor = made.repository.get_sensor_def("lineage_sensor")
+        assert (sensor.default_status is DefaultSensorStatus.RUNNING) == running
+        assert {s.name for s in made.repository.schedule_defs} == {"refresh_schedule", "push_schedule"}
+
+
+def test_without_a_state_there_are_a_sensor_and_a_refresh_and_nothing_else(location: Any) -> None:
+    made = Recording(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
+    repository = made.get_repository_def()
+    assert {job.name for job in repository.get_all_jobs()} == {"refresh"}
+    assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
+    assert not repository.asset_graph.get_all_asset_keys()

@@ -1,0 +1,147 @@
+"""The code location as a user has it: `defs/`, its YAML and a stored state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dagster import AssetSpec, DagsterInstance, Definitions
+from dagster._core.definitions.definitions_load_context import (
+    DefinitionsLoadContext,
+    DefinitionsLoadType,
+)
+from dagster._core.storage.defs_state.base import set_defs_state_storage
+from dagster.components.testing import create_defs_folder_sandbox
+
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.configuration import (
+    AwsConfig,
+    ConfluentConfig,
+    PushConfig,
+    SensorConfig,
+    SettingsSource,
+)
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.translator import NodeContext
+from lineage_bridge_dagster_tests.assets.world import EAST, world
+
+KEY = "LineageBridgeComponent"
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
+    with DagsterInstance.local_temp(str(tmp_path)) as made, set_defs_state_storage(made.defs_state_storage):
+        yield made
+
+
+def load() -> Definitions:
+    """The project's own folder, as a code server loads it first."""
+    from lineage_bridge_dagster.definitions import defs
+
+    with DefinitionsLoadContext.scoped(DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION)):
+        loaded = defs()
+        assert isinstance(loaded, Definitions)
+        return loaded
+
+
+def test_it_loads_with_no_variable_set_and_no_state(instance: DagsterInstance) -> None:
+    repository = load().get_repository_def()
+    assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
+    assert not repository.asset_graph.get_all_asset_keys()
+
+
+def test_it_loads_the_newest_state_and_tells_the_sensor_which_that_is(instance: DagsterInstance) -> None:
+    store = StateStore.of(instance, KEY)
+    store.store(world().discovery())
+    repository = load().get_repository_def()
+    keys = {key.to_user_string() for key in repository.asset_graph.get_all_asset_keys()}
+    assert {f"kafka/{EAST}/o.v1", f"glue/{EAST}/o.v1", f"upstream_chain/{EAST}/o.v1"} <= keys
+    assert {"refresh", "push", "materialize_lineage"} <= {job.name for job in repository.get_all_jobs()}
+
+
+def test_the_yaml_says_each_thing_once_and_no_secret() -> None:
+    text = (Path(__file__).parents[1] / "lineage_bridge_dagster/defs/confluent_to_glue/defs.yaml").read_text()
+    # Keys and secrets are named in a comment alone.
+    code = "\n".join(line.partition("#")[0] for line in text.splitlines())
+    assert "_API_KEY" not in code
+    assert "_API_SECRET" not in code
+
+
+def test_a_yaml_instance_changes_attributes_by_template(tmp_path: Path, instance: DagsterInstance) -> None:
+    store = StateStore.of(instance, KEY)
+    store.store(world().discovery())
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=LineageBridgeComponent,
+            defs_yaml_contents={
+                "type": "lineage_bridge_dagster.component.LineageBridgeComponent",
+                "attributes": {
+                    "aws": {"region": "us-east-1"},
+                    "translation": {"group_name": "all_of_it", "owners": ["team:data"]},
+                },
+            },
+        )
+        with sandbox.load_component_and_build_defs(defs_path=path) as (component, defs):
+            assert isinstance(component, LineageBridgeComponent)
+            nodes = [spec for spec in defs.resolve_all_asset_specs() if spec.key.path[0] == "glue"]
+            assert nodes
+            assert {spec.group_name for spec in nodes} == {"all_of_it"}
+            assert all(list(spec.owners) == ["team:data"] for spec in nodes)
+
+
+def test_a_subclass_changes_what_an_asset_is(tmp_path: Path) -> None:
+    from lineage_bridge_dagster.lineage import graph_file
+
+    class Ours(LineageBridgeComponent):
+        def get_asset_spec(self, node: Node, context: NodeContext) -> AssetSpec:
+            spec = super().get_asset_spec(node, context)
+            return spec.replace_attributes(key=spec.key.with_prefix("ours"))
+
+    state = tmp_path / "state"
+    graph_file.dump(world().discovery(), state)
+    made = Ours(aws={"region": "us-east-1"}).build_defs_from_state(None, state)  # type: ignore[arg-type]
+    graph = made.get_repository_def().asset_graph
+    keys = {key.to_user_string() for key in graph.get_all_asset_keys()}
+    assert all(key.startswith("ours/") for key in keys)
+    # Dependencies follow the keys that the hook gave.
+    table = next(key for key in graph.get_all_asset_keys() if key.path[1] == "glue")
+    assert all(parent.path[0] == "ours" for parent in graph.get(table).parent_keys)
+
+
+def source(**push: Any) -> SettingsSource:
+    return SettingsSource(ConfluentConfig(clusters="a, b"), AwsConfig(region="eu-west-1"), PushConfig(**push))
+
+
+def test_settings_are_the_yamls_over_the_environments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_BRIDGE_AWS_REGION", "us-east-1")
+    monkeypatch.setenv("LINEAGE_BRIDGE_AWS_PROFILE", "work")
+    monkeypatch.setenv("LINEAGE_BRIDGE_FLINK_API_KEY", "K")
+    monkeypatch.setenv("LINEAGE_BRIDGE_FLINK_API_SECRET", "S")
+    settings = source(set_description="false")()
+    assert settings.aws.region == "eu-west-1"
+    assert settings.aws.profile == "work"
+    assert settings.confluent.clusters == ["a", "b"]
+    assert settings.push.set_description is False
+    assert settings.push.set_parameters is True
+    found = settings.confluent.credential("flink")
+    assert found
+    assert found.key == "K"
+
+
+def test_a_malformed_field_is_named_when_something_runs() -> None:
+    with pytest.raises(ConfigurationError, match="max_concurrency"):
+        source(max_concurrency="many")()
+
+
+@pytest.mark.parametrize(("text", "running"), [("on", True), ("off", False), ("", False), (None, False)])
+def test_sensors_are_on_or_off_as_the_variable_says(text: str | None, running: bool) -> None:
+    assert SensorConfig(running=text).running is running  # type: ignore[arg-type]
+
+
+def test_an_interval_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="above zero"):
+        SensorConfig(interval_seconds=0)
