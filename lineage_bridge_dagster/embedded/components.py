@@ -17,7 +17,7 @@ from lineage_bridge_dagster.embedded.broker import KafkaBroker
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.jars.java import home as java_home
+from lineage_bridge_dagster.jars.jvm import home as java_home
 
 CONFLUENT, AWS, MATERIALIZER = "confluent", "aws", "materializer"
 

@@ -72,6 +72,7 @@ def start(
         )
     _children[child.pid] = child
     running = Running(component, psutil.Process(child.pid))
+    _await_mark(running.process)
     record = {"pid": child.pid, "create_time": running.process.create_time(), "command": child.args}
     _pid_file(paths, component).write_text(json.dumps(record, default=str), encoding="utf-8")
     return running
@@ -173,6 +174,16 @@ def _ours(paths: StackPaths) -> list[tuple[psutil.Process, str]]:
         if env.get(HOME_MARK) == str(paths.home) and is_alive(process):
             found.append((process, env.get(COMPONENT_MARK, "")))
     return found
+
+
+def _await_mark(process: psutil.Process) -> None:
+    """For a blink after its start a process shows no environment yet; whoever looks then would miss it."""
+    until = time.monotonic() + 1.0
+    while is_alive(process) and time.monotonic() < until:
+        with contextlib.suppress(psutil.Error, OSError):
+            if HOME_MARK in process.environ():
+                return
+        time.sleep(0.01)
 
 
 def _wait(processes: Sequence[psutil.Process], seconds: float) -> None:
