@@ -21,9 +21,8 @@ class ConnectClient:
 
     def connectors(self, environment: str, cluster: str) -> list[ConnectorRecord]:
         """All connectors with configuration and state, in one call; `{}` means none."""
-        url = self._session.control_url(
-            f"/connect/v1/environments/{quote(environment, safe='')}/clusters/{quote(cluster, safe='')}/connectors"
-        )
+        place = f"environments/{quote(environment, safe='')}/clusters/{quote(cluster, safe='')}"
+        url = self._session.control_url(f"/connect/v1/{place}/connectors")
         access = Access("confluent_cloud", (environment,))
         body = self._session.get(url, access, {"expand": "info,status,id"})
         if not isinstance(body, dict):

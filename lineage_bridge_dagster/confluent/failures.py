@@ -54,7 +54,9 @@ class Access:
 
     @property
     def variable(self) -> str:
-        """The environment variable of the most specific key."""
+        """The environment variable of the most specific key; a Cloud key is one for all by nature."""
+        if self.plane == "confluent_cloud":
+            return f"{PREFIX}CONFLUENT_CLOUD_API_KEY"
         return "_".join((f"{PREFIX}{self.plane.upper()}_API_KEY", *(_suffix(q) for q in self.qualifiers[:1])))
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TypeVar
 from urllib.parse import quote
 
-from lineage_bridge_dagster.confluent.errors import UntrustedAddress
+from lineage_bridge_dagster.confluent.errors import Unreachable
 from lineage_bridge_dagster.confluent.failures import Access
 from lineage_bridge_dagster.confluent.listing import list_records
 from lineage_bridge_dagster.confluent.records import (
@@ -58,7 +58,7 @@ class KafkaRestClient:
 
     def _list(self, record: type[R], path: str) -> list[R]:
         if not self._cluster.http_endpoint:
-            raise UntrustedAddress(
+            raise Unreachable(
                 f"Kafka cluster {self._cluster.id} names no http_endpoint.",
                 hint="It may still be provisioning, or be reachable from a private network alone.",
             )

@@ -8,7 +8,7 @@ from lineage_bridge_dagster.confluent.errors import (
     ConfluentError,
     MalformedAnswer,
     PartialAnswer,
-    UntrustedAddress,
+    Unreachable,
 )
 from lineage_bridge_dagster.confluent.failures import Access
 from lineage_bridge_dagster.confluent.listing import list_records
@@ -36,7 +36,7 @@ class SchemaRegistryClient:
     def latest_schemas(self, registry: Registry) -> list[Schema]:
         """The latest schema of every subject of every context, in one call up to 999 subjects."""
         if not registry.http_endpoint:
-            raise UntrustedAddress(
+            raise Unreachable(
                 f"Schema Registry {registry.id} names no http_endpoint.", hint="It may still be provisioning."
             )
         access = Access("schema_registry", (registry.id, self._environment))
@@ -47,7 +47,12 @@ class SchemaRegistryClient:
         seen: set[str] = set()
         try:
             while True:
-                params = {"latestOnly": "true", "subjectPrefix": ":*:", "offset": len(items), "limit": PAGE}
+                params: dict[str, str | int] = {
+                    "latestOnly": "true",
+                    "subjectPrefix": ":*:",
+                    "offset": len(items),
+                    "limit": PAGE,
+                }
                 page = self._session.get(url, access, params)
                 if not isinstance(page, list):
                     raise MalformedAnswer(

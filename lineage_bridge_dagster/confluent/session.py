@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 
 import httpx
 import tenacity
+from tenacity.stop import stop_base
 
 from lineage_bridge_dagster.confluent import addresses, waiting
 from lineage_bridge_dagster.confluent.errors import (
@@ -27,7 +28,6 @@ from lineage_bridge_dagster.confluent.errors import (
     PartialAnswer,
     RateLimited,
     ServerError,
-    Unreachable,
 )
 from lineage_bridge_dagster.confluent.failures import Access, failure_of, missing, unreachable
 from lineage_bridge_dagster.settings import ConfluentSettings, Credential
@@ -187,7 +187,7 @@ class ConfluentSession:
                 identity = _identity(page_url)
                 if identity in seen:
                     raise MalformedAnswer(
-                        f"{access.name}: {page_url.path} pages in a circle: metadata.next names a page again.",
+                        f"{access.name}: {page_url.path} pages in a circle: metadata.next repeats.",
                         hint="What was read so far is used; ask again later.",
                     )
                 seen.add(identity)
@@ -228,7 +228,7 @@ class ConfluentSession:
         credential = self.credential(access)
         attempts = self.settings.max_attempts if repeatable else 1
         retrying = tenacity.Retrying(
-            stop=tenacity.stop_any(tenacity.stop_after_attempt(attempts), _waited_enough),
+            stop=tenacity.stop_any(tenacity.stop_after_attempt(attempts), _WaitedEnough()),
             wait=_wait,
             retry=tenacity.retry_if_exception_type(_Retry),
             sleep=self._sleep,
@@ -279,10 +279,10 @@ class ConfluentSession:
         )
         if response.status_code < 300:
             return response
-        error = failure_of(response, access, credential)
-        if isinstance(error, RateLimited | ServerError):
-            raise _Retry(error, waiting.asked_wait(response.headers, self._clock()))
-        raise error
+        refusal = failure_of(response, access, credential)
+        if isinstance(refusal, RateLimited | ServerError):
+            raise _Retry(refusal, waiting.asked_wait(response.headers, self._clock()))
+        raise refusal
 
 
 def join(base: httpx.URL, path: str) -> httpx.URL:
@@ -299,8 +299,11 @@ def _wait(state: tenacity.RetryCallState) -> float:
     return tenacity.wait_random_exponential(multiplier=1, max=30)(state)
 
 
-def _waited_enough(state: tenacity.RetryCallState) -> bool:
-    return state.idle_for >= waiting.MAX_TOTAL_WAIT
+class _WaitedEnough(stop_base):
+    """Whether the waits of one request add up to the most that it may cost."""
+
+    def __call__(self, retry_state: tenacity.RetryCallState) -> bool:
+        return retry_state.idle_for >= waiting.MAX_TOTAL_WAIT
 
 
 def _log_retry(state: tenacity.RetryCallState) -> None:
@@ -342,4 +345,4 @@ def _next_of(body: dict[str, Any], url: httpx.URL) -> str:
     return following.strip()
 
 
-__all__ = ["PAGE_SIZE", "Access", "ConfluentSession", "Unreachable", "join"]
+__all__ = ["PAGE_SIZE", "Access", "ConfluentSession", "join"]

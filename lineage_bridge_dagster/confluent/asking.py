@@ -1,0 +1,115 @@
+"""Asking a scope: its answer, or what of it there is, with a report of how it went."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from lineage_bridge_dagster.confluent.errors import ConfluentError, Forbidden, NotFound, PartialAnswer
+from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.redact import redact_text
+
+log = logging.getLogger(__name__)
+
+Progress = Callable[[str], None]
+T = TypeVar("T")
+
+
+class Asker:
+    """Carries out calls for a discovery, from several threads at once.
+
+    Attributes:
+        coverage: a report for every scope that was asked.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self.coverage = Coverage()
+        self._progress = progress
+        self._lock = threading.Lock()
+
+    def say(self, line: str) -> None:
+        """One readable line of progress."""
+        with self._lock:
+            self._progress(line)
+
+    def ask(self, scope: Scope, what: str, call: Callable[[], Sequence[T]]) -> list[T]:
+        """What the call lists; on a failure what could be read of it, and the scope is no longer complete."""
+        try:
+            found = list(call())
+        except PartialAnswer as partial:
+            self.report(scope, what, partial, len(partial.items))
+            return list(partial.items)
+        except ConfluentError as error:
+            self.report(scope, what, error)
+            return []
+        with self._lock:
+            self.coverage.add(ScopeReport(scope, Status.COMPLETE, count=len(found)))
+            self._progress(f"{what}: {len(found)}")
+        return found
+
+    def ask_optional(
+        self, scope: Scope, what: str, call: Callable[[], Sequence[T]], *, denial_tells: bool = False
+    ) -> list[T] | None:
+        """As `ask`, for what not every cluster offers and not every key may see.
+
+        A 404 or 405 means that there is none: complete. A 403 leaves the scope without a report (as complete
+        with `denial_tells`, where the scope has another, main call): what is optional must not make every
+        discovery incomplete. Returns None when it was not answered.
+        """
+        try:
+            found = list(call())
+        except PartialAnswer as partial:
+            self.report(scope, what, partial, len(partial.items))
+            return list(partial.items)
+        except NotFound as error:
+            log.debug("%s: not offered: %s", what, error.message)
+            self._complete(scope, None if denial_tells else 0)
+            return []
+        except Forbidden as error:
+            log.info("%s: not shown: %s", what, error.reason)
+            self.say(f"{what}: not shown to this key")
+            if denial_tells:
+                self._complete(scope, None)
+            return None
+        except ConfluentError as error:
+            self.report(scope, what, error, partial=denial_tells)
+            return None
+        self._complete(scope, None if denial_tells else len(found))
+        self.say(f"{what}: {len(found)}")
+        return found
+
+    def report(
+        self,
+        scope: Scope,
+        what: str,
+        error: ConfluentError,
+        count: int | None = None,
+        *,
+        partial: bool = False,
+    ) -> None:
+        """Record that a scope was not answered whole."""
+        if partial or isinstance(error, PartialAnswer):
+            status = Status.PARTIAL
+        else:
+            status = Status.DENIED if error.denied else Status.FAILED
+        reason = redact_text(error.reason)
+        with self._lock:
+            known = self.coverage.get(scope)
+            if count is None and known is not None:
+                count = known.count
+            self.coverage.add(ScopeReport(scope, status, reason, count))
+            self._progress(f"{what}: {status}: {reason}")
+
+    def is_complete(self, scope: Scope) -> bool:
+        """Whether the scope was asked and answered whole."""
+        report = self.coverage.get(scope)
+        return report is not None and report.status is Status.COMPLETE
+
+    def _complete(self, scope: Scope, count: int | None) -> None:
+        with self._lock:
+            known = self.coverage.get(scope)
+            if count is None and known is not None:
+                count = known.count
+            self.coverage.add(ScopeReport(scope, Status.COMPLETE, count=count))

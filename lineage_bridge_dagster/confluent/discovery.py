@@ -1,0 +1,191 @@
+"""One pass over Confluent: which calls are made, in which order, and what becomes of their answers.
+
+Requests of E environments with C clusters, R registries and F pairs of environment and Flink region:
+2 (organization, environments) + 3 E (clusters, compute pools, registries) + 1 (Flink regions, if there are
+pools) + 7 C (topics, settings, mirrors, consumer groups, connectors, Tableflow topics, integrations) + R
+(schemas) + 2 F (statements, materialized tables), lists longer than a page aside; and 1 for the links of a
+cluster with mirrors, 1 for each consumer group of a dedicated cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import httpx
+
+from lineage_bridge_dagster.confluent.answers import ClusterAnswers, EnvironmentAnswers, World
+from lineage_bridge_dagster.confluent.asking import Asker, Progress
+from lineage_bridge_dagster.confluent.building import Builder, Place
+from lineage_bridge_dagster.confluent.connectors_graph import add_connectors
+from lineage_bridge_dagster.confluent.console import Console
+from lineage_bridge_dagster.confluent.flink_graph import (
+    Job,
+    add_jobs,
+    made_by_statement,
+    statement_job,
+    table_job,
+)
+from lineage_bridge_dagster.confluent.gathering import gather
+from lineage_bridge_dagster.confluent.session import ConfluentSession
+from lineage_bridge_dagster.confluent.tableflow_graph import add_tableflow
+from lineage_bridge_dagster.confluent.topics_graph import (
+    add_consumer_groups,
+    add_mirrors,
+    add_schemas,
+    add_topic_schemas,
+    add_topics,
+    configs_by_topic,
+    leave_out_unused_internal,
+)
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.settings import ConfluentSettings
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+
+Clock = Callable[[], datetime]
+
+
+def _silent(_line: str) -> None:
+    return None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def discover(
+    settings: ConfluentSettings,
+    *,
+    transport: httpx.BaseTransport | None = None,
+    parser: FlinkSqlParser | None = None,
+    progress: Progress = _silent,
+    clock: Clock = _now,
+) -> Discovery:
+    """Ask Confluent once. What could not be asked is in the coverage, never an error.
+
+    Args:
+        settings: where to ask, with which keys, and what of it.
+        transport: exchanges the HTTP transport.
+        parser: shares a running Flink parser; without one, one is started if there is SQL, and ended.
+        progress: called with one readable line a step.
+        clock: the time that nodes, edges and the discovery are stamped with.
+
+    Raises:
+        ConfigurationError: the settings name an environment or a cluster that does not exist; Java is
+            missing and there is SQL to parse.
+    """
+    with ConfluentSession(settings, transport) as session:
+        return discover_with(session, parser=parser, progress=progress, clock=clock)
+
+
+def discover_with(
+    session: ConfluentSession,
+    *,
+    parser: FlinkSqlParser | None = None,
+    progress: Progress = _silent,
+    clock: Clock = _now,
+) -> Discovery:
+    """As `discover`, through a session that the caller keeps (and whose requests it can count)."""
+    asker = Asker(progress)
+    world = gather(session, asker)
+    now = clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    builder = Builder(now=now, console=Console.of(session.base), places=world.places)
+    _know_topics(builder, world)
+    for cluster in world.clusters:
+        _add_cluster(builder, asker, cluster)
+    _add_flink(builder, asker, world.environments, parser)
+    for environment in world.environments:
+        add_schemas(builder, environment.environment, environment.schemas)
+        add_topic_schemas(builder, environment.environment, environment.schemas)
+    leave_out_unused_internal(builder)
+    asker.say(
+        f"Confluent: {len(builder.graph.nodes)} nodes, {len(builder.graph.edges)} edges, "
+        f"{session.requests} requests"
+    )
+    return Discovery(builder.graph, asker.coverage, now)
+
+
+def raise_if_hopeless(discovery: Discovery) -> None:
+    """Refuse a discovery that knows nothing, because not even the environments could be listed.
+
+    Raises:
+        LineageBridgeError: it names the plane and the variable, or what else stood in the way.
+    """
+    report = discovery.coverage.get(Scope("environments"))
+    if report is None or report.status is Status.COMPLETE or len(discovery.graph):
+        return
+    if report.count:
+        return
+    raise LineageBridgeError(
+        f"Confluent's environments could not be listed, so nothing can be discovered ({report.status}).",
+        hint=report.reason,
+    )
+
+
+def _know_topics(builder: Builder, world: World) -> None:
+    """What every cluster lists, before anything is tied to a topic: edges cross clusters."""
+    for cluster in world.clusters:
+        key = cluster.place.key
+        builder.topics[key] = {topic.topic_name for topic in cluster.topics}
+        if cluster.topics_whole:
+            builder.whole.add(key)
+        add_topics(builder, cluster.place, cluster.topics, configs_by_topic(cluster.configs))
+
+
+def _add_cluster(builder: Builder, asker: Asker, cluster: ClusterAnswers) -> None:
+    place = cluster.place
+    kafka = asker.coverage.get(place.scope("kafka"))
+    denied = kafka is not None and kafka.status is Status.DENIED
+    untold = add_connectors(builder, place, cluster.connectors, may_lose=not denied)
+    if untold:
+        asker.coverage.add(_untold_report(asker, place, untold))
+    add_tableflow(builder, place, cluster.tableflow, cluster.integrations)
+    for line in add_mirrors(builder, place, cluster.mirrors, cluster.links):
+        asker.say(f"{place.cluster.label}: {line}")
+    add_consumer_groups(builder, place, cluster.groups, cluster.group_topics)
+
+
+def _untold_report(asker: Asker, place: Place, names: list[str]) -> ScopeReport:
+    scope = place.scope("connect")
+    known = asker.coverage.get(scope)
+    kafka = asker.coverage.get(place.scope("kafka"))
+    return ScopeReport(
+        scope,
+        Status.PARTIAL,
+        f"The topics of {place.cluster.label} are not all known, so the connectors "
+        f"{', '.join(sorted(names))} may lack topics. {kafka.reason if kafka else ''}".strip(),
+        known.count if known else None,
+    )
+
+
+def _add_flink(
+    builder: Builder,
+    asker: Asker,
+    environments: Iterable[EnvironmentAnswers],
+    parser: FlinkSqlParser | None,
+) -> None:
+    jobs: list[Job] = []
+    for environment in environments:
+        for answers in environment.flink:
+            jobs += [
+                statement_job(environment.environment, answers.region, statement)
+                for statement in answers.statements
+                if not made_by_statement(statement, answers.tables)
+            ]
+            jobs += [table_job(environment.environment, answers.region, table) for table in answers.tables]
+    if not jobs:
+        return
+    asker.say(f"Reading the SQL of {len(jobs)} Flink statements")
+    if parser is not None:
+        add_jobs(builder, jobs, parser)
+        return
+    # Started by the first statement, so that a discovery without SQL needs no Java.
+    from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+
+    with FlinkSqlParser() as own:
+        add_jobs(builder, jobs, own)
