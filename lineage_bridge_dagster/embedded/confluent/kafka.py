@@ -29,7 +29,7 @@ from lineage_bridge_dagster.embedded.confluent.broker import (
 T = TypeVar("T")
 
 #: Seconds that one question to the broker may take.
-TIMEOUT = 10.0
+TIMEOUT = 5.0
 #: Seconds that a batch of records may take to be acknowledged.
 PRODUCE_TIMEOUT = 60.0
 
@@ -56,6 +56,8 @@ class KafkaBroker:
             # librdkafka reports a broker that is down on stderr, once a second; the callers say it once.
             "log_level": 0,
             "socket.connection.setup.timeout.ms": 5000,
+            # A broker that was restarted is found again soon: it is on this machine.
+            "reconnect.backoff.max.ms": 1000,
         }
         self._lock = threading.Lock()
         self._admin: AdminClient | None = None
