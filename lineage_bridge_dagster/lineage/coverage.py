@@ -25,6 +25,8 @@ PARENTS = {
     "compute_pools": "environments",
     "schema_registry": "environments",
     "kafka": "clusters",
+    "mirrors": "clusters",
+    "consumer_groups": "clusters",
     "connect": "clusters",
     "ksqldb": "clusters",
     "tableflow": "clusters",

@@ -12,7 +12,7 @@ _WHOLE_ENVIRONMENT = frozenset({"clusters", "compute_pools"})
 #: APIs asked per environment and region, or per ksqlDB cluster: they may hide a writer of any of its topics.
 _TOPIC_WRITERS = frozenset({"flink", "ksqldb"})
 #: APIs asked per Kafka cluster: connectors, mirrors, Tableflow's own edges.
-_PER_CLUSTER = frozenset({"connect", "kafka", "tableflow", "catalog_integrations"})
+_PER_CLUSTER = frozenset({"connect", "kafka", "mirrors", "tableflow", "catalog_integrations"})
 
 
 class Gaps:
@@ -71,6 +71,9 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
     scope = report.scope
     if scope.api == "environments":
         return True
+    if scope.api == "consumer_groups":
+        # They read, and nothing is downstream of them.
+        return False
     if scope.api == "glue":
         return node.node_type == NodeType.CATALOG_TABLE and scope.place in (
             "",
