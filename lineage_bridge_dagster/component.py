@@ -31,6 +31,7 @@ from dagster.components.component.state_backed_component import StateBackedCompo
 from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
 from pydantic import Field, PrivateAttr
 
+from lineage_bridge_dagster.assets.example import example_assets
 from lineage_bridge_dagster.assets.grouping import bundles, definition
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
 from lineage_bridge_dagster.assets.resources import GLUE, IO_MANAGER, SPARK, GlueResource, Outside
@@ -200,6 +201,8 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
                 )
                 for bundle in bundles(prefix + named[kind], held[kind])
             )
+        if self.include.examples:
+            made.extend(example_assets(inventory))
         return made
 
     def _resources(self) -> dict[str, Any]:

@@ -94,6 +94,9 @@ class IncludeConfig(Model, Resolvable):
     topics: bool = Field(default=True, description="Kafka topics.")
     processes: bool = Field(default=True, description="Connectors, Flink statements and ksqlDB queries.")
     external_datasets: bool = Field(default=True, description="Datasets outside Confluent.")
+    examples: bool = Field(
+        default=True, description="The sample world's downstream asset, where both of its inputs are there."
+    )
 
 
 class PushConfig(Model, Resolvable):

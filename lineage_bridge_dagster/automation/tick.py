@@ -263,6 +263,7 @@ class Tick:
             print_now = fingerprint(items)
             known = cursor.seen.get(str(scope))
             unsure = known is None or str(scope) in cursor.older
+            cursor.older = [other for other in cursor.older if other != str(scope)]
             if print_now == known:
                 continue
             found = difference(discovery, scope, items)
