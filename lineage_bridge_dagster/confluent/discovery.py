@@ -40,7 +40,7 @@ from lineage_bridge_dagster.confluent.topics_graph import (
     leave_out_unused_internal,
 )
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.settings import ConfluentSettings
 
@@ -107,7 +107,9 @@ def discover_with(
         f"Confluent: {len(builder.graph.nodes)} nodes, {len(builder.graph.edges)} edges, "
         f"{session.requests} requests"
     )
-    return Discovery(builder.graph, asker.coverage, now)
+    # Answers come in any order; what is stored must not differ by it.
+    coverage = Coverage(sorted(asker.coverage, key=lambda report: report.scope))
+    return Discovery(builder.graph, coverage, now)
 
 
 def raise_if_hopeless(discovery: Discovery) -> None:
