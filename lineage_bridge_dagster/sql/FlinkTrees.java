@@ -8,10 +8,12 @@ import org.apache.calcite.sql.SqlExplicitModelCall;
 import org.apache.calcite.sql.SqlHint;
 import org.apache.calcite.sql.SqlIdentifier;
 import org.apache.calcite.sql.SqlInsert;
+import org.apache.calcite.sql.SqlJoin;
 import org.apache.calcite.sql.SqlMerge;
 import org.apache.calcite.sql.SqlNode;
 import org.apache.calcite.sql.SqlNodeList;
 import org.apache.calcite.sql.SqlSelect;
+import org.apache.calcite.sql.SqlUnnestOperator;
 import org.apache.calcite.sql.SqlUpdate;
 import org.apache.calcite.sql.SqlWithItem;
 import org.apache.calcite.sql.parser.SqlParseException;
@@ -158,6 +160,9 @@ public class FlinkTrees {
         int write(SqlNode node) {
             if (node instanceof SqlIdentifier) {
                 SqlIdentifier id = (SqlIdentifier) node;
+                if (id.isSimple() && !id.isComponentQuoted(0) && isNiladic(id.getSimple())) {
+                    return -1;
+                }
                 return identifier(id.names, id.getParserPosition());
             }
             if (node instanceof SqlNodeList) {
@@ -186,6 +191,15 @@ public class FlinkTrees {
                 boolean recursive = w.recursive != null && w.recursive.booleanValue();
                 return call(kind, recursive ? "RECURSIVE" : "",
                     new int[] {write(w.name), write(w.columnList), write(w.query)});
+            }
+            if (node instanceof SqlJoin) {
+                SqlJoin j = (SqlJoin) node;
+                return call(kind, (j.isNatural() ? "NATURAL " : "") + j.getJoinType().name() + " "
+                    + j.getConditionType().name(), children(j.getOperandList()));
+            }
+            if (node.getOperator() instanceof SqlUnnestOperator) {
+                boolean ordinality = ((SqlUnnestOperator) node.getOperator()).withOrdinality;
+                return call(kind, ordinality ? "WITH ORDINALITY" : "", children(node.getOperandList()));
             }
             if (node instanceof SqlInsert) {
                 return insert((SqlInsert) node);
@@ -238,11 +252,17 @@ public class FlinkTrees {
             // getOperandList of SqlReplaceTableAs throws; the getters work.
             if (node instanceof SqlReplaceTableAs) {
                 SqlReplaceTableAs t = (SqlReplaceTableAs) node;
-                return call(kind, "", new int[] {write(t.getTableName()), write(t.getAsQuery())});
+                return call(kind, "", new int[] {write(t.getTableName()), write(t.getAsQuery()),
+                    columns(t.getColumnList())});
             }
             if (node instanceof SqlCreateTableAs) {
                 SqlCreateTableAs t = (SqlCreateTableAs) node;
-                return call(kind, "", new int[] {write(t.getTableName()), write(t.getAsQuery())});
+                return call(kind, "", new int[] {write(t.getTableName()), write(t.getAsQuery()),
+                    columns(t.getColumnList())});
+            }
+            if (node.getClass() == SqlCreateTable.class) {
+                SqlCreateTable t = (SqlCreateTable) node;
+                return call(kind, "", new int[] {write(t.getTableName()), columns(t.getColumnList())});
             }
             if (node instanceof SqlCreateMaterializedTable) {
                 SqlCreateMaterializedTable t = (SqlCreateMaterializedTable) node;
@@ -274,8 +294,46 @@ public class FlinkTrees {
         }
 
         private int insert(SqlInsert node) {
-            return call("INSERT", "",
-                new int[] {write(node.getTargetTable()), write(node.getSource()), write(node.getTargetColumnList())});
+            int partitions = -1;
+            if (node instanceof RichSqlInsert) {
+                List names = new java.util.ArrayList(((RichSqlInsert) node).getStaticPartitionKVs().keySet());
+                partitions = names.isEmpty() ? -1 : identifier(names, node.getParserPosition());
+            }
+            return call("INSERT", "", new int[] {write(node.getTargetTable()), write(node.getSource()),
+                write(node.getTargetColumnList()), partitions});
+        }
+
+        /** Names of declared columns, each with whether rows bring its value; what computes it is left out. */
+        private int columns(SqlNodeList list) {
+            if (list == null) {
+                return -1;
+            }
+            List nodes = list.getList();
+            int[] indexes = new int[nodes.size()];
+            for (int i = 0; i < indexes.length; i++) {
+                Object column = nodes.get(i);
+                if (column instanceof SqlTableColumn) {
+                    boolean derived = column instanceof SqlTableColumn.SqlComputedColumn
+                        || (column instanceof SqlTableColumn.SqlMetadataColumn
+                            && ((SqlTableColumn.SqlMetadataColumn) column).isVirtual());
+                    SqlIdentifier name = ((SqlTableColumn) column).getName();
+                    indexes[i] = call("COLUMN", derived ? "DERIVED" : "",
+                        new int[] {identifier(name.names, name.getParserPosition())});
+                } else {
+                    indexes[i] = write((SqlNode) column);
+                }
+            }
+            return call("LIST", "", indexes);
+        }
+
+        /** Functions that are called without parentheses; a column of such a name has to be quoted. */
+        private static boolean isNiladic(String name) {
+            String upper = name.toUpperCase(java.util.Locale.ROOT);
+            return upper.equals("CURRENT_TIMESTAMP") || upper.equals("CURRENT_DATE")
+                || upper.equals("CURRENT_TIME") || upper.equals("LOCALTIME") || upper.equals("LOCALTIMESTAMP")
+                || upper.equals("USER") || upper.equals("CURRENT_USER") || upper.equals("SESSION_USER")
+                || upper.equals("SYSTEM_USER") || upper.equals("CURRENT_ROLE") || upper.equals("CURRENT_PATH")
+                || upper.equals("CURRENT_CATALOG") || upper.equals("CURRENT_SCHEMA");
         }
 
         private int[] children(List nodes) {

@@ -10,13 +10,17 @@ import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from lineage_bridge_dagster.sql import dialect
 from lineage_bridge_dagster.sql.cache import ParseCache
+from lineage_bridge_dagster.sql.column_texts import ColumnText, derive_columns
+from lineage_bridge_dagster.sql.columns import ColumnLineage, Schemas
 from lineage_bridge_dagster.sql.jvm import ParserProcess, ParserProcessDied, pyspark_jars
+from lineage_bridge_dagster.sql.names import NameIndex
 from lineage_bridge_dagster.sql.split import Piece, split
 from lineage_bridge_dagster.sql.statement import (
     FALLBACK_KIND,
@@ -31,6 +35,20 @@ from lineage_bridge_dagster.sql.tree import Tree
 
 MAX_CHARS = 4 * 1024 * 1024
 """Longest text that is parsed. No Flink service takes a longer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedText:
+    """A text with the trees of its statements.
+
+    Attributes:
+        lineage: The tables that it reads and writes.
+        trees: One for each of the lineage's statements; None for one that the parser rejected.
+    """
+
+    lineage: StatementLineage
+    trees: tuple[Tree | None, ...]
+
 
 _BATCH_STATEMENTS = 200
 _BATCH_CHARS = 512 * 1024
@@ -104,33 +122,67 @@ class FlinkSqlParser:
                 new.append(text)
             else:
                 known[text] = cached
-        for text, lineage in zip(new, self._parse_new(new), strict=True):
-            known[text] = lineage
+        for text, parsed in zip(new, self.parse_trees(new), strict=True):
+            known[text] = parsed.lineage
             if self._cache is not None:
-                self._cache.put(text, lineage)
+                self._cache.put(text, parsed.lineage)
         return [known[text] for text in statements]
 
-    def _parse_new(self, texts: Sequence[str]) -> Iterator[StatementLineage]:
+    def parse_trees(self, texts: Sequence[str]) -> Iterator[ParsedText]:
+        """As `parse`, with the trees, for what goes down to columns; parsed as they are asked for, uncached.
+
+        Raises:
+            ConfigurationError: Java is missing or older than 17, or a jar is missing.
+            LineageBridgeError: The parser's process does not start.
+        """
         for group in _batches(texts):
             yield from self._parse_group(group)
 
-    def _parse_group(self, texts: Sequence[str]) -> list[StatementLineage]:
+    def columns(
+        self,
+        texts: Sequence[str],
+        schemas: Schemas | None = None,
+        *,
+        catalog: str = "",
+        database: str = "",
+        index: NameIndex | None = None,
+    ) -> list[tuple[ColumnLineage, ...]]:
+        """What each column that the texts write is made of, in order; views are seen through.
+
+        Args:
+            texts: In the order in which they were made: one may read views and tables that another defines.
+            schemas: Columns of tables, by canonical path.
+            catalog: The current catalog of all of them; empty when unknown.
+            database: The current database, likewise.
+            index: Names of clusters, for canonical paths.
+
+        Raises:
+            ConfigurationError: Java is missing or older than 17, or a jar is missing.
+            LineageBridgeError: The parser's process does not start.
+        """
+        parsed = (
+            ColumnText(one.lineage.statements, one.trees, catalog, database)
+            for one in self.parse_trees(texts)
+        )
+        return [one.written for one in derive_columns(parsed, schemas, index)]
+
+    def _parse_group(self, texts: Sequence[str]) -> list[ParsedText]:
         pieces = [split(text) if len(text) <= MAX_CHARS else [] for text in texts]
         flat = [piece for of_text in pieces for piece in of_text]
         parsed = iter(self._statements(flat))
         lineages = []
         for text, of_text in zip(texts, pieces, strict=True):
             if of_text:
-                lineages.append(aggregate([next(parsed) for _ in of_text]))
+                statements, trees = zip(*(next(parsed) for _ in of_text), strict=True)
+                lineages.append(ParsedText(aggregate(statements), trees))
             elif len(text) > MAX_CHARS:
-                lineages.append(
-                    failure(f"{len(text):,} characters; the longest text parsed has {MAX_CHARS:,}")
-                )
+                reason = f"{len(text):,} characters; the longest text parsed has {MAX_CHARS:,}"
+                lineages.append(ParsedText(failure(reason), (None,)))
             else:
-                lineages.append(failure("no statement in it", Position(1, 1)))
+                lineages.append(ParsedText(failure("no statement in it", Position(1, 1)), (None,)))
         return lineages
 
-    def _statements(self, pieces: Sequence[Piece]) -> list[Statement]:
+    def _statements(self, pieces: Sequence[Piece]) -> list[tuple[Statement, Tree | None]]:
         answers = self._answers([dialect.prepare(piece) for piece in pieces])
         again = [
             (i, text) for i, a in enumerate(answers) if "error" in a and (text := dialect.retry(pieces[i]))
@@ -206,9 +258,14 @@ def _place(answer: dict[str, Any]) -> tuple[int, int]:
     return answer.get("line", 0), answer.get("column", 0)
 
 
-def _statement(piece: Piece, answer: dict[str, Any]) -> Statement:
+def _statement(piece: Piece, answer: dict[str, Any]) -> tuple[Statement, Tree | None]:
     if "error" not in answer:
-        return statement_of(Tree.of(answer))
+        tree = Tree.of(answer)
+        return statement_of(tree), tree
+    return _rejected(piece, answer), None
+
+
+def _rejected(piece: Piece, answer: dict[str, Any]) -> Statement:
     kind = dialect.kind_without_flow(piece)
     if kind is not None:
         return Statement(kind=kind)

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from lineage_bridge_dagster.sql.names import NameIndex
 from lineage_bridge_dagster.sql.statement import Statement, StatementLineage, TablePath, ViewChange, unique
 
 _Reads = tuple[TablePath, ...]
+
+D = TypeVar("D")
+"""What is kept of a view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ def expand_views(texts: Iterable[SourceText], index: NameIndex | None = None) ->
         view = statement.view
         if view and view.action in ("create", "alter") and not view.temporary and view.path not in written:
             first.setdefault(view.path, view.reads)
-    catalog = _Catalog(first)
+    catalog = ViewCatalog(first)
     return [_expand(text, catalog) for text in known]
 
 
@@ -93,7 +97,7 @@ def _qualified(text: SourceText, names: NameIndex) -> Iterator[Statement]:
         yield Statement(
             reads=unique(map(canonical, statement.reads)),
             writes=unique(map(canonical, statement.writes)),
-            view=_qualified_view(statement.view, canonical),
+            view=qualified_view(statement.view, canonical),
         )
         if statement.session is not None:
             if statement.session.catalog is not None:
@@ -102,9 +106,8 @@ def _qualified(text: SourceText, names: NameIndex) -> Iterator[Statement]:
                 database = statement.session.database
 
 
-def _qualified_view(
-    view: ViewChange | None, canonical: Callable[[TablePath], TablePath]
-) -> ViewChange | None:
+def qualified_view(view: ViewChange | None, canonical: Callable[[TablePath], TablePath]) -> ViewChange | None:
+    """The change with canonical paths."""
     if view is None:
         return None
     path = canonical(view.path)
@@ -121,7 +124,7 @@ def _qualified_view(
 
 
 @dataclass(slots=True)
-class _Catalog:
+class ViewCatalog(Generic[D]):
     """The views that stand, as statements come by.
 
     Attributes:
@@ -131,30 +134,36 @@ class _Catalog:
         temporary: Temporary views of the text at hand.
     """
 
-    first: dict[TablePath, _Reads]
-    standing: dict[TablePath, _Reads] = field(default_factory=dict)
+    first: dict[TablePath, D]
+    standing: dict[TablePath, D] = field(default_factory=dict)
     changed: set[TablePath] = field(default_factory=set)
-    temporary: dict[TablePath, _Reads] = field(default_factory=dict)
+    temporary: dict[TablePath, D] = field(default_factory=dict)
 
-    def definition(self, path: TablePath) -> _Reads | None:
-        """What the view of that name reads; None when the name is no view's."""
+    def definition(self, path: TablePath) -> D | None:
+        """The definition of the view of that name; None when the name is no view's."""
         for views in (self.temporary, self.standing):
             if path in views:
                 return views[path]
         return None if path in self.changed else self.first.get(path)
 
-    def apply(self, view: ViewChange) -> None:
+    def apply(self, view: ViewChange, definition: D) -> None:
+        """Takes in what a statement does to a view.
+
+        Args:
+            view: The change, its paths canonical.
+            definition: Of the view that is created or altered.
+        """
         temporary = view.temporary or (view.action != "create" and view.path in self.temporary)
         views = self.temporary if temporary else self.standing
         if view.action == "create":
             if not (view.if_not_exists and view.path in views):
-                views[view.path] = view.reads
+                views[view.path] = definition
         elif view.action == "alter":
-            views[view.path] = view.reads
+            views[view.path] = definition
         elif view.action == "rename":
-            reads = views.pop(view.path, None) or self.definition(view.path)
-            if reads is not None:
-                views[view.new_path] = reads
+            moved = views.pop(view.path, None) or self.definition(view.path)
+            if moved is not None:
+                views[view.new_path] = moved
         else:
             views.pop(view.path, None)
         if not temporary:
@@ -163,7 +172,7 @@ class _Catalog:
                 self.changed.add(view.new_path)
 
 
-def _expand(statements: list[Statement], catalog: _Catalog) -> Expansion:
+def _expand(statements: list[Statement], catalog: ViewCatalog[_Reads]) -> Expansion:
     catalog.temporary = {}
     reads: list[TablePath] = []
     views: list[TablePath] = []
@@ -171,7 +180,7 @@ def _expand(statements: list[Statement], catalog: _Catalog) -> Expansion:
     for statement in statements:
         _see_through(statement.reads, catalog, reads, views, cycles)
         if statement.view is not None:
-            catalog.apply(statement.view)
+            catalog.apply(statement.view, statement.view.reads)
     return Expansion(
         reads=unique(reads),
         writes=unique(path for s in statements if s.view is None for path in s.writes),
@@ -183,7 +192,7 @@ def _expand(statements: list[Statement], catalog: _Catalog) -> Expansion:
 
 def _see_through(
     paths: _Reads,
-    catalog: _Catalog,
+    catalog: ViewCatalog[_Reads],
     reads: list[TablePath],
     views: list[TablePath],
     cycles: list[tuple[TablePath, ...]],
