@@ -202,7 +202,9 @@ class _Deriver:
         return TextColumns(tuple(written.values()), tuple(outputs))
 
     def _change(self, view: ViewChange, definition: _View | None) -> None:
-        replaces = view.action != "create" or self.catalog.definition(view.path) is not None
+        # What was derived from its first known definition stands when that is the one now made.
+        before = self.catalog.definition(view.path)
+        replaces = before is not definition and (before is not None or view.action != "create")
         if definition is not None:
             # Derived while all that it reads is: views of views nest as deep as they like.
             self._relation(definition)

@@ -23,7 +23,6 @@ from lineage_bridge_dagster.sql.relations import (
     is_closed,
     item_origin,
     joined,
-    lookup,
     named,
     renamed,
     united,
@@ -45,7 +44,15 @@ _MAX_COLUMNS = 20_000
 _SET_OPERATIONS = frozenset({"UNION", "INTERSECT", "EXCEPT"})
 _QUERIES = _SET_OPERATIONS | {"SELECT", "ORDER_BY", "WITH", "EXPLICIT_TABLE", "VALUES"}
 _TRANSPARENT = frozenset(
-    {"SNAPSHOT", "TABLE_REF", "TABLE_REF_WITH_ID", "TABLESAMPLE", "EXTEND", "SET_SEMANTICS_TABLE"}
+    {
+        "SNAPSHOT",
+        "TABLE_REF",
+        "TABLE_REF_WITH_ID",
+        "TABLESAMPLE",
+        "EXTEND",
+        "SET_SEMANTICS_TABLE",
+        "EXPLICIT_TABLE",
+    }
 )
 _WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
@@ -379,20 +386,17 @@ class QueryReader:
         table = next((a for a in arguments if tree.kind(a) in _QUERIES | {"SET_SEMANTICS_TABLE"}), NOTHING)
         if table == NOTHING:
             return OPAQUE
-        relation = self._source(table, queries, outer, None).star
+        source = self._source(table, queries, outer, None)
         if name not in _WINDOWS:
-            return (*relation, Open())
+            return (*source.star, Open())
         time = CONSTANT
         for argument in arguments:
             if tree.kind(argument) == "OTHER_FUNCTION" and tree.name(argument).upper() == "DESCRIPTOR":
                 column = tree.path(tree.child(argument, 0))
-                time = (lookup(relation, column[-1]) if column else None) or UNKNOWN
-                if column and column[-1].startswith("$") and time is UNKNOWN:
-                    source = self._source(table, queries, outer, None)
-                    time = Scope(source).resolve(column)
+                time = Scope(source).resolve(column) if column else UNKNOWN
                 break
         time = through(time, How.EXPRESSION)
-        return (*relation, *(Field(column, time) for column in _WINDOW_COLUMNS))
+        return (*source.star, *(Field(column, time) for column in _WINDOW_COLUMNS))
 
     def _match(self, node: int, queries: Queries, outer: Scope | None) -> Relation:
         """MATCH_RECOGNIZE with one row per match, the only kind Flink has: partition columns, measures."""
