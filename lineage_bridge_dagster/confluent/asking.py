@@ -28,6 +28,7 @@ class Asker:
         self.coverage = Coverage()
         self._progress = progress
         self._lock = threading.Lock()
+        self._withheld: dict[Scope, Forbidden] = {}
 
     def say(self, line: str) -> None:
         """One readable line of progress."""
@@ -56,7 +57,7 @@ class Asker:
 
         A 404 or 405 means that there is none: complete. A 403 leaves the scope without a report (as complete
         with `denial_tells`, where the scope has another, main call): what is optional must not make every
-        discovery incomplete. Returns None when it was not answered.
+        discovery incomplete. See `settle_withheld` for its exception. Returns None when it was not answered.
         """
         try:
             found = list(call())
@@ -72,6 +73,9 @@ class Asker:
             self.say(f"{what}: not shown to this key")
             if denial_tells:
                 self._complete(scope, None)
+            else:
+                with self._lock:
+                    self._withheld[scope] = error
             return None
         except ConfluentError as error:
             self.report(scope, what, error, partial=denial_tells)
@@ -101,6 +105,16 @@ class Asker:
                 count = known.count
             self.coverage.add(ScopeReport(scope, status, reason, count))
             self._progress(f"{what}: {status}: {reason}")
+
+    def settle_withheld(self) -> None:
+        """Report what was withheld from the key where it may not see the cluster's topics either.
+
+        Then it is the key that is wrong and not the extra that is not offered, and what was known of it
+        before must not count as gone.
+        """
+        for scope, error in self._withheld.items():
+            if not self.is_complete(Scope("kafka", scope.environment, scope.place)):
+                self.coverage.add(ScopeReport(scope, Status.DENIED, redact_text(error.reason)))
 
     def is_complete(self, scope: Scope) -> bool:
         """Whether the scope was asked and answered whole."""

@@ -75,6 +75,7 @@ class _Gathering:
         self._choose_clusters(environments)
         self._run_all([*self._flink_place_tasks(org), *self._cluster_tasks(), *self._registry_tasks()])
         self._run_all([*self._statement_tasks(), *self._detail_tasks()])
+        self._asker.settle_withheld()
         return self._world
 
     def _run_all(self, tasks: Iterable[Task]) -> None:
@@ -188,10 +189,14 @@ class _Gathering:
             found = asker.ask(scope, what, partial(tableflow.integrations, *place.key))
             answers.integrations = found if asker.is_complete(scope) else None
 
-        rest = [list_topics]
-        if self._session.settings.credential("kafka", *reversed(place.key)) is not None:
-            rest += [list_mirrors, list_groups]
-        return [*rest, list_connectors, list_tableflow, list_integrations]
+        return [
+            list_topics,
+            list_mirrors,
+            list_groups,
+            list_connectors,
+            list_tableflow,
+            list_integrations,
+        ]
 
     def _registry_tasks(self) -> list[Task]:
         tasks: list[Task] = []

@@ -77,7 +77,7 @@ class Bootstrap:
         if not servers:
             raise BrokerError(
                 "The cluster names no bootstrap endpoint.",
-                hint="Run a discovery, or see the cluster's own page.",
+                hint="Run a discovery.",
             )
         if not separator:
             return cls(servers, "PLAINTEXT" if _all_loopback(servers) else "SASL_SSL")
@@ -212,8 +212,8 @@ class TopicReader:
         text = redact_text(str(error)) or type(error).__name__
         return BrokerError(
             f"The brokers at {self._bootstrap.servers} did not tell {what}: {text}",
-            hint="Check that they can be reached from here, and that the cluster's Kafka key is right and has "
-            "DeveloperRead on the topic.",
+            hint="Check that they can be reached from here, and that the cluster's Kafka key is right and "
+            "has DeveloperRead on the topic.",
         )
 
 
@@ -238,7 +238,7 @@ def reader_for(
         if not is_trusted_host(host, configured):
             raise UntrustedAddress(
                 f"The bootstrap endpoint of cluster {cluster_id} is on a foreign host: {host}.",
-                hint="No key was sent. Run a discovery; if it stays so, check LINEAGE_BRIDGE_CONFLUENT_API_URL.",
+                hint="No key was sent. Run a discovery, or check LINEAGE_BRIDGE_CONFLUENT_API_URL.",
             )
     if credential is None:
         raise missing(access)
