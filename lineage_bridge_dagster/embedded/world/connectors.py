@@ -154,7 +154,7 @@ CONNECTORS = (
         "sink",
         {
             "topics": "Revenue.Global",
-            "snowflake.url.name": "retail-eu.snowflakecomputing.example:443",
+            "snowflake.url.name": "retail-eu.snowflakecomputing.com:443",
             "snowflake.user.name": "KAFKA_LOADER",
             "snowflake.private.key": MASKED,
             "snowflake.database.name": "ANALYTICS",

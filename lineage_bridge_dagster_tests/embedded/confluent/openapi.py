@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import httpx
 import yaml
@@ -53,7 +53,7 @@ class Document:
         """
         templates = list(self.contents["paths"])
         # Connect's document has one path with its query in it.
-        with_query = [t for t in templates if "?" in t and query.startswith(t.partition("?")[2])]
+        with_query = [t for t in templates if "?" in t and unquote(query).startswith(t.partition("?")[2])]
         fitting = [t for t in with_query if _fits(t.partition("?")[0], path)]
         fitting = fitting or [t for t in templates if "?" not in t and _fits(t, path)]
         fitting = [t for t in fitting if method.lower() in self.contents["paths"][t]]

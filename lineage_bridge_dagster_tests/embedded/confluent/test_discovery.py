@@ -1,0 +1,280 @@
+"""What the product finds in the sample world: the lineage that a user of the local stack sees, whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from lineage_bridge_dagster.confluent.discovery import discover
+from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
+from lineage_bridge_dagster.lineage.coverage import Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import NodeType
+from lineage_bridge_dagster.settings import Settings
+from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+from lineage_bridge_dagster_tests.embedded.confluent.openapi import check_answer, check_request
+
+pytestmark = pytest.mark.xdist_group("openapi")
+
+#: `from -> to` by kind, ids shortened: `us/` and `eu/` are the clusters' topics, connectors and tables.
+EXPECTED = {
+    "consumes": """
+        postgres://pg-shop.example:5432/shop.public.customers -> connector us/postgres-shop-cdc
+        postgres://pg-shop.example:5432/shop.public.orders -> connector us/postgres-shop-cdc
+        postgres://pg-shop.example:5432/shop.public.order_items -> connector us/postgres-shop-cdc
+        postgres://pg-inventory.example:5432/inventory.public.products -> connector us/inventory-jdbc
+        mysql://mysql-shop-eu.example:3306/shop.orders -> connector eu/eu-orders-cdc
+        topic us/orders.v1 -> connector us/orders-archive-s3
+        topic us/clickstream -> connector us/orders-archive-s3
+        topic eu/Revenue.Global -> connector eu/revenue-to-snowflake
+        topic us/shop.public.orders -> flink us/enrich-orders
+        topic us/shop.public.customers -> flink us/enrich-orders
+        topic us/shop.public.order_items -> flink us/enrich-orders
+        topic us/orders.v1 -> flink us/orders-fanout
+        topic us/clickstream -> flink us/sessionize-clicks
+        topic us/shop.public.customers -> flink us/sessionize-clicks
+        topic us/shop.public.orders -> flink us/latest-order-status
+        topic us/orders.status -> flink us/latest-order-status
+        topic eu/payments-v1 -> flink eu/dedupe-payments
+        topic us/shop.public.customers -> flink eu/build-customer-profiles
+        topic eu/orders.v1 -> flink eu/build-customer-profiles
+        topic us/orders.v1 -> flink eu/revenue-global
+        topic eu/orders.v1 -> flink eu/revenue-global
+        topic us/orders.v1 -> group us/connect-lcc-8v2s3k
+        topic us/orders.v1 -> group us/orders-dashboard
+    """,
+    "produces": """
+        connector us/postgres-shop-cdc -> topic us/shop.public.customers
+        connector us/postgres-shop-cdc -> topic us/shop.public.orders
+        connector us/postgres-shop-cdc -> topic us/shop.public.order_items
+        connector us/inventory-jdbc -> topic us/inventory-products
+        connector us/clickstream-datagen -> topic us/clickstream
+        connector us/orders-archive-s3 -> s3://retail-archive/raw/orders.v1
+        connector us/orders-archive-s3 -> s3://retail-archive/raw/clickstream
+        connector us/orders-archive-s3 -> topic us/dlq-lcc-8v2s3k
+        connector eu/eu-orders-cdc -> topic eu/orders.v1
+        connector eu/payments-datagen -> topic eu/payments-v1
+        connector eu/revenue-to-snowflake -> snowflake://retail-eu/ANALYTICS.KAFKA.REVENUE_GLOBAL
+        connector eu/revenue-to-snowflake -> topic eu/dlq-lcc-4s6sf0
+        flink us/enrich-orders -> topic us/orders.v1
+        flink us/orders-fanout -> topic us/orders-v1
+        flink us/orders-fanout -> topic us/revenue.by-country
+        flink us/sessionize-clicks -> topic us/Sessions.Enriched
+        flink us/latest-order-status -> topic us/orders.status
+        flink eu/dedupe-payments -> topic eu/payments_v1
+        flink eu/build-customer-profiles -> topic eu/Customer.Profiles-EU
+        flink eu/revenue-global -> topic eu/Revenue.Global
+        table us/clickstream -> topic us/tableflow-errors
+    """,
+    "materializes": """
+        topic us/shop.public.orders -> table us/shop.public.orders
+        topic us/clickstream -> table us/clickstream
+        topic us/orders.v1 -> table us/orders.v1
+        topic us/orders-v1 -> table us/orders-v1
+        topic us/revenue.by-country -> table us/revenue.by-country
+        topic eu/orders.v1 -> table eu/orders.v1
+        topic eu/Customer.Profiles-EU -> table eu/Customer.Profiles-EU
+        topic eu/Revenue.Global -> table eu/Revenue.Global
+    """,
+}
+
+_SHORT = (
+    ("external:external_dataset:", ""),
+    ("confluent:kafka_topic:env-7m3kq2:", "topic "),
+    ("confluent:connector:env-7m3kq2:", "connector "),
+    ("confluent:flink_job:env-7m3kq2:", "flink "),
+    ("confluent:consumer_group:env-7m3kq2:", "group "),
+    ("confluent:tableflow_table:env-7m3kq2:", "table "),
+    ("lkc-7k2m9p/", "us/"),
+    ("lkc-4x8w1q/", "eu/"),
+    ("lkc-7k2m9p.", "us/"),
+    ("lkc-4x8w1q.", "eu/"),
+    ("aws.us-east-1/", "us/"),
+    ("aws.eu-west-1/", "eu/"),
+)
+
+
+def short(node_id: str) -> str:
+    for long, brief in _SHORT:
+        node_id = node_id.replace(long, brief)
+    return node_id
+
+
+def edges(discovery: Discovery, kind: str) -> set[str]:
+    found = discovery.graph.edges.values()
+    return {f"{short(e.src_id)} -> {short(e.dst_id)}" for e in found if e.edge_type == kind}
+
+
+def expected(kind: str) -> set[str]:
+    return {line.strip() for line in EXPECTED[kind].splitlines() if line.strip()}
+
+
+class Listening(httpx.HTTPTransport):
+    """Keeps every answer, to hold requests and answers to the documents."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers: list[httpx.Response] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        answer = super().handle_request(request)
+        answer.read()
+        answer.request = request
+        self.answers.append(answer)
+        return answer
+
+
+@pytest.fixture(scope="module")
+def parser() -> Iterator[FlinkSqlParser]:
+    with FlinkSqlParser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def listening() -> Listening:
+    return Listening()
+
+
+def found_in(
+    emulator: ConfluentEmulator, parser: FlinkSqlParser, transport: httpx.BaseTransport | None = None
+) -> Discovery:
+    settings = Settings.from_env({**emulator.env(), "LINEAGE_BRIDGE_CONFLUENT_MAX_ATTEMPTS": "1"})
+    return discover(settings.confluent, parser=parser, transport=transport)
+
+
+@pytest.fixture(scope="module")
+def found(emulator: ConfluentEmulator, parser: FlinkSqlParser, listening: Listening) -> Discovery:
+    with emulator.client() as client:
+        for entry in client.get("/emulator/tableflow").json():
+            url = f"/emulator/tableflow/{entry['cluster']}/{entry['topic']}/status"
+            client.put(url, json={"phase": "RUNNING"}).raise_for_status()
+    return found_in(emulator, parser, listening)
+
+
+@pytest.mark.parametrize("kind", list(EXPECTED))
+def test_the_lineage_of_the_sample_world_is_found_whole(found: Discovery, kind: str) -> None:
+    assert edges(found, kind) == expected(kind)
+
+
+def test_every_edge_joins_nodes_that_are_there(found: Discovery) -> None:
+    for edge in found.graph.edges.values():
+        assert {edge.src_id, edge.dst_id} <= found.graph.nodes.keys(), edge
+
+
+def test_every_topic_with_a_schema_has_it(found: Discovery) -> None:
+    topics = {n.node_id for n in found.graph.of_type(NodeType.KAFKA_TOPIC) if "dlq-" not in n.qualified_name}
+    with_schema = {e.src_id for e in found.graph.edges.values() if e.edge_type == "has_schema"}
+    assert {short(t) for t in topics - with_schema} == {"topic us/tableflow-errors"}
+
+
+def test_a_table_says_where_it_is_and_in_which_database(found: Discovery) -> None:
+    tables = {short(n.node_id): n for n in found.graph.of_type(NodeType.TABLEFLOW_TABLE)}
+    texts = {name: str(dict(node.attributes)) for name, node in tables.items()}
+    assert "analytics_eu" in texts["table eu/orders.v1"]
+    assert all("s3://" in text for text in texts.values())
+
+
+def test_the_coverage_is_complete(found: Discovery) -> None:
+    assert [str(report.scope) for report in found.coverage.incomplete] == []
+    assert found.coverage.complete
+
+
+def test_no_secret_is_in_what_was_found(found: Discovery, emulator: ConfluentEmulator) -> None:
+    text = repr([*found.graph.nodes.values(), *found.graph.edges.values(), *found.coverage])
+    secrets = [value for name, value in emulator.env().items() if "SECRET" in name]
+    assert not [secret for secret in secrets if secret in text]
+
+
+@pytest.mark.shared
+def test_every_request_and_answer_of_a_discovery_is_as_documented(
+    found: Discovery, listening: Listening
+) -> None:
+    assert found.graph.nodes
+    for answer in listening.answers:
+        check_request(answer.request)
+        check_answer(answer)
+
+
+def test_a_discovery_asks_little(found: Discovery, listening: Listening) -> None:
+    # Two clusters, two regions, one registry; a group's lags are one request each.
+    assert found.graph.nodes
+    assert len(listening.answers) <= 32
+
+
+@pytest.mark.parametrize("style", ["null", "empty", "absent"])
+def test_small_pages_hide_nothing(
+    emulator: ConfluentEmulator, parser: FlinkSqlParser, found: Discovery, style: str
+) -> None:
+    with emulator.client() as client:
+        before = client.post("/emulator/options", json={}).json()
+        client.post("/emulator/options", json={"max_page_size": 1, "next_style": style}).raise_for_status()
+        try:
+            again = found_in(emulator, parser)
+        finally:
+            client.post("/emulator/options", json=before).raise_for_status()
+    assert again.graph.nodes.keys() == found.graph.nodes.keys()
+    assert again.graph.edges.keys() == found.graph.edges.keys()
+    assert again.coverage.complete
+
+
+@pytest.mark.parametrize(
+    ("api", "scopes"),
+    [
+        ("connect", {"connect"}),
+        ("flink", {"flink"}),
+        ("tableflow", {"tableflow", "catalog_integrations"}),
+        ("schema_registry", {"schema_registry"}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [({"status": 500}, Status.FAILED), ({"status": 403}, Status.DENIED), ({"garbage": True}, Status.FAILED)],
+)
+def test_an_api_that_fails_is_said_and_the_others_are_read(
+    emulator: ConfluentEmulator,
+    parser: FlinkSqlParser,
+    found: Discovery,
+    api: str,
+    scopes: set[str],
+    fault: dict[str, object],
+    status: Status,
+) -> None:
+    with emulator.fault(api=api, **fault):
+        less = found_in(emulator, parser)
+    assert {report.scope.api for report in less.coverage.incomplete} == scopes
+    assert {report.status for report in less.coverage.incomplete} == {status}
+    assert all(report.reason for report in less.coverage.incomplete)
+    topics = {n.node_id for n in found.graph.of_type(NodeType.KAFKA_TOPIC)}
+    assert {n.node_id for n in less.graph.of_type(NodeType.KAFKA_TOPIC)} >= topics
+
+
+def test_a_later_page_that_fails_leaves_the_scope_partial(
+    emulator: ConfluentEmulator, parser: FlinkSqlParser
+) -> None:
+    with emulator.client() as client:
+        before = client.post("/emulator/options", json={}).json()
+        client.post("/emulator/options", json={"max_page_size": 2}).raise_for_status()
+        try:
+            with emulator.fault(api="tableflow", path="tableflow-topics", partial_page=True):
+                less = found_in(emulator, parser)
+        finally:
+            client.post("/emulator/options", json=before).raise_for_status()
+    broken = {str(r.scope): r.status for r in less.coverage.incomplete}
+    assert broken == {
+        "tableflow:env-7m3kq2:lkc-7k2m9p": Status.PARTIAL,
+        "tableflow:env-7m3kq2:lkc-4x8w1q": Status.PARTIAL,
+    }
+    # What the first pages told is kept.
+    assert len(edges(less, "materializes")) == 4
+
+
+def test_a_rate_limit_is_waited_out(
+    emulator: ConfluentEmulator, parser: FlinkSqlParser, found: Discovery
+) -> None:
+    settings = Settings.from_env(emulator.env())
+    with emulator.fault(api="connect", status=429, retry_after=1, times=2):
+        again = discover(settings.confluent, parser=parser)
+    assert again.graph.edges.keys() == found.graph.edges.keys()
+    assert again.coverage.complete
