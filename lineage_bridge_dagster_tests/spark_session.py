@@ -62,6 +62,8 @@ def spark(spark_catalog: CatalogConfig) -> Iterator[SparkSession]:
             {
                 "spark.master": "local[2]",
                 "spark.driver.memory": "1g",
+                # Tests run each query once or twice: time spent on optimizing its code never comes back.
+                "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
                 "spark.sql.shuffle.partitions": "2",
                 "spark.log.level": "ERROR",
             },
