@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["lineage_bridge_dagster_tests.spark_session", "lineage_bridge_dagster_tests.live"]
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 

@@ -18,8 +18,13 @@ from typing import Self
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 
-MODULE = "lineage_bridge_dagster.definitions"
-LOCATION = "lineage_bridge_dagster"
+#: The project's own workspace file, for wherever the package is installed.
+_WORKSPACE = """\
+load_from:
+  - python_module:
+      module_name: lineage_bridge_dagster.definitions
+      location_name: lineage_bridge_dagster
+"""
 
 #: Signal and the seconds it is given; `dagster dev` ends its children on SIGINT.
 _STOPPING = ((signal.SIGINT, 20.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
@@ -58,10 +63,15 @@ class DagsterProcess:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def _workspace(self) -> Path:
+        return self.home / "dagster" / "workspace.yaml"
+
     def _command(self) -> list[str]:
         # Never the daemon alone: its code server is its own copy, which a new state can't be loaded into.
         port = free_port() if self.port is None else self.port
-        return [sys.executable, "-m", "dagster", "dev", "-m", MODULE, "-h", "127.0.0.1", "-p", str(port)]
+        target = ["-w", str(self._workspace), "-h", "127.0.0.1", "-p", str(port)]
+        return [sys.executable, "-m", "dagster", "dev", *target]
 
     def __enter__(self) -> Self:
         if self.port is not None and answers(self.port):
@@ -74,10 +84,17 @@ class DagsterProcess:
         settings = Path(__file__).resolve().parents[2] / "dagster.yaml"
         if settings.exists():
             shutil.copyfile(settings, instance / "dagster.yaml")
+        self._workspace.write_text(_WORKSPACE)
         with self.log.open("ab") as sink:
             self._process = subprocess.Popen(
                 self._command(),
-                env={**os.environ, **self.env, "DAGSTER_HOME": str(instance)},
+                # Dagster warns of each of its own beta features at every load, hundreds of lines a minute.
+                env={
+                    **os.environ,
+                    "PYTHONWARNINGS": "ignore",
+                    **self.env,
+                    "DAGSTER_HOME": str(instance),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=sink,
