@@ -252,7 +252,9 @@ def _replace(spark: SparkSession, catalog: str, namespace: str, records: Records
     def commit() -> None:
         # Any of a number of concurrent writers may win: each writes a whole discovery.
         writer = frame.writeTo(name).option(f"snapshot-property.{_DIGEST}", records.digest)
-        writer.option("isolation-level", "snapshot").overwrite(F.lit(True))
+        # No isolation level: without a snapshot to validate from, it would take the table's own history for
+        # conflicts, and every overwrite after the second would fail.
+        writer.overwrite(F.lit(True))
 
     _retried(f"{catalog}.{namespace}.{records.table}", commit)
     after = current_snapshot(spark, name)
