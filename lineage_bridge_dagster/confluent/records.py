@@ -241,6 +241,8 @@ class Schema(Record):
     schema_type: str = Field("AVRO", validation_alias="schemaType")
     text: str = Field("", validation_alias="schema", repr=False)
     references: tuple[SchemaReference, ...] = ()
+    #: Where it was read; no field of the API's.
+    registry_url: str = Field("", exclude=True)
 
 
 class ComputePoolSpec(Record):

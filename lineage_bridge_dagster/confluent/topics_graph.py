@@ -124,6 +124,9 @@ def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
         attributes = {"schema_subjects": sorted(schema.subject for schema in values)}
     if keys:
         attributes["key_schema_subject"] = keys[0].subject
+    if values or keys:
+        # Whoever reads the topic's records needs its registry, for every writer's schema.
+        attributes["schema_registry_url"] = (values or keys)[0].registry_url
     return without_empty(attributes)
 
 
