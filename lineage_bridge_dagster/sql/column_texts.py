@@ -17,6 +17,7 @@ from lineage_bridge_dagster.sql.columns import (
     declared_columns,
     lineage_of,
     output_columns,
+    united_columns,
     view_relation,
 )
 from lineage_bridge_dagster.sql.names import NameIndex
@@ -51,11 +52,13 @@ class TextColumns:
     """What a text does with columns.
 
     Attributes:
-        written: Each column written, with what it is made of.
+        written: Each column written, with what it is made of; a view defined twice as it is last.
+        statements: The same for each statement.
         outputs: For each statement the columns that its query gives, in order, if they were asked for.
     """
 
     written: tuple[ColumnLineage, ...]
+    statements: tuple[tuple[ColumnLineage, ...], ...]
     outputs: tuple[Relation | None, ...]
 
 
@@ -185,21 +188,21 @@ class _Deriver:
         if self.catalog.temporary:
             self.catalog.temporary = {}
             self.version += 1
-        written: dict[tuple[TablePath, str], ColumnLineage] = {}
+        written: list[tuple[ColumnLineage, ...]] = []
         outputs: list[Relation | None] = []
         for item in items:
             context = self._context(item.canonical)
             self.tables.declare(item)
             if item.tree is None:
+                written.append(())
                 outputs.append(None)
             else:
-                for column in lineage_of(item.tree, context):
-                    written.setdefault((column.table, column.column), column)
+                written.append(lineage_of(item.tree, context))
                 outputs.append(output_columns(item.tree, context) if self.outputs else None)
                 self.version += self.tables.create(item, context)
             if item.view is not None:
                 self._change(item.view, item.definition)
-        return TextColumns(tuple(written.values()), tuple(outputs))
+        return TextColumns(_all(items, written), tuple(written), tuple(outputs))
 
     def _change(self, view: ViewChange, definition: _View | None) -> None:
         # What was derived from its first known definition stands when that is the one now made.
@@ -235,6 +238,16 @@ class _Deriver:
             view.deriving = False
             self.depth -= 1
         return view.relation
+
+
+def _all(items: Sequence[_Item], written: Sequence[tuple[ColumnLineage, ...]]) -> tuple[ColumnLineage, ...]:
+    last = {item.view.path: i for i, item in enumerate(items) if item.view and item.definition}
+    return united_columns(
+        column
+        for i, (item, columns) in enumerate(zip(items, written, strict=True))
+        if item.view is None or last.get(item.view.path) == i
+        for column in columns
+    )
 
 
 _NO_VIEW = _View(Tree(0, ()), lambda path: path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.sql.origins import CONSTANT, ColumnSource, How, Origin
+from lineage_bridge_dagster.sql.origins import CONSTANT, ColumnSource, How, Origin, merged
 from lineage_bridge_dagster.sql.queries import QueryReader, known, names_of
 from lineage_bridge_dagster.sql.relations import (
     Field,
@@ -122,11 +122,23 @@ def column_lineage(
 
 def lineage_of(tree: Tree, context: Context) -> tuple[ColumnLineage, ...]:
     """As `column_lineage`, in a context."""
-    found: dict[tuple[TablePath, str], ColumnLineage] = {}
-    for target, column, origin in _written(tree, context):
-        if origin.sources or origin.complete:
-            found.setdefault((target, column), ColumnLineage(target, column, origin.sources, origin.complete))
-    return tuple(found.values())
+    return united_columns(
+        ColumnLineage(target, column, origin.sources, origin.complete)
+        for target, column, origin in _written(tree, context)
+        if origin.sources or origin.complete
+    )
+
+
+def united_columns(columns: Iterable[ColumnLineage]) -> tuple[ColumnLineage, ...]:
+    """Each column once, made of all that it is made of: several statements may fill one table."""
+    found: dict[tuple[TablePath, str], list[ColumnLineage]] = {}
+    for column in columns:
+        found.setdefault((column.table, column.column), []).append(column)
+    united = []
+    for (table, name), parts in found.items():
+        origin = merged(Origin(part.sources, part.complete) for part in parts)
+        united.append(ColumnLineage(table, name, origin.sources, origin.complete))
+    return tuple(united)
 
 
 def output_columns(tree: Tree, context: Context | None = None) -> Relation:

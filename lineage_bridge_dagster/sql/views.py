@@ -8,11 +8,18 @@ when it was made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from lineage_bridge_dagster.sql.names import NameIndex
-from lineage_bridge_dagster.sql.statement import Statement, StatementLineage, TablePath, ViewChange, unique
+from lineage_bridge_dagster.sql.statement import (
+    Statement,
+    StatementLineage,
+    TablePath,
+    ViewChange,
+    aggregate,
+    unique,
+)
 
 _Reads = tuple[TablePath, ...]
 
@@ -86,6 +93,11 @@ def expand_views(texts: Iterable[SourceText], index: NameIndex | None = None) ->
     return [_expand(text, catalog) for text in known]
 
 
+def qualified_lineage(text: SourceText, index: NameIndex | None = None) -> StatementLineage:
+    """The text's lineage with canonical paths, what `USE` and `SET` change for later statements included."""
+    return aggregate(list(_qualified(text, index or NameIndex(()))))
+
+
 def _qualified(text: SourceText, names: NameIndex) -> Iterator[Statement]:
     """The statements with canonical paths, `USE` and `SET` between them followed."""
     catalog, database = text.catalog, text.database
@@ -94,9 +106,11 @@ def _qualified(text: SourceText, names: NameIndex) -> Iterator[Statement]:
         def canonical(path: TablePath, c: str = catalog, d: str = database) -> TablePath:
             return names.canonical(path, c, d)
 
-        yield Statement(
+        yield replace(
+            statement,
             reads=unique(map(canonical, statement.reads)),
             writes=unique(map(canonical, statement.writes)),
+            searches=unique(map(canonical, statement.searches)),
             view=qualified_view(statement.view, canonical),
         )
         if statement.session is not None:

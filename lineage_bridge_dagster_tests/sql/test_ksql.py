@@ -156,7 +156,8 @@ def test_topics_are_found_through_all_texts() -> None:
         "CREATE TABLE n WITH (KAFKA_TOPIC='counts') AS SELECT id, COUNT(*) FROM big GROUP BY id",
         "CREATE SOURCE TABLE s (id INT PRIMARY KEY) WITH (KAFKA_TOPIC='counts')",
         "CREATE SOURCE STREAM t WITH (KAFKA_TOPIC='other')",
-        "DROP STREAM orders; CREATE STREAM orders WITH (KAFKA_TOPIC='orders.v2'); INSERT INTO big SELECT * FROM orders",
+        "DROP STREAM orders; CREATE STREAM orders WITH (KAFKA_TOPIC='orders.v2');"
+        "INSERT INTO big SELECT * FROM orders",
     ]
     assert topic_flows(map(parse_text, texts)) == [
         TopicFlow(("orders.v1",), ("Audit",)),
