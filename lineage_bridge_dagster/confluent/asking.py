@@ -29,6 +29,7 @@ class Asker:
         self._progress = progress
         self._lock = threading.Lock()
         self._withheld: dict[Scope, Forbidden] = {}
+        self._errors: dict[Scope, ConfluentError] = {}
 
     def say(self, line: str) -> None:
         """One readable line of progress."""
@@ -94,17 +95,25 @@ class Asker:
         partial: bool = False,
     ) -> None:
         """Record that a scope was not answered whole."""
+        with self._lock:
+            self._errors[scope] = error
+            known = self.coverage.get(scope)
+            if count is None and known is not None:
+                count = known.count
+            report = self.report_of(scope, error, count, partial=partial)
+            self.coverage.add(report)
+            self._progress(f"{what}: {report.status}: {report.reason}")
+
+    @staticmethod
+    def report_of(
+        scope: Scope, error: ConfluentError, count: int | None = None, *, partial: bool = False
+    ) -> ScopeReport:
+        """How an error counts: partial, denied or failed."""
         if partial or isinstance(error, PartialAnswer):
             status = Status.PARTIAL
         else:
             status = Status.DENIED if error.denied else Status.FAILED
-        reason = redact_text(error.reason)
-        with self._lock:
-            known = self.coverage.get(scope)
-            if count is None and known is not None:
-                count = known.count
-            self.coverage.add(ScopeReport(scope, status, reason, count))
-            self._progress(f"{what}: {status}: {reason}")
+        return ScopeReport(scope, status, redact_text(error.reason), count)
 
     def settle_withheld(self) -> None:
         """Report what was withheld from the key where it may not see the cluster's topics either.
@@ -114,7 +123,11 @@ class Asker:
         """
         for scope, error in self._withheld.items():
             if not self.is_complete(Scope("kafka", scope.environment, scope.place)):
-                self.coverage.add(ScopeReport(scope, Status.DENIED, redact_text(error.reason)))
+                self.coverage.add(self.report_of(scope, error))
+
+    def error_of(self, scope: Scope) -> ConfluentError | None:
+        """Why a scope was not answered whole; None where it was, or was not asked."""
+        return self._errors.get(scope)
 
     def is_complete(self, scope: Scope) -> bool:
         """Whether the scope was asked and answered whole."""

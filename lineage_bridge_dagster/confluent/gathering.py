@@ -15,7 +15,14 @@ from lineage_bridge_dagster.confluent.asking import Asker
 from lineage_bridge_dagster.confluent.building import Place
 from lineage_bridge_dagster.confluent.clusters import ClusterClient
 from lineage_bridge_dagster.confluent.connect import ConnectClient
-from lineage_bridge_dagster.confluent.errors import ConfluentError, PartialAnswer, Unreachable
+from lineage_bridge_dagster.confluent.errors import (
+    ConfluentError,
+    MissingCredential,
+    PartialAnswer,
+    Unauthorized,
+    Unreachable,
+    UntrustedAddress,
+)
 from lineage_bridge_dagster.confluent.filters import chosen, require_known
 from lineage_bridge_dagster.confluent.flink import FlinkClient, RegionKey, regions_of
 from lineage_bridge_dagster.confluent.kafka_rest import KafkaRestClient
@@ -74,7 +81,8 @@ class _Gathering:
         self._run_all(task for one in environments for task in self._environment_tasks(one))
         self._choose_clusters(environments)
         self._run_all([*self._flink_place_tasks(org), *self._cluster_tasks(), *self._registry_tasks()])
-        self._run_all([*self._statement_tasks(), *self._detail_tasks()])
+        self._run_all([*self._statement_tasks(), *self._extra_tasks()])
+        self._run_all(self._detail_tasks())
         self._asker.settle_withheld()
         return self._world
 
@@ -162,15 +170,6 @@ class _Gathering:
                 configs = asker.ask_optional(scope, what, kafka.topic_configs, denial_tells=True)
                 answers.configs = configs or ()
 
-        def list_mirrors() -> None:
-            mirrors = asker.ask_optional(place.scope("mirrors"), f"Mirror topics of {label}", kafka.mirrors)
-            answers.mirrors = mirrors or ()
-
-        def list_groups() -> None:
-            scope = place.scope("consumer_groups")
-            groups = asker.ask_optional(scope, f"Consumer groups of {label}", kafka.consumer_groups)
-            answers.groups = groups or ()
-
         def list_connectors() -> None:
             answers.connectors = asker.ask(
                 place.scope("connect"), f"Connectors of {label}", partial(connect.connectors, *place.key)
@@ -189,14 +188,32 @@ class _Gathering:
             found = asker.ask(scope, what, partial(tableflow.integrations, *place.key))
             answers.integrations = found if asker.is_complete(scope) else None
 
-        return [
-            list_topics,
-            list_mirrors,
-            list_groups,
-            list_connectors,
-            list_tableflow,
-            list_integrations,
-        ]
+        return [list_topics, list_connectors, list_tableflow, list_integrations]
+
+    def _extra_tasks(self) -> list[Task]:
+        return [task for answers in self._world.clusters for task in self._extra_tasks_of(answers)]
+
+    def _extra_tasks_of(self, answers: ClusterAnswers) -> list[Task]:
+        """What a cluster tells beside its topics; not asked where that is known to be in vain."""
+        place, asker = answers.place, self._asker
+        label = place.cluster.label
+        kafka = KafkaRestClient(self._session, place.environment.id, place.cluster)
+        vain = asker.error_of(place.scope("kafka"))
+        if isinstance(vain, MissingCredential | Unauthorized | Unreachable | UntrustedAddress):
+            for api in ("mirrors", "consumer_groups"):
+                asker.coverage.add(asker.report_of(place.scope(api), vain))
+            return []
+
+        def list_mirrors() -> None:
+            mirrors = asker.ask_optional(place.scope("mirrors"), f"Mirror topics of {label}", kafka.mirrors)
+            answers.mirrors = mirrors or ()
+
+        def list_groups() -> None:
+            scope = place.scope("consumer_groups")
+            groups = asker.ask_optional(scope, f"Consumer groups of {label}", kafka.consumer_groups)
+            answers.groups = groups or ()
+
+        return [list_mirrors, list_groups]
 
     def _registry_tasks(self) -> list[Task]:
         tasks: list[Task] = []
@@ -212,7 +229,9 @@ class _Gathering:
                 ) -> None:
                     scope = Scope("schema_registry", answers.environment.id)
                     what = f"Schemas of {registry.id}"
-                    answers.schemas += self._asker.ask(scope, what, partial(client.latest_schemas, registry))
+                    found = self._asker.ask(scope, what, partial(client.latest_schemas, registry))
+                    at = {"registry_url": registry.http_endpoint}
+                    answers.schemas += [schema.model_copy(update=at) for schema in found]
 
                 tasks.append(list_schemas)
         return tasks

@@ -113,7 +113,7 @@ class TopicReader:
     ) -> None:
         self._bootstrap = Bootstrap.parse(bootstrap)
         self._timeout = timeout_seconds
-        self._admin = admin or _admin_client(self._bootstrap, credential, timeout_seconds)
+        self._admin: Admin | None = admin or _admin_client(self._bootstrap, credential, timeout_seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -125,7 +125,13 @@ class TopicReader:
 
     def close(self) -> None:
         """Lets the connections go: the client closes them when nothing holds it any more."""
-        self.__dict__.pop("_admin", None)
+        self._admin = None
+
+    @property
+    def _client(self) -> Admin:
+        if self._admin is None:
+            raise BrokerError(f"The reader of {self._bootstrap.servers} is closed.", hint="Make another one.")
+        return self._admin
 
     def read(self, topics: Iterable[str]) -> dict[str, TopicOffsets | BrokerError]:
         """Each topic's offsets, or why there are none: one metadata call, two offset calls a batch.
@@ -160,7 +166,7 @@ class TopicReader:
         from confluent_kafka import KafkaException
 
         try:
-            return cast("Mapping[str, Any]", self._admin.list_topics(timeout=self._timeout).topics)
+            return cast("Mapping[str, Any]", self._client.list_topics(timeout=self._timeout).topics)
         except KafkaException as error:
             raise self._error("the list of topics", error) from error
 
@@ -194,7 +200,7 @@ class TopicReader:
         if not asked:
             return {}
         try:
-            futures = self._admin.list_offsets(asked, request_timeout=self._timeout)
+            futures = self._client.list_offsets(asked, request_timeout=self._timeout)
         except KafkaException as error:
             raise self._error("offsets", error) from error
         found: dict[tuple[str, int], int | BrokerError] = {}

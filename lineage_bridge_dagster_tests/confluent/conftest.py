@@ -1,0 +1,55 @@
+"""Fixtures for what Confluent says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from lineage_bridge_dagster.confluent.session import ConfluentSession
+from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, settings, small_world
+
+
+@pytest.fixture(scope="session")
+def parser() -> Iterator[FlinkSqlParser]:
+    """Flink's own, one for all tests of a worker."""
+    with FlinkSqlParser() as parser:
+        yield parser
+
+
+@pytest.fixture
+def fake() -> FakeConfluent:
+    return FakeConfluent()
+
+
+@pytest.fixture
+def world() -> FakeConfluent:
+    return small_world()
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    """What the session slept, in seconds, without sleeping."""
+    return []
+
+
+@pytest.fixture
+def session(fake: FakeConfluent, waits: list[float]) -> Iterator[ConfluentSession]:
+    with ConfluentSession(settings(), fake.transport, sleep=waits.append) as made:
+        yield made
+
+
+@pytest.fixture
+def session_with(fake: FakeConfluent, waits: list[float]) -> Iterator[Callable[..., ConfluentSession]]:
+    """Makes sessions with changed settings, and closes them."""
+    made: list[ConfluentSession] = []
+
+    def make(**changes: Any) -> ConfluentSession:
+        made.append(ConfluentSession(settings(**changes), fake.transport, sleep=waits.append))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

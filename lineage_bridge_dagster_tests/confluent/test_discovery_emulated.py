@@ -1,0 +1,74 @@
+"""The discovery against the emulator: what two rooms wrote from one document must meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from lineage_bridge_dagster.confluent import discover
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.chains import chain_of
+from lineage_bridge_dagster.lineage.coverage import Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.settings import ConfluentSettings, Settings
+from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[ConfluentEmulator]:
+    with ConfluentEmulator() as started:
+        started.seed()
+        yield started
+
+
+@pytest.fixture(scope="module")
+def configured(emulator: ConfluentEmulator) -> ConfluentSettings:
+    env = {**emulator.env(), "LINEAGE_BRIDGE_CONFLUENT_MAX_ATTEMPTS": "1"}
+    return Settings.from_env(env).confluent
+
+
+@pytest.fixture(scope="module")
+def whole(configured: ConfluentSettings, parser: FlinkSqlParser) -> Discovery:
+    return carry_forward(discover(configured, parser=parser), None)
+
+
+def test_the_sample_world_is_found_whole(whole: Discovery) -> None:
+    assert whole.coverage.complete, [str(report) for report in whole.coverage.incomplete]
+    assert not [n for n in whole.graph.nodes.values() if n.attributes.get("observed") is False]
+    assert not [n.node_id for n in whole.graph.nodes.values() if n.attributes.get("parse_error")]
+
+
+def test_a_chain_reaches_the_source_database(whole: Discovery) -> None:
+    place = (world.ENVIRONMENT_ID, world.ORDERS_PLATFORM.id)
+    hops = chain_of(whole.graph, ids.tableflow_table_id(*place, "orders.v1")).hops
+    names = [hop.node.qualified_name for hop in hops]
+    assert names[0] == "orders.v1"
+    assert {"enrich-orders", "postgres-shop-cdc"} <= set(names)
+    assert names[-1].startswith("postgres://")
+
+
+@pytest.mark.parametrize(
+    "api", ["org", "cmk", "fcpm", "srcm", "connect", "tableflow", "kafka", "schema_registry", "flink", "*"]
+)
+@pytest.mark.parametrize("status", [500, 401, 403])
+def test_an_api_that_fails_loses_nothing(
+    emulator: ConfluentEmulator,
+    configured: ConfluentSettings,
+    parser: FlinkSqlParser,
+    whole: Discovery,
+    api: str,
+    status: int,
+) -> None:
+    with emulator.fault(api=api, status=status):
+        found = discover(configured, parser=parser)
+    assert {report.status for report in found.coverage.incomplete} & {Status.DENIED, Status.FAILED}
+    kept = carry_forward(found, whole)
+    assert set(kept.graph.nodes) == set(whole.graph.nodes)
+    assert set(kept.graph.edges) == set(whole.graph.edges)
+    for node_id, before in whole.graph.nodes.items():
+        fields = before.attributes.get("schema_fields")
+        assert kept.graph.nodes[node_id].attributes.get("schema_fields") == fields
