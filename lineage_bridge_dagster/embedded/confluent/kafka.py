@@ -28,8 +28,10 @@ from lineage_bridge_dagster.embedded.confluent.broker import (
 
 T = TypeVar("T")
 
-#: Seconds that one question to the broker may take.
-TIMEOUT = 5.0
+#: Seconds that one question to the broker may take; a machine under load is slow.
+TIMEOUT = 15.0
+#: Seconds to find out that a broker isn't there at all.
+METADATA_TIMEOUT = 5.0
 #: Seconds that a batch of records may take to be acknowledged.
 PRODUCE_TIMEOUT = 60.0
 
@@ -81,7 +83,7 @@ class KafkaBroker:
             return self._producer
 
     def topics(self) -> dict[str, TopicInfo]:
-        metadata = self._ask(lambda: self.admin.list_topics(timeout=TIMEOUT))
+        metadata = self._ask(lambda: self.admin.list_topics(timeout=METADATA_TIMEOUT))
         return {
             name: TopicInfo(name, len(topic.partitions), _replication(topic))
             for name, topic in metadata.topics.items()
@@ -113,7 +115,7 @@ class KafkaBroker:
         return True
 
     def end_offsets(self, topic: str) -> dict[int, int]:
-        metadata = self._ask(lambda: self.admin.list_topics(topic, timeout=TIMEOUT))
+        metadata = self._ask(lambda: self.admin.list_topics(topic, timeout=METADATA_TIMEOUT))
         if metadata.topics[topic].error is not None:
             raise BrokerError(f"topic {topic} is not on {self.bootstrap}")
         return self._ends([TopicPartition(topic, p) for p in metadata.topics[topic].partitions])[topic]
@@ -153,7 +155,15 @@ class KafkaBroker:
             raise BrokerError(f"producing to {topic} on {self.bootstrap}: {reason}")
 
     def groups(self) -> dict[str, GroupInfo]:
-        answer = self._ask(lambda: self.admin.list_consumer_groups(request_timeout=TIMEOUT).result(TIMEOUT))
+
+        def ask() -> Any:
+            answer = self.admin.list_consumer_groups(request_timeout=TIMEOUT).result(TIMEOUT)
+            # A coordinator that is still loading its groups says so beside those it knows.
+            if answer.errors:
+                raise answer.errors[0]
+            return answer
+
+        answer = self._ask(ask)
         return {
             group.group_id: GroupInfo(
                 group.group_id,
