@@ -167,7 +167,8 @@ class KafkaBroker:
         return {
             group.group_id: GroupInfo(
                 group.group_id,
-                group.state.name if group.state is not None else "UNKNOWN",
+                # Kafka REST says REBALANCE where the client says REBALANCING.
+                group.state.name.removesuffix("ING") if group.state is not None else "UNKNOWN",
                 group.type.name if group.type is not None and group.type.name != "UNKNOWN" else "CLASSIC",
                 bool(group.is_simple_consumer_group),
             )
