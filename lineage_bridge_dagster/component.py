@@ -139,18 +139,18 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         refresh = refresh_job(names, key, self._discover)
         inventory = self._inventory(graph_file.load(state_path)) if state_path else None
         push = push_job(names, inventory, outside) if inventory else None
-        lineage = lineage_job(names, inventory) if inventory else None
+        lineage = lineage_job(names, inventory)
         loaded = loaded_tables(_version(key) if inventory else "", inventory, lambda: source().push)
         return Definitions(
             assets=self._assets(inventory, outside) if inventory else [],
-            jobs=[job for job in (refresh, push, lineage) if job],
+            jobs=[refresh, *([push] if push else []), lineage],
             sensors=[
                 lineage_sensor(
                     names,
                     key,
                     loaded,
                     outside_lister(source),
-                    [refresh, lineage] if lineage else [refresh],
+                    [refresh, lineage],
                     interval_seconds=self.sensor.interval_seconds,
                     running=self.sensor.running,
                     budget_seconds=self.sensor.budget_seconds,
@@ -227,7 +227,10 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         from lineage_bridge_dagster.spark.io_manager import PySparkIcebergIOManager
 
         return PySparkIcebergIOManager(
-            spark=spark, namespace=self.spark.namespace, database=self.spark.output_database
+            spark=spark,
+            namespace=self.spark.namespace,
+            database=self.spark.output_database,
+            write_mode="overwrite",
         )
 
 

@@ -220,14 +220,32 @@ def _report_markdown(report: "PushReport", dry_run: bool) -> str:
     return f"{first}\n\n{markdown_table(['table', 'outcome', 'reason'], sorted(rows))}"
 
 
-def lineage_job(names: Names, inventory: Inventory) -> UnresolvedAssetJobDefinition | None:
-    """The job over the chains and the tables; None where there is no table.
+def _no_tables_job(names: Names) -> JobDefinition:
+    """Says that there is nothing to do, and does it."""
 
-    One process a run: all of a run's tables share a Spark session, a computation and a commit.
+    @op(name=names.lineage_job + "_no_tables")
+    def no_tables(context: OpExecutionContext) -> None:
+        context.log.warning(f"No table is known yet; {names.refresh_job} looks for them.")
+
+    @graph(name=names.lineage_job)
+    def no_tables_graph() -> None:
+        no_tables()
+
+    return no_tables_graph.to_job(
+        description="Nothing to push yet: no table is known.", executor_def=in_process_executor
+    )
+
+
+def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJobDefinition | JobDefinition:
+    """The job over the chains and the tables.
+
+    One process a run: all of a run's tables share a Spark session, a computation and a commit. Before there
+    is a table, a job of that name says so: the daemon may still hold the definitions from before a reload,
+    and a sensor's target that it does not know there would fail the tick.
     """
-    keys = [asset.key for asset in (*inventory.chains, *inventory.tables)]
+    keys = [asset.key for asset in (*inventory.chains, *inventory.tables)] if inventory else []
     if not keys:
-        return None
+        return _no_tables_job(names)
     return define_asset_job(
         names.lineage_job,
         selection=AssetSelection.assets(*keys),
