@@ -42,11 +42,15 @@ def status_changes_by_country(topic: Asset, table: Asset) -> AssetsDefinition:
     def _status_changes(statuses: Any, orders: Any) -> Any:
         from pyspark.sql import functions as F
 
-        changes = statuses.where("value IS NOT NULL").select("value.order_id", "value.status", "value.changes")
+        changes = statuses.where("value IS NOT NULL").select(
+            "value.order_id", "value.status", "value.changes"
+        )
         return (
             changes.join(orders.select("order_id", "country", "total"), "order_id")
             .groupBy("country", "status")
-            .agg(F.count("*").alias("orders"), F.sum("changes").alias("changes"), F.sum("total").alias("total"))
+            .agg(
+                F.count("*").alias("orders"), F.sum("changes").alias("changes"), F.sum("total").alias("total")
+            )
         )
 
     return _status_changes

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.automation.listing import GLUE, INTEGRATIONS, TABLEFLOW, Lister, ListScope
 from lineage_bridge_dagster.settings import Settings
 
 if TYPE_CHECKING:
+    import httpx
+
+    from lineage_bridge_dagster.confluent.tableflow import TableflowClient
     from lineage_bridge_dagster.glue.reading import GlueReader
 
 #: A tick has no time for patience: what does not answer in this many seconds is asked at the next one.
@@ -17,12 +20,20 @@ _ATTEMPTS = 2
 
 
 class OutsideLister:
-    """Asks the lists through clients that are made at the first need and kept from tick to tick."""
+    """Asks the lists through clients that are made at the first need and kept from tick to tick.
 
-    def __init__(self, settings: Callable[[], Settings]) -> None:
+    Args:
+        settings: read at every list, so that a key that was changed is used at once.
+        transport: exchanges the HTTP transport of the Confluent clients.
+    """
+
+    def __init__(
+        self, settings: Callable[[], Settings], *, transport: httpx.BaseTransport | None = None
+    ) -> None:
         self._settings = settings
+        self._transport = transport
         self._made_of: Settings | None = None
-        self._tableflow: Any = None
+        self._tableflow: TableflowClient | None = None
         self._glue: GlueReader | None = None
 
     def __call__(self, scope: ListScope) -> Iterable[str]:
@@ -41,7 +52,7 @@ class OutsideLister:
             return self._tables(settings, scope)
         return ()
 
-    def _tableflow_client(self, settings: Settings) -> Any:
+    def _tableflow_client(self, settings: Settings) -> TableflowClient:
         if self._tableflow is None:
             from lineage_bridge_dagster.confluent.session import ConfluentSession
             from lineage_bridge_dagster.confluent.tableflow import TableflowClient
@@ -50,7 +61,7 @@ class OutsideLister:
                 "timeout_seconds": min(_TIMEOUT_SECONDS, settings.confluent.timeout_seconds),
                 "max_attempts": min(_ATTEMPTS, settings.confluent.max_attempts),
             }
-            session = ConfluentSession(settings.confluent.model_copy(update=quick))
+            session = ConfluentSession(settings.confluent.model_copy(update=quick), self._transport)
             self._tableflow = TableflowClient(session)
         return self._tableflow
 
