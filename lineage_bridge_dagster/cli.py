@@ -18,6 +18,7 @@ from rich.console import Console
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.settings import PushSettings, Settings
+from lineage_bridge_dagster.sql.commands import sql
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.glue import PushReport
@@ -228,6 +229,9 @@ def _exit_by_coverage(coverage: Coverage) -> None:
     err.print(f"Coverage: {len(coverage) - len(coverage.incomplete)} of {len(coverage)} scopes complete")
     if not coverage.complete:
         raise SystemExit(EXIT_INCOMPLETE)
+
+
+main.add_command(sql)
 
 
 def _add_local() -> None:

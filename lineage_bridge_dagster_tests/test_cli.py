@@ -181,7 +181,9 @@ def test_what_a_failed_scope_may_lack_is_held_and_nothing_is_shortened(
     assert catalog.parameters("orders.v1") == before
 
 
-@pytest.mark.parametrize("command", [(), ("extract",), ("push",), ("chains",), ("local",), ("local", "demo")])
+@pytest.mark.parametrize(
+    "command", [(), ("extract",), ("push",), ("chains",), ("sql",), ("local",), ("local", "demo")]
+)
 def test_help_has_examples(command: tuple[str, ...]) -> None:
     said = run(*command, "--help")
     assert said.exit_code == 0
