@@ -161,7 +161,7 @@ public class FlinkTrees {
             if (node instanceof SqlIdentifier) {
                 SqlIdentifier id = (SqlIdentifier) node;
                 if (id.isSimple() && !id.isComponentQuoted(0) && isNiladic(id.getSimple())) {
-                    return -1;
+                    return call("NILADIC", id.getSimple(), new int[0]);
                 }
                 return identifier(id.names, id.getParserPosition());
             }

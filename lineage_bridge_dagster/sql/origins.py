@@ -1,8 +1,9 @@
 """What a column is made of: columns of tables, each with how. Pure.
 
-Columns that only decide which rows there are (WHERE, ON, GROUP BY, HAVING) are no part of a value; columns in
-its expression are, the condition of a CASE and the PARTITION BY and ORDER BY of an OVER among them. That is
-the rule of Calcite's column origins too (`RelMetadataQuery.getColumnOrigins`).
+Columns that only decide which rows there are, or their order (WHERE, ON, GROUP BY, HAVING, FILTER, EXCEPT),
+are no part of a value; columns in its expression are, the condition of a CASE and the PARTITION BY and ORDER
+BY of an OVER among them. That is the rule of Calcite's column origins (`RelMetadataQuery.getColumnOrigins`),
+but for EXCEPT, where it counts the right side in.
 """
 
 from __future__ import annotations

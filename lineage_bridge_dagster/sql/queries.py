@@ -68,7 +68,6 @@ _AGGREGATES = frozenset(
         *("ANY_VALUE", "SINGLE_VALUE", "REGR_COUNT", "COVAR_POP", "COVAR_SAMP", "BIT_AND", "BIT_OR"),
     }
 )
-_AGGREGATING = frozenset({"FILTER", "WITHIN_GROUP", "WITHIN_DISTINCT"})
 
 # Places of a MATCH_RECOGNIZE's operands (Calcite's SqlMatchRecognize).
 _PATTERN, _DEFINE, _MEASURES, _SUBSET, _PARTITION = 1, 4, 5, 7, 9
@@ -207,6 +206,8 @@ class QueryReader:
             return tree.path(tree.child(node, 1))[-1], True
         while tree.kind(node) == "OVER":
             node = tree.child(node, 0)
+        if tree.kind(node) == "NILADIC":
+            return tree.name(node), False
         path = tree.path(node)
         return (path[-1] if path else None), False
 
@@ -282,8 +283,16 @@ class QueryReader:
         if kind == "DOT":
             return [(child, _at_least_expression(how)) for child in children[:1]]
         name = tree.name(node).upper() if node != NOTHING else ""
-        if kind in _AGGREGATING or kind in _AGGREGATES or name in _AGGREGATES:
-            return [(child, How.AGGREGATE) for child in children]
+        if kind == "FILTER":
+            # It says which rows there are, as WHERE does.
+            return [(child, How.AGGREGATE) for child in children[:1]]
+        if kind == "WITHIN_GROUP":
+            # An order, unless it is all that the function is given: PERCENTILE_CONT(0.5).
+            ordered = any(child != NOTHING for child in tree.children(children[0]))
+            return [(child, How.AGGREGATE) for child in (children[:1] if ordered else children)]
+        if kind in _AGGREGATES or name in _AGGREGATES:
+            # A list is the ORDER BY of ARRAY_AGG.
+            return [(child, How.AGGREGATE) for child in children if tree.kind(child) != "LIST"]
         return [(child, _at_least_expression(how)) for child in children]
 
     def _window(self, window: int, windows: Mapping[str, int]) -> list[int]:

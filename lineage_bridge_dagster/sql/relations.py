@@ -286,11 +286,8 @@ def joined(left: From, right: From, kind: str, using: Sequence[str]) -> From:
     common = []
     for name in using:
         one, other = lookup(left.star, name) or UNKNOWN, lookup(right.star, name) or UNKNOWN
-        if " FULL " in f" {kind} ":
-            origin = through(merged((one, other)), How.EXPRESSION)
-        else:
-            origin = other if " RIGHT " in f" {kind} " else one
-        common.append(Field(name, origin))
+        # Calcite makes it COALESCE(left, right), whatever the kind of join.
+        common.append(Field(name, through(merged((one, other)), How.EXPRESSION)))
     rest = (i for i in (*left.star, *right.star) if isinstance(i, Open) or i.name not in using)
     return From(sources, (*common, *rest))
 
