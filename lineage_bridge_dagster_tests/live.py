@@ -9,9 +9,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from lineage_bridge_dagster.embedded.stack import Stack
 
 from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess, free_port
+from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.glue import GlueReader, glue_client
 from lineage_bridge_dagster.glue.reading import GlueTable
 from lineage_bridge_dagster.settings import Settings
@@ -68,7 +68,11 @@ def live_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
 @pytest.fixture(scope="session")
 def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
     """`dagster dev` on the stack, with its sensors on."""
-    env = {**live_stack.stack.env(), "LINEAGE_BRIDGE_SENSORS": "on"}
+    env = {
+        **live_stack.stack.env(),
+        "LINEAGE_BRIDGE_SENSORS": "on",
+        "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
+    }
     with DagsterProcess(live_stack.stack.home, env, free_port()) as dagster:
         dagster.wait_until_it_answers()
         yield DagsterUi(dagster.url)
