@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from lineage_bridge_dagster.sql.column_texts import ColumnText, derive_columns
 from lineage_bridge_dagster.sql.columns import ColumnLineage, Schemas
 from lineage_bridge_dagster.sql.flink import ParsedText
+from lineage_bridge_dagster.sql.names import known_part
 from lineage_bridge_dagster.sql.statement import StatementLineage, TablePath, failure
 
 _CHUNK = 1000
@@ -153,10 +154,13 @@ def _schemas(given: Any) -> Schemas | None:
 
 
 def _column(column: ColumnLineage) -> dict[str, Any]:
+    sources = [
+        {"table": list(known_part(s.table)), "column": s.column, "how": s.how.value} for s in column.sources
+    ]
     return {
-        "table": list(column.table),
+        "table": list(known_part(column.table)),
         "column": column.column,
-        "sources": [{"table": list(s.table), "column": s.column, "how": s.how.value} for s in column.sources],
+        "sources": sources,
         "complete": column.complete,
     }
 
@@ -166,4 +170,4 @@ def _last(paths: Iterable[TablePath]) -> list[str]:
 
 
 def _full(paths: Iterable[TablePath]) -> list[list[str]]:
-    return sorted(list(path) for path in set(paths))
+    return sorted(list(known_part(path)) for path in set(paths))

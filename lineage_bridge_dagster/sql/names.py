@@ -109,6 +109,12 @@ def quoted(path: TablePath) -> str:
     return ".".join("`" + part.replace("`", "``") + "`" for part in path)
 
 
+def known_part(path: TablePath) -> TablePath:
+    """A canonical path without what is not known of it: its database, or its catalog, and all before it."""
+    gaps = [i for i, part in enumerate(path[:-1]) if not part]
+    return path[gaps[-1] + 1 :] if gaps else path
+
+
 class _Names:
     """Ids by id or display name. An id wins over another's display name."""
 

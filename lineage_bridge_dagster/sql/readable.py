@@ -11,6 +11,7 @@ from rich.text import Text
 from lineage_bridge_dagster.sql.column_texts import TextColumns
 from lineage_bridge_dagster.sql.columns import ColumnLineage
 from lineage_bridge_dagster.sql.ksql import KsqlText, TopicFlow
+from lineage_bridge_dagster.sql.names import known_part
 from lineage_bridge_dagster.sql.origins import ColumnSource, How
 from lineage_bridge_dagster.sql.relations import Field, Relation
 from lineage_bridge_dagster.sql.statement import Statement, StatementLineage, TablePath
@@ -73,7 +74,8 @@ def ksql_account(text: KsqlText, flow: TopicFlow) -> Iterator[Text]:
 def name(path: TablePath) -> str:
     """A path as SQL writes it, in backticks where it has to be."""
     return ".".join(
-        part if _PLAIN.match(part) else "`" + printable(part).replace("`", "``") + "`" for part in path
+        part if _PLAIN.match(part) else "`" + printable(part).replace("`", "``") + "`"
+        for part in known_part(path)
     )
 
 

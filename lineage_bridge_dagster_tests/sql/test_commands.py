@@ -123,6 +123,18 @@ def test_lines_get_the_catalog_and_database_given() -> None:
     assert got["reads"] == ["t"]
 
 
+@pytest.mark.parametrize(
+    ("option", "paths"),
+    [("--catalog", [["c", "x", "t"], ["t"]]), ("--database", [["c", "t"], ["x", "t"]])],
+)
+def test_half_of_a_place_completes_no_more_than_it_can(option: str, paths: list[list[str]]) -> None:
+    line = json.dumps({"id": 1, "sql": "SELECT * FROM t, x.t"})
+    (got,) = answers(run("--jsonl", option, "c", stdin=line))
+    assert got["reads_fq"] == paths
+    shown = run(option, "c", stdin="SELECT * FROM t, x.t").stdout.split()
+    assert sorted(word for word in shown if word.endswith("t")) == [".".join(path) for path in paths]
+
+
 def test_lines_get_columns_with_the_schemas_that_they_bring() -> None:
     schemas = {"t": ["a", "b"], "c.m.d": ["x", "y"], "junk": 3}
     lines = [
