@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess, free_port
+from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.glue import GlueReader, glue_client
 from lineage_bridge_dagster.glue.reading import GlueTable
@@ -73,6 +73,6 @@ def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
         "LINEAGE_BRIDGE_SENSORS": "on",
         "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
     }
-    with DagsterProcess(live_stack.stack.home, env, free_port()) as dagster:
+    with DagsterProcess(live_stack.stack.paths, env) as dagster:
         dagster.wait_until_it_answers()
         yield DagsterUi(dagster.url)

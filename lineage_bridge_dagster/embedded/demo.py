@@ -61,10 +61,10 @@ def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
         os.environ.update(stack.env())
         env = {"LINEAGE_BRIDGE_SENSORS": "on", "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1"}
         if headless:
-            with DagsterProcess(stack.home, env) as dagster:
+            with DagsterProcess(stack.paths, env) as dagster:
                 _until_pushed(stack, dagster, timeout)
         else:
-            with DagsterProcess(stack.home, env, port or free_port()) as dagster:
+            with DagsterProcess(stack.paths, env, port or free_port()) as dagster:
                 _with_ui(stack, dagster)
     except KeyboardInterrupt:
         out.print("Ending.")
