@@ -203,13 +203,21 @@ def _poorer(
     stands = _block_hops(standing_block or "") if chain is None else _chain_hops(chain)
     if stands is None:
         return "the discovery was not complete, and the chain that stands can't be read to compare with"
-    offered = {name: hop for hop in _wanted_hops(document) for name in _names(hop)}
+    # Two clusters' topics of one name are two hops: each that stands needs one of its own.
+    offered: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for hop in _wanted_hops(document):
+        for name in _names(hop):
+            offered.setdefault(name, []).append(hop)
+    taken: set[int] = set()
     lost: list[str] = []
     for hop in stands:
-        found = next((offered[name] for name in _names(hop) if name in offered), None)
+        same = [one for name in sorted(_names(hop)) for one in offered.get(name, ()) if id(one) not in taken]
+        # Of several, the one as far away.
+        found = next((one for one in same if one.get("hop") == hop.get("hop")), same[0] if same else None)
         if found is None:
             lost.append(f"{hop.get('kind')} {hop.get('qualified_name')}")
             continue
+        taken.add(id(found))
         lost += [
             f"the {detail} of {hop.get('qualified_name')}"
             for detail in _DETAILS

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Graph, Node, NodeType, scopes_of
 
-#: APIs whose failure may hide what is upstream of anything in their environment.
+#: APIs whose failure may hide what is upstream of anything in their environment, and whatever a statement or
+#: a cluster link brings to a topic of another one.
 _WHOLE_ENVIRONMENT = frozenset({"clusters", "compute_pools"})
-#: APIs asked per environment and region, or per ksqlDB cluster: they may hide a writer of any of its topics.
-_TOPIC_WRITERS = frozenset({"flink", "ksqldb"})
+#: Kinds whose sources may be in another environment: a topic's writer or origin, what a statement reads.
+_ACROSS_ENVIRONMENTS = frozenset({NodeType.KAFKA_TOPIC, NodeType.FLINK_JOB})
 #: APIs asked per Kafka cluster: connectors, mirrors, Tableflow's own edges.
 _PER_CLUSTER = frozenset({"connect", "kafka", "mirrors", "tableflow", "catalog_integrations"})
 
@@ -79,22 +80,33 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
             "",
             node.attributes.get("aws_region", scope.place),
         )
-    if scope.environment != (node.environment_id or ""):
+    if not node.environment_id:
         # An outside dataset has no environment: its own scopes speak for it.
         return False
+    if scope.api == "flink":
+        return node.node_type == NodeType.KAFKA_TOPIC and _flink_may_write(scope, node)
+    if scope.environment != node.environment_id:
+        return scope.api in _WHOLE_ENVIRONMENT and node.node_type in _ACROSS_ENVIRONMENTS
     if scope.api in _WHOLE_ENVIRONMENT:
         return True
-    if scope.api in _TOPIC_WRITERS:
+    if scope.api == "ksqldb":
         return node.node_type == NodeType.KAFKA_TOPIC
     if scope.api in _PER_CLUSTER:
         unplaced = node.node_type == NodeType.KAFKA_TOPIC and not node.cluster_id
         return unplaced or scope.place in ("", node.cluster_id)
     if scope.api == "schema_registry":
-        # Not upstream, but a topic that lost its fields to an outage must not be pushed over one that has
-        # them. A registry that we may not read is no outage: it never had any to lose.
-        return (
-            report.status is not Status.DENIED
-            and node.node_type == NodeType.KAFKA_TOPIC
-            and not node.attributes.get("schema_fields")
-        )
+        # Not upstream, but a topic that lost its fields to an outage, or to a key that was revoked, must not
+        # be pushed over one that has them.
+        return node.node_type == NodeType.KAFKA_TOPIC and not node.attributes.get("schema_fields")
     return True
+
+
+def _flink_may_write(scope: Scope, topic: Node) -> bool:
+    """Whether a statement of this scope could write the topic: of its own environment, or of its region.
+
+    A statement reaches the clusters of every environment of the organization in its own cloud and region.
+    """
+    if scope.environment == topic.environment_id:
+        return True
+    cloud, region = topic.attributes.get("cloud"), topic.attributes.get("region")
+    return not (cloud and region) or scope.place in ("", f"{str(cloud).lower()}.{region}")

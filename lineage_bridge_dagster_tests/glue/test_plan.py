@@ -254,6 +254,22 @@ def test_a_shorter_chain_is_held_and_names_what_would_go() -> None:
     update(pushed, document(connector=None), complete=True)
 
 
+def test_a_chain_that_lost_one_of_two_topics_of_one_name_is_held() -> None:
+    """A mirror is named as its source: two clusters' topics, and one of them gone is a shorter chain."""
+    hops = json.loads(document().parameters[KEY_UPSTREAM_CHAIN])
+    topic = next(hop for hop in hops if hop["kind"] == "kafka_topic")
+    mirrored = [*hops, {**topic, "hop": topic["hop"] + 1}]
+
+    def holding(chain: list[dict[str, Any]]) -> LineageDocument:
+        return LineageDocument({**document().parameters, KEY_UPSTREAM_CHAIN: json.dumps(chain)})
+
+    pushed = after(update(glue_table(), holding(mirrored)))
+    plan = plan_update(pushed, holding(hops), BOTH, complete=False, now=LATER)
+    assert isinstance(plan, Hold)
+    assert "kafka_topic orders.v1" in plan.reason
+    update(after(update(glue_table(), holding(hops))), holding(mirrored), complete=False)
+
+
 def test_a_longer_chain_is_pushed_though_the_discovery_was_incomplete() -> None:
     pushed = after(update(glue_table(), document(connector=None)))
     update(pushed, document(), complete=False)

@@ -146,9 +146,9 @@ def test_topic_may_lack_its_writer_when_a_flink_region_failed_that_the_chain_doe
 @pytest.mark.parametrize(
     "scope",
     [
-        Scope("flink", "env-other", "aws.us-east-1"),
-        Scope("clusters", "env-other"),
+        Scope("flink", "env-other", "aws.eu-west-1"),
         Scope("connect", "env-abc123", "lkc-other"),
+        Scope("connect", "env-other", "lkc-other"),
         Scope("glue", "", "eu-west-1"),
     ],
 )
@@ -156,10 +156,34 @@ def test_chain_stays_complete_when_a_scope_failed_that_it_has_nothing_to_do_with
     graph = shop()
     table = graph.nodes["table"].with_attributes(aws_region="us-east-1")
     graph.nodes["table"] = table
+    in_region(graph)
     asked = coverage()
     asked.add(ScopeReport(scope, Status.FAILED))
 
     assert chain_of(graph, "table", coverage=asked).complete
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        Scope("flink", "env-other", "aws.us-east-1"),
+        Scope("compute_pools", "env-other"),
+        Scope("clusters", "env-other"),
+    ],
+)
+def test_statements_and_links_of_another_environment_may_lead_to_a_topic_of_this_one(scope: Scope) -> None:
+    graph = shop()
+    in_region(graph)
+    asked = coverage()
+    asked.add(ScopeReport(scope, Status.FAILED))
+
+    assert chain_of(graph, "table", coverage=asked).incomplete_scopes == (scope,)
+
+
+def in_region(graph: Graph) -> None:
+    """Give each topic its cluster's cloud and region, as discovery does."""
+    for topic in list(graph.of_type("kafka_topic")):
+        graph.nodes[topic.node_id] = topic.with_attributes(cloud="AWS", region="us-east-1")
 
 
 def test_scope_of_a_node_that_was_never_asked_makes_a_chain_incomplete() -> None:
@@ -172,15 +196,14 @@ def test_scope_of_a_node_that_was_never_asked_makes_a_chain_incomplete() -> None
     assert "flink" in {scope.api for scope in chain.incomplete_scopes}
 
 
-def test_registry_outage_matters_only_to_topics_that_lost_their_fields() -> None:
+@pytest.mark.parametrize("status", [Status.FAILED, Status.DENIED])
+def test_registry_outage_matters_only_to_topics_that_lost_their_fields(status: Status) -> None:
     with_fields = shop()
     without = shop()
     without.nodes["raw"] = node("raw", "kafka_topic", "shop.public.orders")
 
-    assert chain_of(with_fields, "table", coverage=coverage(schema_registry=Status.FAILED)).complete
-    assert not chain_of(without, "table", coverage=coverage(schema_registry=Status.FAILED)).complete
-    # A registry that may not be read is no outage, and would hold every push for good.
-    assert chain_of(without, "table", coverage=coverage(schema_registry=Status.DENIED)).complete
+    assert chain_of(with_fields, "table", coverage=coverage(schema_registry=status)).complete
+    assert not chain_of(without, "table", coverage=coverage(schema_registry=status)).complete
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=60))
