@@ -63,9 +63,10 @@ def enrich(
     carries our lineage though no Tableflow table feeds it any more.
 
     A Tableflow table is looked for by its storage location first (what Tableflow really named it wins), then
-    by the database and name that it should have. Each of them gets `attributes["glue_status"]`: `found`,
-    `not_found`, `unknown` (its database could not be read) or `conflict`. Tables that several topics claim
-    get `attributes["conflict"]`, on both sides of the edge.
+    by the database and name that it should have, where these are known: a database is never assumed. Each of
+    them gets `attributes["glue_status"]`: `found`, `not_found`, `unknown` (its database is not known, or
+    could not be read) or `conflict`. Tables that several topics claim get `attributes["conflict"]`, on both
+    sides of the edge.
 
     Args:
         region: the region that the client asks; the scope `glue::{region}` says how that went.
@@ -83,7 +84,7 @@ def enrich(
     reader = GlueReader(client)
     inventory = read_inventory(
         reader,
-        expected={_expected(node)[0] for node in sources},
+        expected={place[0] for node in sources if (place := _expected(node)) is not None},
         only=databases,
         max_concurrency=max_concurrency,
     )
@@ -103,8 +104,8 @@ def enrich(
         owner = min((match.source for match in found), key=lambda node: node.node_id)
         conflict = claims.get(place)
         node = _table_node(found[0].table, scope, region, now, owner=owner, conflict=conflict)
-        # Tableflow's answer made these nodes as much as Glue's did: either one failing must not lose them.
-        told = sorted({str(scope)}.union(*(scopes_of(match.source.attributes) for match in found)))
+        # Tableflow's answers made these nodes as much as Glue's did: any of them failing must not lose them.
+        told = sorted({str(scope)}.union(*(_told_by(match.source) for match in found)))
         node = graph.add_node(node.with_attributes(scopes=told))
         for match in found:
             graph.add_edge(_edge(match, node, scope, now).with_attributes(scopes=told))
@@ -129,12 +130,25 @@ def _catalog_types(node: Node) -> tuple[str, ...]:
     return (types,) if isinstance(types, str) else tuple(str(each) for each in types)
 
 
-def _expected(node: Node) -> tuple[str, str]:
-    """The database and the name that a Tableflow table should have in Glue, folded as Glue does."""
+def _told_by(source: Node) -> set[str]:
+    """The scopes without which a Tableflow table's Glue table would not be known: which catalogs it is in,
+    and under which database, is for the catalog integrations to say."""
+    told = set(scopes_of(source.attributes))
+    if source.environment_id and source.cluster_id:
+        told.add(str(Scope("catalog_integrations", source.environment_id, source.cluster_id)))
+    return told
+
+
+def _expected(node: Node) -> tuple[str, str] | None:
+    """The database and the name that a Tableflow table should have in Glue, folded as Glue does.
+
+    None when the database is not known (`tableflow_graph.glue_database`): one of the cluster's own id may
+    well hold a table of before a custom database was set.
+    """
     attributes = node.attributes
-    database = attributes.get("glue_database") or node.cluster_id or ""
+    database = attributes.get("glue_database")
     topic = attributes.get("glue_table") or attributes.get("topic") or node.display_name
-    return str(database).lower(), glue_name(str(topic or ""))
+    return (str(database).lower(), glue_name(str(topic))) if database and topic else None
 
 
 def _match(sources: Iterable[Node], tables: Iterable[GlueTable]) -> dict[str, _Match]:
@@ -157,13 +171,13 @@ def _match(sources: Iterable[Node], tables: Iterable[GlueTable]) -> dict[str, _M
                 there,
                 key=lambda table: (
                     (table.database.lower(), table.name.lower()) != expected,
-                    table.database.lower() != expected[0],
+                    expected is None or table.database.lower() != expected[0],
                     table.database,
                     table.name,
                 ),
             )
             found[node.node_id] = _Match(node, best, "location")
-        elif (named := by_name.get(expected)) is not None:
+        elif expected is not None and (named := by_name.get(expected)) is not None:
             found[node.node_id] = _Match(node, named, "name")
     return found
 
@@ -173,14 +187,20 @@ def _claims(sources: Iterable[Node], matches: Mapping[str, _Match]) -> dict[tupl
     claimed: dict[tuple[str, str], list[Node]] = {}
     for node in sources:
         match = matches.get(node.node_id)
-        place = (match.table.database, match.table.name) if match else _expected(node)
-        claimed.setdefault(place, []).append(node)
+        place = _place(node, match)
+        if place is not None:
+            claimed.setdefault(place, []).append(node)
     return {
         place: f"{' and '.join(sorted(_topic(node) for node in nodes))} all become "
         f"{glue_qualified_name(*place)}"
         for place, nodes in claimed.items()
         if len(nodes) > 1
     }
+
+
+def _place(node: Node, match: _Match | None) -> tuple[str, str] | None:
+    """Where a Tableflow table is in Glue, else where it should be, if that is known."""
+    return (match.table.database, match.table.name) if match else _expected(node)
 
 
 def _topic(node: Node) -> str:
@@ -192,15 +212,21 @@ def _topic(node: Node) -> str:
 def _source_attributes(
     node: Node, match: _Match | None, inventory: Inventory, claims: Mapping[tuple[str, str], str]
 ) -> dict[str, Any]:
-    place = (match.table.database, match.table.name) if match else _expected(node)
-    conflict = claims.get(place)
+    place = _place(node, match)
+    conflict = claims.get(place) if place else None
     if conflict:
         return {"glue_status": "conflict", "conflict": conflict}
     if match:
         return {"glue_status": "found", "glue_table_found": match.table.label}
-    error = inventory.unread.get(place[0]) or inventory.list_error
+    error = (inventory.unread.get(place[0]) if place else None) or inventory.list_error
     if error is not None:
         return {"glue_status": "unknown", "glue_reason": error.message}
+    if place is None:
+        return {
+            "glue_status": "unknown",
+            "glue_reason": "its Glue database is not known: the catalog integrations were not read, "
+            "or several of them name different ones",
+        }
     return {"glue_status": "not_found"}
 
 

@@ -132,6 +132,53 @@ def test_a_table_that_is_not_in_glue_yet_is_noted_on_tableflow(client: GlueClien
     assert found.graph.nodes[source.node_id].attributes["glue_status"] == "not_found"
 
 
+def test_a_database_that_nobody_told_is_not_guessed(client: GlueClient, catalog: Catalog) -> None:
+    """The integrations could not be read: the cluster's own database may hold an older table of the name."""
+    catalog.create("orders")
+    source = tableflow_node("orders", glue_database=None)
+    found = enriched(client, source)
+    assert not tables_of(found)
+    attributes = found.graph.nodes[source.node_id].attributes
+    assert attributes["glue_status"] == "unknown"
+    assert "integrations" in attributes["glue_reason"]
+
+
+def test_a_storage_location_tells_where_nobody_told_the_database(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders", "shop")
+    source = tableflow_node("orders", glue_database=None, path="s3://bucket/orders")
+    assert table_of(enriched(client, source), source) == f"aws:glue_table:{ENVIRONMENT}:glue://shop/orders"
+
+
+def test_an_outage_of_the_integrations_keeps_the_way_to_a_table_that_was_found_by_name(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    """Glue still shows the table, with our lineage on it: the table is seen, and its edge must not go."""
+    from lineage_bridge_dagster.lineage.carry import carry_forward
+    from lineage_bridge_dagster.lineage.coverage import ScopeReport
+
+    catalog.create("orders", "shop")
+    graph = Graph()
+    add_table(graph, "orders", database="shop", glue=False)
+    last = enrich(Discovery(graph, complete_coverage(), "t1"), client, region=REGION, clock=clock)
+    push_tables(last, client, PushSettings(), clock=clock, sleep=no_sleep)
+    (table,) = tables_of(last)
+
+    unsaid = [
+        node.with_attributes(glue_database=None, catalog_types=[])
+        if node.node_type == "tableflow_table"
+        else node
+        for node in graph.nodes.values()
+    ]
+    now = Discovery(Graph(unsaid, graph.edges.values()), complete_coverage(), "t2")
+    now.coverage.add(ScopeReport(Scope("catalog_integrations", ENVIRONMENT, CLUSTER), Status.FAILED, "500"))
+    carried = carry_forward(enrich(now, client, region=REGION, clock=clock), last)
+
+    assert set(last.graph.edges) <= set(carried.graph.edges)
+    assert not chain_of(carried.graph, table, coverage=carried.coverage).complete
+
+
 def test_tables_of_other_catalogs_are_not_looked_for(client: GlueClient, catalog: Catalog) -> None:
     catalog.create("orders")
     found = enriched(client, tableflow_node("orders", catalog_types=["UNITY"]))
@@ -188,7 +235,8 @@ def test_a_glue_table_belongs_to_tableflows_scope_as_well(client: GlueClient, ca
     catalog.create("orders")
     found = enriched(client, tableflow_node("orders"))
     (table,) = tables_of(found).values()
-    wanted = {str(SCOPE), f"tableflow:{ENVIRONMENT}:{CLUSTER}"}
+    apis = ("tableflow", "catalog_integrations")
+    wanted = {str(SCOPE), *(f"{api}:{ENVIRONMENT}:{CLUSTER}" for api in apis)}
     assert scopes_of(table.attributes) == wanted
     (edge,) = found.graph.edges.values()
     assert scopes_of(edge.attributes) == wanted
