@@ -28,7 +28,6 @@ class Asker:
         self.coverage = Coverage()
         self._progress = progress
         self._lock = threading.Lock()
-        self._withheld: dict[Scope, Forbidden] = {}
         self._errors: dict[Scope, ConfluentError] = {}
 
     def say(self, line: str) -> None:
@@ -52,13 +51,25 @@ class Asker:
         return found
 
     def ask_optional(
-        self, scope: Scope, what: str, call: Callable[[], Sequence[T]], *, denial_tells: bool = False
+        self,
+        scope: Scope,
+        what: str,
+        call: Callable[[], Sequence[T]],
+        *,
+        beside: bool = False,
+        denial_tells: bool = False,
     ) -> list[T] | None:
-        """As `ask`, for what not every cluster offers and not every key may see.
+        """As `ask`, for what not every cluster offers.
 
-        A 404 or 405 means that there is none: complete. A 403 leaves the scope without a report (as complete
-        with `denial_tells`, where the scope has another, main call): what is optional must not make every
-        discovery incomplete. See `settle_withheld` for its exception. Returns None when it was not answered.
+        A 404 or 405 means that there is none: complete. A 403 is no such word: what was known of it before
+        must not count as gone, so it is reported like any other failure.
+
+        Args:
+            beside: the scope has another, main call; then a failure leaves it partial.
+            denial_tells: a 403 loses no node and no edge (a topic's settings), and is passed over.
+
+        Returns:
+            None when it was not answered.
         """
         try:
             found = list(call())
@@ -67,21 +78,20 @@ class Asker:
             return list(partial.items)
         except NotFound as error:
             log.debug("%s: not offered: %s", what, error.message)
-            self._complete(scope, None if denial_tells else 0)
+            self._complete(scope, None if beside else 0)
             return []
         except Forbidden as error:
+            if not denial_tells:
+                self.report(scope, what, error, partial=beside)
+                return None
             log.info("%s: not shown: %s", what, error.reason)
             self.say(f"{what}: not shown to this key")
-            if denial_tells:
-                self._complete(scope, None)
-            else:
-                with self._lock:
-                    self._withheld[scope] = error
+            self._complete(scope, None)
             return None
         except ConfluentError as error:
-            self.report(scope, what, error, partial=denial_tells)
+            self.report(scope, what, error, partial=beside)
             return None
-        self._complete(scope, None if denial_tells else len(found))
+        self._complete(scope, None if beside else len(found))
         self.say(f"{what}: {len(found)}")
         return found
 
@@ -114,16 +124,6 @@ class Asker:
         else:
             status = Status.DENIED if error.denied else Status.FAILED
         return ScopeReport(scope, status, redact_text(error.reason), count)
-
-    def settle_withheld(self) -> None:
-        """Report what was withheld from the key where it may not see the cluster's topics either.
-
-        Then it is the key that is wrong and not the extra that is not offered, and what was known of it
-        before must not count as gone.
-        """
-        for scope, error in self._withheld.items():
-            if not self.is_complete(Scope("kafka", scope.environment, scope.place)):
-                self.coverage.add(self.report_of(scope, error))
 
     def error_of(self, scope: Scope) -> ConfluentError | None:
         """Why a scope was not answered whole; None where it was, or was not asked."""

@@ -83,7 +83,6 @@ class _Gathering:
         self._run_all([*self._flink_place_tasks(org), *self._cluster_tasks(), *self._registry_tasks()])
         self._run_all([*self._statement_tasks(), *self._extra_tasks()])
         self._run_all(self._detail_tasks())
-        self._asker.settle_withheld()
         return self._world
 
     def _run_all(self, tasks: Iterable[Task]) -> None:
@@ -167,7 +166,7 @@ class _Gathering:
             answers.topics_whole = asker.is_complete(scope)
             if answers.topics:
                 what = f"Topic settings of {label}"
-                configs = asker.ask_optional(scope, what, kafka.topic_configs, denial_tells=True)
+                configs = asker.ask_optional(scope, what, kafka.topic_configs, beside=True, denial_tells=True)
                 answers.configs = configs or ()
 
         def list_connectors() -> None:
@@ -263,7 +262,7 @@ class _Gathering:
             scope,
             f"Materialized tables of {label}",
             partial(client.materialized_tables, *place),
-            denial_tells=True,
+            beside=True,
         )
         answers.tables = tables or ()
 
@@ -304,10 +303,14 @@ class _Gathering:
     def _list_links(self, answers: ClusterAnswers) -> None:
         place = answers.place
         client = KafkaRestClient(self._session, place.environment.id, place.cluster)
-        links = self._asker.ask_optional(
-            place.scope("mirrors"), f"Cluster links of {place.cluster.label}", client.links
-        )
-        answers.links = links or ()
+        try:
+            answers.links = client.links()
+        except ConfluentError as error:
+            # There are mirrors, so there are links: without them no mirror's source is known.
+            if isinstance(error, PartialAnswer):
+                answers.links = list(error.items)
+            what = f"Cluster links of {place.cluster.label}"
+            self._asker.report(place.scope("mirrors"), what, error, partial=True)
 
     def _list_lags(self, answers: ClusterAnswers, group: str) -> None:
         place = answers.place
@@ -315,8 +318,8 @@ class _Gathering:
         try:
             lags = client.consumer_lags(group)
         except ConfluentError as error:
-            # A group may end at any time, and none leads upstream.
-            if error.status not in (403, 404, 405):
+            # A group may end at any time.
+            if error.status not in (404, 405):
                 what = f"Lags of group {group}"
                 self._asker.report(place.scope("consumer_groups"), what, error, partial=True)
             return

@@ -152,7 +152,11 @@ class _Run:
         )
         count = max(len(standing), known)
         limit = math.ceil(self._settings.max_removal_share * len(nodes))
-        held = {target.order for target in standing} if self._coverage.complete and count > limit else set()
+        held = (
+            {target.order for target in standing}
+            if self._coverage.tells_of_all_tables and count > limit
+            else set()
+        )
         for target in targets:
             if target.order in held:
                 reason = (
@@ -237,7 +241,7 @@ class _Run:
     def _one(self, target: _Target, table: GlueTable | None) -> TableResult:
         try:
             if not self._upstream(target.node):
-                complete = self._coverage.complete
+                complete = self._coverage.tells_of_all_tables
                 return self._writer.push(
                     target.node, None, table=table, complete=complete, dry_run=self._dry_run
                 )

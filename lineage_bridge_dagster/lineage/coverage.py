@@ -36,6 +36,10 @@ PARENTS = {
 }
 
 
+#: APIs that tell of nothing that is itself the source of a table.
+_NO_TABLES_SOURCE = frozenset({"mirrors", "consumer_groups"})
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:
     """One API asked in one place: `api`, the environment, and the cluster, region or database within it.
@@ -107,6 +111,18 @@ class Coverage:
     @property
     def incomplete(self) -> list[ScopeReport]:
         return [report for report in self if report.status is not Status.COMPLETE]
+
+    @property
+    def tells_of_all_tables(self) -> bool:
+        """Whether a table that has nothing upstream in this discovery really has nothing any more.
+
+        That a key may not see mirrors or consumer groups takes no table its topic, so it does not count.
+        """
+        return bool(self._reports) and all(
+            report.status is Status.COMPLETE
+            or (report.status is Status.DENIED and report.scope.api in _NO_TABLES_SOURCE)
+            for report in self
+        )
 
     def proves_absence(self, scope: Scope) -> bool:
         """Whether something of this scope that was not reported is really gone.

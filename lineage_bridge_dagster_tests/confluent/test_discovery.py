@@ -255,7 +255,7 @@ class TestTopics:
         assert edges(found, EdgeType.TRANSFORMS) == {(ORDERS_A, ORDERS_B)}
         assert found.coverage.complete
 
-    @pytest.mark.parametrize("code", [403, 404, 405])
+    @pytest.mark.parametrize("code", [404, 405])
     def test_clusters_without_links_are_no_failure(self, run: Run, world: FakeConfluent, code: int) -> None:
         world.routes[kafka_path("lkc-a", "/links/-/mirrors")] = failure(code)
         assert run().coverage.complete
@@ -283,7 +283,33 @@ class TestTopics:
         world.routes[kafka_path("lkc-a", "/consumer-groups")] = failure(code)
         found = run()
         assert status(found, "kafka", *A) is Status.COMPLETE
-        assert found.coverage.complete is (code in (403, 404))
+        assert found.coverage.complete is (code == 404)
+
+    @pytest.mark.parametrize("path", ["/links/-/mirrors", "/links", "/consumer-groups", "lags"])
+    def test_what_a_key_may_no_longer_see_of_a_cluster_is_not_gone(
+        self, run: Run, world: FakeConfluent, path: str
+    ) -> None:
+        mirror = {"link_name": "in", "mirror_topic_name": "orders", "source_topic_name": "orders"}
+        world.routes[kafka_path("lkc-b", "/links/-/mirrors")] = listing(mirror)
+        world.routes[kafka_path("lkc-b", "/links")] = listing(
+            {"link_name": "in", "source_cluster_id": "lkc-a"}
+        )
+        groups, lags = kafka_path("lkc-a", "/consumer-groups"), "/consumer-groups/readers/lags"
+        world.routes[groups] = listing({"consumer_group_id": "readers"})
+        world.routes[kafka_path("lkc-a", lags)] = listing({"topic_name": "orders"})
+        last = carry_forward(run(), None)
+        group = ids.consumer_group_id(*A, "readers")
+        assert {(ORDERS_A, ORDERS_B)} == edges(last, EdgeType.TRANSFORMS)
+        assert (ORDERS_A, group) in edges(last, EdgeType.CONSUMES)
+
+        for cluster_id in ("lkc-a", "lkc-b"):
+            world.routes[kafka_path(cluster_id, lags if path == "lags" else path)] = failure(403)
+        found = run()
+        api = "mirrors" if "links" in path else "consumer_groups"
+        assert {report.scope.api for report in found.coverage.incomplete} == {api}
+        kept = carry_forward(found, last)
+        assert set(kept.graph.nodes) == set(last.graph.nodes)
+        assert set(kept.graph.edges) == set(last.graph.edges)
 
 
 class TestSchemas:
@@ -687,12 +713,26 @@ FAILING = {
 }
 
 
+WRONG = {
+    "401": failure(401),
+    "403": failure(403),
+    "429": failure(429),
+    "500": failure(500),
+    "timeout": timeout,
+    "garbage": garbage,
+}
+
+
 class TestFailures:
-    @pytest.mark.parametrize("path", FAILING)
     @pytest.mark.parametrize(
-        "answer",
-        [failure(401), failure(429), failure(500), timeout, garbage],
-        ids=["401", "429", "500", "timeout", "garbage"],
+        ("path", "answer"),
+        [
+            pytest.param(path, answer, id=f"{path}-{name}")
+            for path in FAILING
+            for name, answer in WRONG.items()
+            # Settings that a key may not see are no lineage.
+            if not (name == "403" and path.endswith("/-/configs"))
+        ],
     )
     def test_one_api_that_fails_loses_nothing(
         self, run: Run, world: FakeConfluent, path: str, answer: Answer

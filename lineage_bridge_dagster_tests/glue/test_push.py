@@ -452,6 +452,20 @@ def test_nothing_is_removed_without_a_complete_discovery(
     assert catalog.table("orders.v1") == before
 
 
+def test_a_key_that_may_not_see_mirrors_or_groups_can_still_tell_that_a_table_lost_its_topic(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    _pushed(client, catalog, ["orders.v1"])
+    graph = Graph()
+    _orphan(graph, "orders.v1")
+    denied = [
+        ScopeReport(Scope(api, ENVIRONMENT, CLUSTER), Status.DENIED, "403")
+        for api in ("mirrors", "consumer_groups")
+    ]
+    assert push(client, graph, complete_coverage(*denied)).counts["updated"] == 1
+    assert not ours(catalog.parameters("orders.v1"))
+
+
 def test_too_many_removals_at_once_are_none_at_all(client: GlueClient, catalog: Catalog) -> None:
     names = [f"t{number}" for number in range(10)]
     _pushed(client, catalog, names)
