@@ -1,0 +1,109 @@
+"""A daemon that still holds the definitions from before a reload, against a real code server."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dagster import AssetKey, DagsterInstance, DagsterRun, RunRequest
+from dagster._core.remote_origin import CodeLocationOrigin, GrpcServerCodeLocationOrigin
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import WorkspaceLoadTarget
+from dagster._daemon.sensor import SubmitRunRequestResult, _submit_run_request
+from dagster._grpc.server import GrpcServerProcess
+
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.reload import reload_code_location
+from lineage_bridge_dagster_tests.assets.world import EAST, World, many
+
+KEY = "LineageBridgeComponent"
+LOCATION = "lineage_bridge_dagster"
+
+
+class OneServer(WorkspaceLoadTarget):
+    """A workspace of one code server."""
+
+    def __init__(self, origin: GrpcServerCodeLocationOrigin) -> None:
+        self.origin = origin
+
+    def create_origins(self) -> Sequence[CodeLocationOrigin]:
+        return [self.origin]
+
+
+class Daemon:
+    """The daemon's view of a code server: what it loaded first, whatever the server has loaded since."""
+
+    def __init__(self, instance: DagsterInstance, workspace: WorkspaceProcessContext, origin: Any) -> None:
+        self.instance = instance
+        self.workspace = workspace
+        self.origin = origin
+        location = workspace.create_request_context().get_code_location(LOCATION)
+        self.repository = next(iter(location.get_repositories().values()))
+
+    def store(self, w: World) -> str:
+        """A newer state, loaded by the server; the daemon is not told."""
+        version = StateStore.of(self.instance, KEY).store(w.discovery())
+        assert reload_code_location(self.origin, self.instance).how == "reload_code_with_state"
+        return version
+
+    def submit(self, *keys: AssetKey, job: str = "materialize_lineage") -> SubmitRunRequestResult:
+        request = RunRequest(run_key="a", job_name=job, asset_selection=list(keys) or None)
+        return _submit_run_request(
+            "00000000-0000-0000-0000-000000000001",
+            request,
+            self.workspace,
+            self.repository.get_sensor("lineage_sensor"),
+            {},
+            logging.getLogger("daemon"),
+            None,
+        )
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
+    monkeypatch.setattr(DagsterInstance, "submit_run", lambda *_args: None)
+    # The watcher would have the daemon catch up at once, and what is shown here is the time before.
+    monkeypatch.setattr(WorkspaceProcessContext, "_start_watch_thread", lambda *_args: None)
+    with DagsterInstance.local_temp(str(tmp_path)) as instance:
+        server = GrpcServerProcess(
+            instance.get_ref(),
+            location_name=LOCATION,
+            loadable_target_origin=LoadableTargetOrigin(
+                module_name="lineage_bridge_dagster.definitions",
+                attribute="defs",
+                working_directory=str(Path(__file__).parents[2]),
+            ),
+            startup_timeout=120,
+        )
+        try:
+            origin = GrpcServerCodeLocationOrigin(
+                host="localhost", port=server.port, socket=server.socket, location_name=LOCATION
+            )
+            with WorkspaceProcessContext(instance, OneServer(origin)) as workspace:
+                yield Daemon(instance, workspace, origin)
+        finally:
+            server.shutdown_server()
+            server.wait()
+
+
+# Dagster says that the job it remembers is another than the server's, and that is the point.
+@pytest.mark.filterwarnings("ignore:Stored parent snapshot ID")
+def test_a_run_of_tables_that_the_daemon_does_not_know_yet_is_made_and_pinned_to_their_state(
+    daemon: Daemon,
+) -> None:
+    """From no state at all, the widest step: neither the assets nor the assets' job are the daemon's."""
+    assert not daemon.repository.asset_graph.get_all_asset_keys()
+    version = daemon.store(many(2))
+    key, chain = AssetKey(["glue", EAST, "topic.00001"]), AssetKey(["upstream_chain", EAST, "topic.00001"])
+    run = daemon.submit(key, chain).run
+    assert isinstance(run, DagsterRun)
+    assert run.asset_selection == {key, chain}
+    plan = daemon.instance.get_execution_plan_snapshot(str(run.execution_plan_snapshot_id))
+    assert plan.repository_load_data
+    assert plan.repository_load_data.defs_state_info
+    assert plan.repository_load_data.defs_state_info.get_version(KEY) == version
+    assert daemon.instance.get_historical_job(str(run.job_snapshot_id))
