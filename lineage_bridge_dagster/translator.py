@@ -417,7 +417,18 @@ def _cycle(left_out: Sequence[Node]) -> MarkdownMetadataValue | None:
 
 #: Attributes that have a place of their own, or are ours and not the source's.
 _SHOWN_ELSEWHERE = frozenset(
-    {"sql", "columns", "schema_fields", "parameters", "conflict", "scope", "stale_since", "owners", "fields"}
+    {
+        "sql",
+        "columns",
+        "column_lineage",
+        "schema_fields",
+        "parameters",
+        "conflict",
+        "scope",
+        "stale_since",
+        "owners",
+        "fields",
+    }
 )
 
 

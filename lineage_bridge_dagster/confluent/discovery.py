@@ -20,6 +20,7 @@ from lineage_bridge_dagster.confluent.asking import Asker, Progress
 from lineage_bridge_dagster.confluent.building import Builder, Place
 from lineage_bridge_dagster.confluent.connectors_graph import add_connectors
 from lineage_bridge_dagster.confluent.console import Console
+from lineage_bridge_dagster.confluent.flink_columns import JobTexts, add_columns
 from lineage_bridge_dagster.confluent.flink_graph import (
     Job,
     add_jobs,
@@ -98,10 +99,12 @@ def discover_with(
     _know_topics(builder, world)
     for cluster in world.clusters:
         _add_cluster(builder, asker, cluster)
-    _add_flink(builder, asker, world.environments, parser)
+    texts = _add_flink(builder, asker, world.environments, parser)
     for environment in world.environments:
         add_schemas(builder, environment.environment, environment.schemas)
         add_topic_schemas(builder, environment.environment, environment.schemas)
+    if texts is not None:
+        add_columns(builder, texts)
     leave_out_unused_internal(builder)
     asker.say(
         f"Confluent: {len(builder.graph.nodes)} nodes, {len(builder.graph.edges)} edges, "
@@ -170,7 +173,7 @@ def _add_flink(
     asker: Asker,
     environments: Iterable[EnvironmentAnswers],
     parser: FlinkSqlParser | None,
-) -> None:
+) -> JobTexts | None:
     jobs: list[Job] = []
     for environment in environments:
         for answers in environment.flink:
@@ -181,13 +184,12 @@ def _add_flink(
             ]
             jobs += [table_job(environment.environment, answers.region, table) for table in answers.tables]
     if not jobs:
-        return
+        return None
     asker.say(f"Reading the SQL of {len(jobs)} Flink statements")
     if parser is not None:
-        add_jobs(builder, jobs, parser)
-        return
+        return add_jobs(builder, jobs, parser)
     # Started by the first statement, so that a discovery without SQL needs no Java.
     from lineage_bridge_dagster.sql.flink import FlinkSqlParser
 
     with FlinkSqlParser() as own:
-        add_jobs(builder, jobs, own)
+        return add_jobs(builder, jobs, own)

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.building import Builder, absent_warning
 from lineage_bridge_dagster.confluent.flink import RegionKey
+from lineage_bridge_dagster.confluent.flink_columns import JobText, JobTexts, parsed_texts
 from lineage_bridge_dagster.confluent.records import Environment, FlinkStatement, MaterializedTable
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
 from lineage_bridge_dagster.lineage.redact import redact_sql, redact_text
+from lineage_bridge_dagster.sql.column_texts import ColumnText
 from lineage_bridge_dagster.sql.resolve import (
     ClusterName,
     NameIndex,
@@ -34,7 +36,7 @@ from lineage_bridge_dagster.sql.resolve import (
 from lineage_bridge_dagster.sql.statement import StatementLineage, TablePath
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+    from lineage_bridge_dagster.sql.flink import FlinkSqlParser, ParsedText
 
 _DROPPED = frozenset({"DELETING"})
 _FINISHED = frozenset({"COMPLETED", "STOPPED", "STOPPING", "FAILED", "FAILING"})
@@ -114,8 +116,11 @@ def made_by_statement(statement: FlinkStatement, tables: Iterable[MaterializedTa
     )
 
 
-def add_jobs(builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser) -> None:
+def add_jobs(builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser) -> JobTexts:
     """All jobs of all regions at once: a view of one statement is read by others, in any region.
+
+    Returns:
+        What `add_columns` needs, once the topics' schemas are known.
 
     Raises:
         LineageBridgeError: the parser can't run.
@@ -123,12 +128,13 @@ def add_jobs(builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser) -> N
     # Views are told apart by when they were made.
     ordered = sorted(jobs, key=lambda job: (job.created_at, job.environment.id, job.region, job.name))
     if not ordered:
-        return
+        return JobTexts(NameIndex(()))
     index = NameIndex(
         ClusterName(place.environment.id, place.environment.label, place.cluster.id, place.cluster.label)
         for place in builder.places.values()
     )
-    parsed = parser.parse([job.sql for job in ordered])
+    by_text = parsed_texts(parser, (job.sql for job in ordered))
+    parsed = [by_text[job.sql].lineage for job in ordered]
     nothing = StatementLineage(reads=(), writes=())
     texts = [
         # A view whose statement failed was never made.
@@ -145,6 +151,23 @@ def add_jobs(builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser) -> N
             writes.refs.append(job.table)
         if _counts(job, lineage, writes):
             _add_job(builder, index, job, lineage, reads, writes)
+    return JobTexts(index, [_job_text(job, by_text[job.sql]) for job in ordered])
+
+
+def _job_text(job: Job, parsed: ParsedText) -> JobText:
+    statements, trees = parsed.lineage.statements, parsed.trees
+    if job.phase in _FAILED and (parsed.lineage.views or not job.read_topics):
+        # It made no view and no table, and moved no data.
+        statements, trees = (), ()
+    return JobText(
+        node_id=_job_id(job),
+        text=ColumnText(statements, trees, job.catalog, job.database),
+        table=ids.topic_id(*_key(job.table), job.table.topic) if job.table else None,
+    )
+
+
+def _job_id(job: Job) -> str:
+    return ids.flink_job_id(job.environment.id, job.region.cloud, job.region.region, job.name)
 
 
 def _counts(job: Job, lineage: StatementLineage, writes: _Names) -> bool:
@@ -181,7 +204,7 @@ def _add_job(
     builder: Builder, index: NameIndex, job: Job, lineage: StatementLineage, reads: _Names, writes: _Names
 ) -> None:
     scope = job.scope
-    node_id = ids.flink_job_id(job.environment.id, job.region.cloud, job.region.region, job.name)
+    node_id = _job_id(job)
     ran = job.phase not in _FAILED or bool(job.read_topics)
     warnings = [*reads.unknown, *writes.unknown]
     offsets = _offset_refs(builder, index, job)

@@ -17,6 +17,7 @@ from lineage_bridge_dagster.confluent.records import (
 from lineage_bridge_dagster.confluent.schema_fields import fields_of
 from lineage_bridge_dagster.confluent.subjects import SubjectIndex, SubjectMatch, role_of, split_context
 from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.columns import KEY_COLUMNS
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
 
@@ -124,6 +125,9 @@ def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
         attributes = {"schema_subjects": sorted(schema.subject for schema in values)}
     if keys:
         attributes["key_schema_subject"] = keys[0].subject
+        if len(keys) == 1:
+            # A key that is no record is one column, which Flink calls `key`.
+            attributes[KEY_COLUMNS] = [field["name"] for field in fields_of(keys[0])] or ["key"]
     if values or keys:
         # Whoever reads the topic's records needs its registry, for every writer's schema.
         attributes["schema_registry_url"] = (values or keys)[0].registry_url

@@ -68,6 +68,7 @@ def derive_columns(
     index: NameIndex | None = None,
     *,
     outputs: bool = False,
+    sinks: Schemas | None = None,
 ) -> list[TextColumns]:
     """What each text's columns are made of; paths are canonical, as `expand_views` gives them.
 
@@ -77,10 +78,12 @@ def derive_columns(
             `CREATE TABLE` statements among the texts.
         index: Names of clusters, so that a table named by display name and by id is one table.
         outputs: Whether to tell what each query gives, too.
+        sinks: As `schemas`, for the tables that an INSERT without column list fills by position; None if
+            the order of the columns there is to be relied on.
     """
     names = index or NameIndex(())
     known = [list(_scoped(text, names)) for text in texts]
-    tables = _Tables(schemas)
+    tables = _Tables(schemas, schemas if sinks is None else sinks)
     written = {path for text in known for item in text if item.view is None for path in item.writes}
     first: dict[TablePath, _View] = {}
     for item in (item for text in known for item in text):
@@ -144,6 +147,7 @@ class _Tables:
     """Columns of tables: from outside, else as statements declare them."""
 
     outside: Schemas | None
+    outside_sinks: Schemas | None
     read: dict[TablePath, Sequence[str]] = field(default_factory=dict)
     filled: dict[TablePath, Sequence[str]] = field(default_factory=dict)
 
@@ -173,7 +177,7 @@ class _Tables:
         # The statement that made the table knows which columns it computes itself.
         if path in self.filled:
             return self.filled[path]
-        return self.outside(path) if self.outside else None
+        return self.outside_sinks(path) if self.outside_sinks else None
 
 
 @dataclass(slots=True)
