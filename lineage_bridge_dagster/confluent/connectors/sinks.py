@@ -236,7 +236,9 @@ def templated(shape: str) -> Sink:
             return ""
         text = shape.replace("{topic}", topic)
         for key, value in values.items():
-            text = text.replace(f"{{{key}}}", datasets.host_of(value) if key.endswith(".url") else value)
+            # An address is told by its host alone, as the source connectors' datasets have it.
+            address = key.endswith((".url", ".uri")) or "://" in value
+            text = text.replace(f"{{{key}}}", datasets.host_of(value) if address else value)
         return datasets.formatted(text, topic)
 
     return sink

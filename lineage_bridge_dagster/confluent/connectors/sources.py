@@ -7,6 +7,7 @@ it. What a configuration does not tell is absent, not invented.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -36,12 +37,24 @@ class SourceContext:
     warnings: list[str] = field(default_factory=list)
 
     def named_like(self, prefix: str) -> list[str]:
-        """The rest of each cluster topic that starts with a prefix, bookkeeping topics left out."""
-        return [
-            topic.removeprefix(prefix)
-            for topic in self.cluster_topics
-            if prefix and topic.startswith(prefix) and topic not in self.internal
-        ]
+        """The rest of each cluster topic that starts with a prefix, bookkeeping topics left out.
+
+        A name that the connector's own transforms would change is one that they made: the table behind it
+        can't be told from it, and it is left out with a warning.
+        """
+        found: list[str] = []
+        renamed: list[str] = []
+        for topic in self.cluster_topics:
+            if prefix and topic.startswith(prefix) and topic not in self.internal:
+                kept = not self.routing or self.routing.route(topic) == [topic]
+                (found if kept else renamed).append(topic)
+        if self.routing and not found:
+            some = f": {', '.join(renamed[:3])}" if renamed else ""
+            self.warnings.append(
+                f"its transforms rename topics, so which of the cluster's are from {prefix}* is not known "
+                f"without a list of plain table names{some}"
+            )
+        return [topic.removeprefix(prefix) for topic in found]
 
 
 Source = Callable[[SourceContext], Iterator[Written]]
@@ -53,6 +66,27 @@ def selected(items: list[str], candidates: list[str]) -> list[str]:
     for item in items:
         found += [literal(item)] if is_literal(item) else full_matches(item, candidates)
     return list(dict.fromkeys(found))
+
+
+def qualified(item: str, candidates: list[str], heads: list[str]) -> list[str]:
+    """The bare tables among the candidates that an expression over qualified names matches, qualified.
+
+    Topics hold a table's last name part alone, so the schemas before it are tried: those that are usual for
+    the database, and the one that the expression itself begins with.
+    """
+    # A dot before a quantifier is any character; others are taken to part names.
+    begins = re.match(r"(?:[\w$#-]|\.(?![*+?{]))*", item.replace("[.]", ".").replace("\\.", "."))
+    parts = begins[0].split(".") if begins else []
+    own = [".".join(parts[:count]) for count in range(1, len(parts))] or parts
+    tried = list(dict.fromkeys([*heads, *own, ""]))
+    found: list[str] = []
+    for table in candidates:
+        for head in tried:
+            name = f"{head}.{table}" if head else table
+            if full_matches(item, [name]):
+                found.append(name)
+                break
+    return found
 
 
 def single_topic(dataset: Callable[[Config], str]) -> Source:
@@ -96,13 +130,25 @@ def jdbc(scheme: str) -> Source:
         if kind == "snowflake":
             host, port = datasets.snowflake_account(config.get("connection.url")), ""
         items = config.items("table.include.list", "table.whitelist")
-        candidates = context.named_like(prefix)
-        tables = selected(items, candidates) if items else candidates
+        default = ["public"] if kind == "postgres" else ["dbo"] if kind == "mssql" else []
+        heads = [*default, *([".".join([name, *default])] if name else [])]
+        candidates = [] if items and all(map(is_literal, items)) else context.named_like(prefix)
+        tables = [] if items else candidates
+        for item in items:
+            chosen = [literal(item)] if is_literal(item) else qualified(item, candidates, heads)
+            if not chosen:
+                context.warnings.append(f"{item} of its table list matches no topic of the cluster")
+            tables += chosen
+        excluded = {
+            name.rpartition(".")[2]
+            for item in config.items("table.exclude.list", "table.blacklist")
+            for name in qualified(item, [table.rpartition(".")[2] for table in tables], heads)
+        }
+        tables = [each for each in dict.fromkeys(tables) if each.rpartition(".")[2] not in excluded]
         if not items and not prefix:
             context.warnings.append("neither a table list nor topic.prefix is set: its topics are not known")
         for table in tables:
             *schema, last = table.split(".")
-            default = ["public"] if kind == "postgres" else ["dbo"] if kind == "mssql" else []
             path = [name, *(schema[-1:] or (config.items("schema.pattern") or default)), last]
             if kind == "mysql":
                 path = [name or (schema[-1] if schema else ""), last]
@@ -122,12 +168,14 @@ def debezium(scheme: str, parts: Callable[[Config], list[str]]) -> Source:
             return
         context.internal += _debezium_internal(config, prefix)
         heads = parts(config)
-        candidates = context.named_like(prefix + ".")
+        items = config.items("table.include.list", "table.whitelist")
+        candidates = [] if items and all(map(is_literal, items)) else context.named_like(prefix + ".")
         for head in heads:
             within = f"{head}." if head else ""
             known = [name.removeprefix(within) for name in candidates if name.startswith(within)]
-            items = config.items("table.include.list", "table.whitelist")
             tables = selected(items, known) if items else _included(config, known)
+            if items and not tables:
+                context.warnings.append("its table list matches no topic of the cluster")
             for table in tables:
                 dataset = _debezium_dataset(config, scheme, head, table)
                 yield Written(f"{prefix}.{within}{table}", dataset)
@@ -142,15 +190,25 @@ def _included(config: Config, tables: list[str]) -> list[str]:
         heads = {table.partition(".")[0] for table in tables}
         chosen = {head for item in groups for head in full_matches(item, heads)}
         tables = [table for table in tables if table.partition(".")[0] in chosen]
+    left_out = {
+        head
+        for item in config.items("schema.exclude.list", "database.exclude.list")
+        for head in full_matches(item, {table.partition(".")[0] for table in tables})
+    }
     excluded = {table for item in config.items("table.exclude.list") for table in full_matches(item, tables)}
-    return [table for table in tables if table not in excluded]
+    return [table for table in tables if table not in excluded and table.partition(".")[0] not in left_out]
 
 
 def _debezium_dataset(config: Config, scheme: str, head: str, table: str) -> str:
     host = config.get("database.hostname")
     if not host:
         return ""
-    database = {"postgres": config.get("database.dbname"), "mssql": head or config.get("database.dbname")}
+    database = {
+        "postgres": config.get("database.dbname"),
+        "mssql": head or config.get("database.dbname"),
+        # The tables are the pluggable database's, where there is one.
+        "oracle": config.get("database.pdb.name", "database.dbname", "database.service.name"),
+    }
     return datasets.database(scheme, host, config.get("database.port"), database.get(scheme, head), table)
 
 
@@ -261,20 +319,54 @@ def oracle_template(context: SourceContext) -> Iterator[Written]:
         redo.replace("${connectorName}", context.connector.name).replace("${databaseName}", name)
     )
     host, port = config.get("oracle.server", "database.hostname"), config.get("oracle.port", "database.port")
-    include = config.get("table.inclusion.regex")
-    for item in include.split("|") if include else []:
-        table = literal(item.strip("()^$ "))
-        if not is_literal(item.strip("()^$ ")) or table.count(".") not in (1, 2):
-            context.warnings.append(f"table.inclusion.regex {item!r} names no single table")
-            continue
-        *_, schema, last = table.split(".")
-        topic = (
-            shape.replace("${databaseName}", name)
-            .replace("${schemaName}", schema)
-            .replace("${tableName}", last)
+    for path in _oracle_tables(context, name, shape):
+        topic = shape
+        for variable, value in zip(_ORACLE_PARTS, path, strict=True):
+            topic = topic.replace(variable, value)
+        yield Written(topic, datasets.database("oracle", host, port, *path) if host and path[2] else "")
+
+
+#: The variables of `table.topic.name.template` that make up a table's qualified name.
+_ORACLE_PARTS = ("${databaseName}", "${schemaName}", "${tableName}")
+
+
+def _oracle_tables(context: SourceContext, database: str, shape: str) -> Iterator[tuple[str, str, str]]:
+    """The tables of `table.inclusion.regex`, an expression over `DATABASE.SCHEMA.TABLE`.
+
+    One that is a plain name says so itself; of any other the cluster's topics tell, read by the template.
+    """
+    include = context.config.get("table.inclusion.regex")
+    plain = re.sub(r"\[\.\]|\\\.", ".", include)
+    if include and is_literal(plain) and plain.count(".") in (1, 2):
+        *above, schema, table = plain.split(".")
+        yield (above[0] if above else database), schema, table
+        return
+    if _ORACLE_PARTS[2] not in shape:
+        context.warnings.append(
+            f"table.topic.name.template {shape} names no table, so the tables of {include} are not known"
         )
-        path = (name, schema, last)
-        yield Written(topic, datasets.database("oracle", host, port, *path) if host else "")
+        if "${" not in shape:
+            yield database, "", ""
+        return
+    pattern = re.escape(shape)
+    for variable, part in zip(_ORACLE_PARTS, ("database", "schema", "table"), strict=True):
+        pattern = pattern.replace(re.escape(variable), f"(?P<{part}>[^.]+)", 1)
+        pattern = pattern.replace(re.escape(variable), f"(?P={part})")
+    template = re.compile(pattern)
+    exclude = context.config.get("table.exclusion.regex")
+    found = False
+    for topic in context.cluster_topics:
+        match = None if topic in context.internal else template.fullmatch(topic)
+        if match is None:
+            continue
+        parts = match.groupdict()
+        path = (parts.get("database") or database, parts.get("schema") or "", parts["table"])
+        names = [".".join(path), ".".join(path[1:])] if path[1] else [path[2]]
+        if full_matches(include or ".*", names) and not (exclude and full_matches(exclude, names)):
+            found = True
+            yield path
+    if not found:
+        context.warnings.append(f"table.inclusion.regex {include} matches no topic of the cluster")
 
 
 def cloudwatch(context: SourceContext) -> Iterator[Written]:

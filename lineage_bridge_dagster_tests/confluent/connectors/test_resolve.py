@@ -48,6 +48,108 @@ def test_an_include_list_of_expressions_is_resolved_against_the_topics_there_are
     assert found.topics_written == ("cdc.public.order_items", "cdc.public.orders")
 
 
+@pytest.mark.parametrize(
+    ("include", "exclude", "expected"),
+    [
+        (r"public[.]ord.*", "", {"shop.public.orders"}),
+        (r"public.it.*", "", {"shop.public.items"}),
+        (r"sales\.(orders|items)", "", {"shop.sales.orders", "shop.sales.items"}),
+        (r"shop.sales.o.*", "", {"shop.sales.orders"}),
+        (r"sales.*", "", {"shop.sales.orders", "shop.sales.items"}),
+        (r".*orders", "", {"shop.public.orders"}),
+        ("", r"public\.it.*", {"shop.public.orders"}),
+        ("public.orders,public.items", r".*[.]items", {"shop.public.orders"}),
+    ],
+)
+def test_expressions_over_qualified_names_find_the_topics_of_bare_ones(
+    include: str, exclude: str, expected: set[str]
+) -> None:
+    config = {"connection.host": "h", "db.name": "shop", "topic.prefix": "pg_"}
+    config |= {"table.include.list": include, "table.exclude.list": exclude}
+    found = read("PostgresSource", config, ("pg_orders", "pg_items", "else"))
+    assert set(found.datasets_read) == {f"postgres://h:5432/{name}" for name in expected}
+    assert set(found.topics_written) == {"pg_" + name.rpartition(".")[2] for name in expected}
+
+
+def test_an_expression_that_no_topic_fits_is_told() -> None:
+    config = {"connection.host": "h", "db.name": "shop", "topic.prefix": "pg_"}
+    found = read("PostgresSource", config | {"table.include.list": "public.no.*"}, ("pg_orders",))
+    assert found.topics_written == ()
+    assert any("public.no.*" in warning for warning in found.warnings)
+
+
+def test_a_topic_that_a_router_made_is_not_taken_for_a_table() -> None:
+    """`cdc.public.orders` became `cdc.public_orders`: there is no table of that name in no schema."""
+    routed = {
+        "transforms": "route",
+        "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+        "transforms.route.regex": r"(.*)\.(.*)",
+        "transforms.route.replacement": "$1_$2",
+    }
+    found = read("PostgresCdcSourceV2", POSTGRES | routed, ("cdc.public_orders",))
+    assert found.topics_written == found.datasets_read == ()
+    assert any("rename topics" in warning for warning in found.warnings)
+    named = POSTGRES | routed | {"table.include.list": "public.orders"}
+    assert read("PostgresCdcSourceV2", named, ("cdc.public_orders",)).topics_written == ("cdc.public_orders",)
+
+
+def test_excluded_schemas_are_left_out() -> None:
+    topics = ("cdc.public.orders", "cdc.audit.log")
+    found = read("PostgresCdcSourceV2", POSTGRES | {"schema.exclude.list": "aud.*"}, topics)
+    assert found.topics_written == ("cdc.public.orders",)
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "template", "topics"),
+    [
+        ("ORCLPDB1[.]HR[.](EMP|DEPT)", "", "", {"ORCLPDB1.HR.EMP", "ORCLPDB1.HR.DEPT"}),
+        ("ORCLPDB1[.]HR[.].*", ".*[.]DEPT", "", {"ORCLPDB1.HR.EMP"}),
+        (r"ORCLPDB1\.HR\.EMP", "", "", {"ORCLPDB1.HR.EMP"}),
+        (".*[.]HR[.].*", "", "ora-${schemaName}.${tableName}", {"ora-HR.EMP"}),
+        (".*[.]HR[.].*", "", "all-changes", {"all-changes"}),
+    ],
+)
+def test_oracles_expression_is_read_over_the_topics_that_fit_its_template(
+    include: str, exclude: str, template: str, topics: set[str]
+) -> None:
+    config = {"oracle.server": "h", "oracle.pdb.name": "ORCLPDB1", "table.inclusion.regex": include}
+    config |= {"table.exclusion.regex": exclude, "table.topic.name.template": template}
+    there = ("ORCLPDB1.HR.EMP", "ORCLPDB1.HR.DEPT", "ORCLPDB1.FIN.PAY", "ora-HR.EMP", "all-changes")
+    found = read("OracleCdcSource", config, there)
+    assert set(found.topics_written) == topics
+    if template != "all-changes":
+        tables = {"HR." + topic.rpartition(".")[2] for topic in topics}
+        assert set(found.datasets_read) == {f"oracle://h:1521/ORCLPDB1.{table}" for table in tables}
+
+
+def test_both_of_oracles_connectors_meet_in_a_table() -> None:
+    xstream = {
+        "database.hostname": "h",
+        "database.dbname": "ORCLCDB",
+        "database.pdb.name": "ORCLPDB1",
+        "topic.prefix": "x",
+        "table.include.list": "HR.EMP",
+    }
+    log_miner = {
+        "oracle.server": "h",
+        "oracle.pdb.name": "ORCLPDB1",
+        "table.inclusion.regex": "ORCLPDB1[.]HR[.]EMP",
+    }
+    assert (
+        read("OracleXStreamSource", xstream).datasets_read
+        == read("OracleCdcSource", log_miner).datasets_read
+        == ("oracle://h:1521/ORCLPDB1.HR.EMP",)
+    )
+
+
+def test_a_source_and_a_sink_of_one_broker_name_it_alike() -> None:
+    source = read(
+        "MqttSource", {"kafka.topic": "t", "mqtt.server.uri": "tcp://u:pw@h:1883", "mqtt.topics": "t"}
+    )
+    sink = read("MqttSink", {"topics": "t", "mqtt.server.uri": "tcp://h:1883"})
+    assert source.datasets_read == sink.datasets_written == ("mqtt://h:1883/t",)
+
+
 def test_without_a_table_list_the_clusters_own_topics_tell_but_not_its_bookkeeping() -> None:
     topics = ("cdc.public.orders", "cdc.audit.log", "cdc.transaction", "dbhistory.cdc", "cdcx.public.no")
     found = read("PostgresCdcSourceV2", POSTGRES | {"schema.include.list": "public"}, topics)
