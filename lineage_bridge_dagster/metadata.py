@@ -13,6 +13,9 @@ from dagster._core.definitions.metadata.metadata_value import (
     UrlMetadataValue,
 )
 
+from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow
+from lineage_bridge_dagster.lineage.model import Graph, Node
+
 #: Rows of a table in the UI; a chain may have thousands of hops, and an event is no place for them.
 MAX_ROWS = 200
 
@@ -39,6 +42,7 @@ class LineageMetadataSet(NamespacedMetadataSet):
     conflict: str | None = None
     cycle: MarkdownMetadataValue | None = None
     details: MarkdownMetadataValue | None = None
+    column_lineage: MarkdownMetadataValue | None = None
     chain: MarkdownMetadataValue | None = None
     hops: int | None = None
 
@@ -75,6 +79,33 @@ def table(rows: Sequence[Mapping[str, str | int | float | bool | None]]) -> Tabl
 def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     value = next((row[name] for row in rows if row[name] is not None), "")
     return {bool: "bool", int: "int", float: "float"}.get(type(value), "string")
+
+
+def column_table(graph: Graph, flows: Sequence[ColumnFlow]) -> str:
+    """What columns are made of, one row each; a plain first line says of how many tables."""
+    targets = {flow.column.node_id for flow in flows}
+    rows = []
+    for flow in flows[: MAX_ROWS + 1]:
+        own = graph.nodes[flow.column.node_id]
+        made_of = [f"{column_name(graph, column, own)} ({how})" for column, how in flow.sources]
+        if not flow.complete:
+            made_of.append("and more that could not be told")
+        name = flow.column.name if len(targets) == 1 else f"{own.label}.{flow.column.name}"
+        rows.append([name, ", ".join(made_of) or "no column (a constant or a count)"])
+    sources = {column.node_id for flow in flows for column, _ in flow.sources}
+    count = f"{len(flows)} columns" if len(flows) != 1 else "1 column"
+    text = f"{count}, made of {len(sources)} table{'' if len(sources) == 1 else 's'}\n\n"
+    text += markdown_table(["column", "made of"], rows[:MAX_ROWS])
+    return text + (f"\n\n{len(flows) - MAX_ROWS} more rows are left out." if len(flows) > MAX_ROWS else "")
+
+
+def column_name(graph: Graph, column: Column, beside: Node) -> str:
+    """`topic.column`; with its cluster when that is another than the one of the node beside it."""
+    node = graph.nodes.get(column.node_id)
+    if node is None:
+        return f"{column.node_id}.{column.name}"
+    away = node.cluster_id and node.cluster_id != beside.cluster_id
+    return f"{node.label}.{column.name}" + (f" of {node.cluster_name or node.cluster_id}" if away else "")
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

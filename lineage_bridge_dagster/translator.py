@@ -25,11 +25,17 @@ from dagster._core.definitions.metadata.metadata_value import MarkdownMetadataVa
 
 from lineage_bridge_dagster import keys
 from lineage_bridge_dagster.glue.links import glue_table_url
+from lineage_bridge_dagster.lineage.columns import ColumnIndex, flows_of
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
-from lineage_bridge_dagster.metadata import LineageMetadataSet, column_schema, markdown_table
+from lineage_bridge_dagster.metadata import (
+    LineageMetadataSet,
+    column_schema,
+    column_table,
+    markdown_table,
+)
 
 
 class Role(StrEnum):
@@ -71,6 +77,10 @@ class GraphView:
     @cached_property
     def gaps(self) -> Gaps:
         return Gaps(self.discovery.graph, self.discovery.coverage)
+
+    @cached_property
+    def columns(self) -> ColumnIndex:
+        return ColumnIndex(self.discovery.graph, self.upstream)
 
     def sources(self, node: Node) -> list[Node]:
         """The nodes that a node's data comes from directly."""
@@ -180,6 +190,7 @@ class LineageTranslator:
                     conflict=_conflict(node),
                     cycle=_cycle(context.left_out),
                     details=_details(node) if context.role is Role.ITSELF else None,
+                    column_lineage=_columns(node, context),
                 ),
             },
         )
@@ -376,6 +387,15 @@ def _loading(node: Node, context: NodeContext) -> dict[str, str | None]:
         "bootstrap": _text(bootstrap),
         "schema_registry_url": _text(registry),
     }
+
+
+def _columns(node: Node, context: NodeContext) -> MarkdownMetadataValue | None:
+    """What a Flink statement makes of columns: it is never materialized, so its definition has to say it."""
+    if node.node_type != NodeType.FLINK_JOB:
+        return None
+    graph = context.view.graph
+    flows = [flow for flow in flows_of(node) if flow.column.node_id in graph]
+    return MarkdownMetadataValue(column_table(graph, flows)) if flows else None
 
 
 def _text(value: object) -> str | None:

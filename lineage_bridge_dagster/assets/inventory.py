@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from dagster import AssetKey, AssetSpec
 
@@ -70,6 +71,12 @@ class Inventory:
     @property
     def discovery(self) -> Discovery:
         return self.view.discovery
+
+    @cached_property
+    def deps_of(self) -> Mapping[AssetKey, tuple[AssetKey, ...]]:
+        """What each asset depends on."""
+        assets = (*self.topics, *self.chains, *self.tables, *self.external)
+        return {asset.key: asset.deps for asset in assets}
 
 
 def build_inventory(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResult, MetadataValue
 
 from lineage_bridge_dagster.assets.chains import chain_digest, chain_for, chain_metadata
+from lineage_bridge_dagster.assets.columns import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
@@ -77,7 +78,10 @@ def execute_tables(
             yield MaterializeResult(
                 asset_key=asset.key,
                 data_version=DataVersion(wanted_version(chain, push.settings)),
-                metadata=push_metadata(result, chain, push.settings),
+                metadata={
+                    **push_metadata(result, chain, push.settings),
+                    **column_metadata(inventory, asset.node),
+                },
             )
         elif result.ok:
             # Held back, and rightly so: nothing was written, and the asset stays as it was.

@@ -10,8 +10,9 @@ from typing import Any
 
 from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResult, MetadataValue
 
+from lineage_bridge_dagster.assets.columns import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
-from lineage_bridge_dagster.assets.inventory import Asset
+from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.metadata import markdown_table
 
@@ -63,7 +64,7 @@ ReadTopics = Callable[[Iterable[Node]], Iterator[tuple[Node, TopicFacts | Except
 
 
 def execute_topics(
-    context: AssetExecutionContext, assets: Sequence[Asset], read: ReadTopics
+    context: AssetExecutionContext, assets: Sequence[Asset], inventory: Inventory, read: ReadTopics
 ) -> Iterator[MaterializeResult[Any]]:
     """Read the topics and report each.
 
@@ -81,7 +82,7 @@ def execute_topics(
             yield MaterializeResult(
                 asset_key=by_node[node.node_id].key,
                 data_version=DataVersion(facts.version),
-                metadata=topic_metadata(facts),
+                metadata={**topic_metadata(facts), **column_metadata(inventory, node)},
             )
     if bad:
         names = ", ".join(name for name, _ in sorted(bad)[:20])

@@ -37,7 +37,7 @@ class Work:
         """Do it, and yield a result for each asset that was done."""
         match self.kind:
             case Kind.TOPICS:
-                yield from execute_topics(context, self.assets, self.outside.read_topics)
+                yield from execute_topics(context, self.assets, self.inventory, self.outside.read_topics)
             case Kind.CHAINS:
                 write = self.outside.chain_writer(context)
                 yield from execute_chains(context, self.assets, self.inventory, write)

@@ -23,6 +23,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 from pydantic import Field
 
 from lineage_bridge_dagster.assets.chains import chain_for
+from lineage_bridge_dagster.assets.columns import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.resources import GLUE, Outside
@@ -208,7 +209,10 @@ def _log_materializations(
         context.log_event(
             AssetMaterialization(
                 key,
-                metadata=push_metadata(result, chain, settings),
+                metadata={
+                    **push_metadata(result, chain, settings),
+                    **column_metadata(inventory, inventory.view.graph.nodes[result.table]),
+                },
                 tags={DATA_VERSION_TAG: wanted_version(chain, settings)},
             )
         )
