@@ -21,6 +21,7 @@ from lineage_bridge_dagster.confluent.errors import (
     Unauthorized,
     Unreachable,
 )
+from lineage_bridge_dagster.lineage.redact import redact_text
 from lineage_bridge_dagster.settings import PREFIX, Credential, Plane
 
 #: What a person calls each plane.
@@ -151,7 +152,8 @@ def detail_of(response: httpx.Response, credential: Credential | None) -> str:
             text = str(error.get("message") or "")
         else:
             text = str(body.get("message") or "")
-    text = " ".join(text.split())[:_MAX_DETAIL]
+    text = " ".join(text.split())
+    # Before it is cut: half a secret would not be found.
     if credential is not None and (secret := credential.secret.get_secret_value()):
         text = text.replace(secret, "***")
-    return text
+    return redact_text(text)[:_MAX_DETAIL]

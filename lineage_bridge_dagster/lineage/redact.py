@@ -27,6 +27,18 @@ _ORACLE_USER_INFO = re.compile(r"""(?i)(?<=jdbc:oracle:)(thin|oci8?):[^\s'"/@*]{
 _AWS_KEY_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])")
 _BEARER = re.compile(r"(?i)(?<![A-Za-z0-9])bearer[ \t]{1,8}+([A-Za-z0-9._~+/=\-]{8,}+)")
 _BASIC = re.compile(r"(?i)(authorization\W{1,8}basic[ \t]{1,8}+)[A-Za-z0-9._~+/=\-]{4,}+")
+#: Any other scheme, or none: `Authorization: ApiKey ...`, `"Authorization": "Token ..."`.
+_AUTHORIZATION = re.compile(
+    r"""(?i)(authorization["']?+\s{0,4}+[:=]\s{0,4}+["']?+(?:[A-Za-z][A-Za-z0-9\-]{0,30}+[ \t]{1,8}+)?+)
+    ([A-Za-z0-9._~+/=\-]{6,}+)""",
+    re.VERBOSE,
+)
+#: Keys that services take in a URL's query: function codes, the signatures of presigned addresses.
+_QUERY = re.compile(
+    r"""(?i)([?&](?:code|key|sig|signature|x-(?:amz|goog)-(?:signature|credential|security-token))=)
+    [^&\s'"`<>\#*]{1,4096}+""",
+    re.VERBOSE,
+)
 _JWT = re.compile(r"(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{8,}+\.[A-Za-z0-9_\-]{8,}+\.[A-Za-z0-9_\-]*+")
 #: `key=`, `key: `, `"key": `; a key starts where a word does, so that each is tried once.
 _KEY = re.compile(
@@ -156,8 +168,11 @@ def _patterns(text: str) -> str:
         text = _ORACLE_USER_INFO.sub(rf"\1:{MASK}/{MASK}@", text)
     if "bearer" in lower:
         text = _BEARER.sub(_bearer, text)
-    if "basic" in lower:
+    if "authorization" in lower:
         text = _BASIC.sub(rf"\1{MASK}", text)
+        text = _AUTHORIZATION.sub(_authorization, text)
+    if "?" in text or "&" in text:
+        text = _QUERY.sub(rf"\1{MASK}", text)
     if "eyJ" in text:
         text = _JWT.sub(MASK, text)
     return _AWS_KEY_ID.sub(MASK, text)
@@ -185,6 +200,12 @@ def _bearer(match: re.Match[str]) -> str:
     if word.isalpha() and word.islower() and len(word) < 20:
         return match.group()
     return match.group()[: -len(word)] + MASK
+
+
+def _authorization(match: re.Match[str]) -> str:
+    # "authorization: missing" is prose.
+    word = match.group(2)
+    return match.group() if word.isalpha() and word.islower() else match.group(1) + MASK
 
 
 def _assignments(text: str) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 #: A word that makes a key secret by itself, however it is joined to others (`dbpassword`).
-_INSIDE = ("password", "passwd", "passphrase", "secret", "credential", "keyfile", "jaas")
+_INSIDE = ("password", "passwd", "passphrase", "secret", "credential", "keyfile", "keystorefile", "jaas")
 #: A whole word of a key, or its end (`authtoken`).
 _WORDS = frozenset(
     {
@@ -20,6 +20,7 @@ _WORDS = frozenset(
         "privatekey",
         "accountkey",
         "sharedkey",
+        "sslkey",
         "pem",
     }
 )

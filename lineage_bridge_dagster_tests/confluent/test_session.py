@@ -146,6 +146,16 @@ class TestFailures:
             get(session)
         assert "secret-of-confluent_cloud" not in str(raised.value)
 
+    @pytest.mark.parametrize("length", range(280, 300, 4))
+    def test_no_part_of_a_secret_is_left_where_a_long_error_is_cut(
+        self, fake: FakeConfluent, session: ConfluentSession, length: int
+    ) -> None:
+        body = {"message": "x" * length + "secret-of-confluent_cloud"}
+        fake.routes[PATH] = lambda _: httpx.Response(401, json=body)
+        with pytest.raises(Unauthorized) as raised:
+            get(session)
+        assert "sec" not in raised.value.message
+
     def test_redirect_is_not_followed(self, fake: FakeConfluent, session: ConfluentSession) -> None:
         fake.routes[PATH] = lambda _: httpx.Response(302, headers={"Location": "https://evil.example/x"})
         with pytest.raises(MalformedAnswer, match="redirect"):
