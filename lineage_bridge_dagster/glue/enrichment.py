@@ -82,10 +82,21 @@ def enrich(
         node for node in graph.of_type(NodeType.TABLEFLOW_TABLE) if CATALOG_TYPE in _catalog_types(node)
     ]
     reader = GlueReader(client)
+    expected = {place for node in sources if (place := _expected(node)) is not None}
+    paths = {normal_location(node.attributes.get("table_path")) for node in sources} - {""}
+
+    def concerns_us(table: GlueTable) -> bool:
+        return (
+            (table.database.lower(), table.name.lower()) in expected
+            or normal_location(table.location) in paths
+            or carries_lineage(table)
+        )
+
     inventory = read_inventory(
         reader,
-        expected={place[0] for node in sources if (place := _expected(node)) is not None},
+        expected={database for database, _ in expected},
         only=databases,
+        keep=concerns_us,
         max_concurrency=max_concurrency,
     )
     now = iso_time(clock()) or ""
@@ -330,14 +341,14 @@ def _pushed_environment(table: GlueTable) -> str | None:
 
 
 def _report(scope: Scope, inventory: Inventory) -> ScopeReport:
-    count = len(inventory.tables)
+    count = inventory.count
     errors = [*([inventory.list_error] if inventory.list_error else []), *inventory.unread.values()]
     if not errors:
         return ScopeReport(scope, Status.COMPLETE, count=count)
     reason = "; ".join(_reason(error) for error in errors[:5])
     if len(errors) > 5:
         reason += f"; and {len(errors) - 5} more"
-    nothing = not inventory.tables and len(inventory.unread) == len(inventory.databases)
+    nothing = not count and len(inventory.unread) == len(inventory.databases)
     if not nothing:
         return ScopeReport(scope, Status.PARTIAL, reason, count)
     denied = all(error.outcome is Outcome.DENIED for error in errors)

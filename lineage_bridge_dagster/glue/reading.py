@@ -7,7 +7,7 @@ whatever can be had, and it says what could not.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -100,9 +100,11 @@ class Inventory:
     """What of a catalog could be read: `unread` has the databases that could not be read whole, and why.
 
     `list_error` is why the databases could not be listed; then only those asked for by name were read.
+    `count` is how many tables were read; `tables` are those that were kept.
     """
 
     tables: list[GlueTable] = field(default_factory=list)
+    count: int = 0
     databases: list[str] = field(default_factory=list)
     unread: dict[str, GlueError] = field(default_factory=dict)
     list_error: GlueError | None = None
@@ -214,11 +216,13 @@ def read_inventory(
     *,
     expected: Iterable[str] = (),
     only: Iterable[str] | None = None,
+    keep: Callable[[GlueTable], bool] = lambda _table: True,
     max_concurrency: int = 8,
 ) -> Inventory:
     """Read as many tables as can be read, and say what could not.
 
     Args:
+        keep: which tables to keep; a table's record may be 100 kB, and a catalog is all of an account's.
         expected: databases to read by name when the list of databases can't be had.
         only: read these databases and list none; one that isn't there is empty.
         max_concurrency: databases read at once.
@@ -234,19 +238,22 @@ def read_inventory(
             names = sorted({name.lower() for name in expected})
     inventory.databases = names
 
-    def read(name: str) -> tuple[str, list[GlueTable], GlueError | None]:
+    def read(name: str) -> tuple[str, list[GlueTable], int, GlueError | None]:
         tables: list[GlueTable] = []
+        count = 0
         try:
             for page in reader.pages(name):
-                tables += page
+                tables += filter(keep, page)
+                count += len(page)
         except GlueError as error:
             # A database that isn't there (any more) has no tables.
-            return name, tables, None if error.outcome is Outcome.NOT_FOUND and not tables else error
-        return name, tables, None
+            return name, tables, count, None if error.outcome is Outcome.NOT_FOUND and not count else error
+        return name, tables, count, None
 
     with ThreadPoolExecutor(max_workers=max_concurrency, thread_name_prefix="glue-read") as pool:
-        for name, tables, problem in pool.map(read, names):
+        for name, tables, count, problem in pool.map(read, names):
             inventory.tables += tables
+            inventory.count += count
             if problem is not None:
                 inventory.unread[name] = problem
     return inventory

@@ -280,10 +280,13 @@ def place_of(node: Node) -> tuple[str, str] | None:
 
     None when neither tells, or when the name is one of another account or region.
     """
+    parts = node.qualified_name.removeprefix("glue://").split("/")
+    if node.qualified_name.startswith("glue://") and len(parts) > 2:
+        # Of another account or region: the table of that name here is another one.
+        return None
     database, name = node.attributes.get("database"), node.attributes.get("table_name")
     if database and name:
         return str(database).lower(), str(name).lower()
-    parts = node.qualified_name.removeprefix("glue://").split("/")
     if len(parts) == 2 and all(parts):
         return parts[0].lower(), parts[1].lower()
     return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineage_bridge_dagster.glue import enrich, push_tables
-from lineage_bridge_dagster.glue.reading import normal_location
+from lineage_bridge_dagster.glue.reading import normal_location, read_inventory
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -253,6 +253,31 @@ def test_more_tables_than_a_page_are_all_read(aws: StrictAws, client: GlueClient
     assert len(tables_of(found)) == 1
     assert aws.calls["GetTables"] == 2
     assert found.coverage.get(SCOPE).count == 101  # type: ignore[union-attr]
+
+
+def test_only_tables_that_concern_us_are_kept(client: GlueClient, catalog: Catalog) -> None:
+    """A catalog is all of an account's; ours may be a few of very many."""
+    for name in ("by_name", "by_place", "ours", "else_1", "else_2"):
+        catalog.create(name)
+    graph = Graph()
+    add_table(graph, "ours")
+    push_tables(discovery(graph), client, PushSettings(), clock=clock, sleep=no_sleep)
+    sources = (tableflow_node("by_name"), tableflow_node("elsewhere", path="s3://bucket/by_place"))
+    kept: list[str] = []
+    with pytest.MonkeyPatch.context() as patched:
+        from lineage_bridge_dagster.glue import enrichment
+
+        def spy(*given: Any, **options: Any) -> Any:
+            inventory = read_inventory(*given, **options)
+            kept.extend(table.name for table in inventory.tables)
+            return inventory
+
+        patched.setattr(enrichment, "read_inventory", spy)
+        found = enriched(client, *sources)
+    assert sorted(kept) == ["by_name", "by_place", "ours"]
+    report = found.coverage.get(SCOPE)
+    assert report is not None
+    assert report.count == 5
 
 
 def test_a_page_that_fails_half_way_makes_the_scope_partial_and_not_empty(

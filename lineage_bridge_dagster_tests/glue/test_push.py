@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -527,3 +528,17 @@ def test_a_table_of_another_region_is_refused(client: GlueClient) -> None:
     (result,) = push(client, graph).results
     assert result.status is PushStatus.REFUSED
     assert "eu-west-1" in result.reason
+
+
+def test_a_table_of_another_account_is_not_mistaken_for_the_one_of_its_name_here(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders")
+    graph = Graph()
+    add_table(graph, "orders")
+    (here,) = [node for node in graph.nodes.values() if node.node_type == "catalog_table"]
+    graph.nodes[here.node_id] = replace(
+        here, qualified_name=f"glue://999999999999.us-east-1/{CLUSTER}/orders"
+    )
+    assert push(client, graph).counts["refused"] == 1
+    assert not ours(catalog.parameters("orders"))
