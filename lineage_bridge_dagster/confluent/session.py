@@ -150,9 +150,20 @@ class ConfluentSession:
             url = url.copy_merge_params(dict(params))
         return self._send("GET", url, access, None, repeatable=True)
 
-    def post_query(self, url: httpx.URL, access: Access, body: Any, *, repeatable: bool = False) -> Any:
-        """The JSON of one POST. Tried again only if it is told to be read-only (`repeatable`)."""
-        return self._send("POST", url, access, body, repeatable=repeatable)
+    def post_query(
+        self,
+        url: httpx.URL,
+        access: Access,
+        body: Any,
+        *,
+        repeatable: bool = False,
+        media_type: str = "application/json",
+    ) -> Any:
+        """The JSON of one POST, sent and wanted as this media type.
+
+        Tried again only if it is told to be read-only (`repeatable`).
+        """
+        return self._send("POST", url, access, body, repeatable=repeatable, media_type=media_type)
 
     def pages(
         self,
@@ -184,6 +195,10 @@ class ConfluentSession:
                 if not following:
                     return items
                 page_url = self._next_url(following, page_url)
+                # A next page that names its token alone is still one of what was asked for.
+                unsaid = {name: value for name, value in query.items() if name not in page_url.params}
+                if unsaid:
+                    page_url = page_url.copy_merge_params(unsaid)
                 identity = _identity(page_url)
                 if identity in seen:
                     raise MalformedAnswer(
@@ -224,7 +239,16 @@ class ConfluentSession:
             return url
         return addresses.trusted_url(str(url), self.base, field=f"metadata.next of {current.path}")
 
-    def _send(self, method: str, url: httpx.URL, access: Access, body: Any, *, repeatable: bool) -> Any:
+    def _send(
+        self,
+        method: str,
+        url: httpx.URL,
+        access: Access,
+        body: Any,
+        *,
+        repeatable: bool,
+        media_type: str = "application/json",
+    ) -> Any:
         credential = self.credential(access)
         attempts = self.settings.max_attempts if repeatable else 1
         retrying = tenacity.Retrying(
@@ -236,7 +260,7 @@ class ConfluentSession:
             reraise=True,
         )
         try:
-            response: httpx.Response = retrying(self._try, method, url, access, credential, body)
+            response: httpx.Response = retrying(self._try, method, url, access, credential, body, media_type)
         except _Retry as last:
             raise last.error from last.error.__cause__
         try:
@@ -249,10 +273,17 @@ class ConfluentSession:
             ) from error
 
     def _try(
-        self, method: str, url: httpx.URL, access: Access, credential: Credential, body: Any
+        self,
+        method: str,
+        url: httpx.URL,
+        access: Access,
+        credential: Credential,
+        body: Any,
+        media_type: str,
     ) -> httpx.Response:
         auth = httpx.BasicAuth(credential.key, credential.secret.get_secret_value())
-        request = self._client.build_request(method, url, json=body if body is not None else None)
+        headers = {"Accept": media_type, **({"Content-Type": media_type} if body is not None else {})}
+        request = self._client.build_request(method, url, json=body, headers=headers)
         started = time.monotonic()
         with self._in_flight:
             with self._lock:
@@ -281,7 +312,7 @@ class ConfluentSession:
             return response
         refusal = failure_of(response, access, credential)
         if isinstance(refusal, RateLimited | ServerError):
-            raise _Retry(refusal, waiting.asked_wait(response.headers, self._clock()))
+            raise _Retry(refusal, waiting.asked_wait(response.status_code, response.headers, self._clock()))
         raise refusal
 
 

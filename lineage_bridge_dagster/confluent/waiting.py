@@ -8,19 +8,21 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
+TOO_MANY_REQUESTS = 429
+
 #: Longest single wait that a server can ask for, in seconds.
 MAX_WAIT = 60.0
 #: Longest sum of waits for one request, in seconds.
 MAX_TOTAL_WAIT = 180.0
 
 
-def asked_wait(headers: httpx.Headers, now: datetime) -> float | None:
+def asked_wait(status: int, headers: httpx.Headers, now: datetime) -> float | None:
     """Seconds that the server asks to wait, at most `MAX_WAIT`; None when it does not say.
 
     `Retry-After` is seconds or an HTTP date (RFC 9110, 10.2.3). `X-RateLimit-Reset` is relative seconds, as
-    Confluent's OpenAPI documents declare it.
+    Confluent's OpenAPI documents declare it; it stands on every answer, and only a 429 asks to wait for it.
     """
-    for name in ("Retry-After", "X-RateLimit-Reset"):
+    for name in ("Retry-After", *(("X-RateLimit-Reset",) if status == TOO_MANY_REQUESTS else ())):
         text = headers.get(name, "").strip()
         if not text:
             continue

@@ -216,7 +216,13 @@ class TestRetries:
     )
     def test_what_a_server_asks_to_wait(self, headers: dict[str, str], seconds: float | None) -> None:
         now = datetime(2026, 10, 21, 7, 28, tzinfo=UTC)
-        assert asked_wait(httpx.Headers(headers), now) == seconds
+        assert asked_wait(429, httpx.Headers(headers), now) == seconds
+
+    def test_a_server_error_does_not_wait_for_the_rate_limits_reset(self) -> None:
+        """The header stands on every answer, so a 500 would cost a minute a try."""
+        headers = httpx.Headers({"X-RateLimit-Reset": "60"})
+        assert asked_wait(500, headers, datetime.now(UTC)) is None
+        assert asked_wait(503, httpx.Headers({**headers, "Retry-After": "2"}), datetime.now(UTC)) == 2.0
 
 
 class TestPaging:
@@ -236,6 +242,14 @@ class TestPaging:
         )
         assert pages(session) == [1, 2, 3]
         assert fake.requests[1].url.params["page_token"] == "a="
+
+    def test_a_next_page_that_names_its_token_alone_keeps_the_filters(
+        self, fake: FakeConfluent, session: ConfluentSession
+    ) -> None:
+        fake.routes[PATH] = in_turn(listing(1, following=f"{PATH}?page_token=a"), listing(2))
+        assert session.pages(session.control_url(PATH), CLOUD, {"environment": "env-1"}) == [1, 2]
+        asked = dict(fake.requests[1].url.params)
+        assert asked == {"page_token": "a", "environment": "env-1", "page_size": "100"}
 
     def test_an_empty_page_in_the_middle_is_not_the_end(
         self, fake: FakeConfluent, session: ConfluentSession
