@@ -121,7 +121,7 @@ def chains(graph: Path | None, output: Path | None) -> None:
 
         count = write_atomically(output, (line + "\n" for line in lines))
         err.print(f"Wrote {count} chains to {output}")
-    if graph is None:
+    if graph is None or len(discovery.coverage):
         _exit_by_coverage(discovery.coverage)
 
 
@@ -177,7 +177,7 @@ def push(
         _show_report(report, dry_run)
     if report.failed:
         raise SystemExit(EXIT_FAILED)
-    if graph is None:
+    if graph is None or len(discovery.coverage):
         _exit_by_coverage(discovery.coverage)
 
 

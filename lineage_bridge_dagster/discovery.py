@@ -49,12 +49,13 @@ def discover(
         ConfigurationError: the settings can't be right: no region, an unknown environment.
         LineageBridgeError: the environments could not be listed at all, and there is no last state.
     """
+    # First, for settings that can't be right must not cost a pass over Confluent.
+    client = glue_client or glue.glue_client(settings.aws)
     found = confluent.discover(
         settings.confluent, transport=transport, parser=parser, progress=progress, clock=clock
     )
     if last is None:
         confluent.raise_if_hopeless(found)
-    client = glue_client or glue.glue_client(settings.aws)
     progress("Reading the Glue tables")
     enriched = glue.enrich(found, client, region=settings.aws.region or client.meta.region_name, clock=clock)
     return carry_forward(enriched, last)

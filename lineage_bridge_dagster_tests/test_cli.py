@@ -178,6 +178,8 @@ def test_what_a_failed_scope_may_lack_is_held_and_nothing_is_shortened(
     graph_file.dump(discovery(shorter, complete_coverage(failed)), path)
     said = run("push", "--graph", path, "--json")
     assert json.loads(said.stdout)["counts"]["held"] == 1
+    assert said.exit_code == 3
+    assert "HTTP 500" in said.stderr
     assert catalog.parameters("orders.v1") == before
 
 

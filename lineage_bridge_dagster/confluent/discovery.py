@@ -20,6 +20,7 @@ from lineage_bridge_dagster.confluent.asking import Asker, Progress
 from lineage_bridge_dagster.confluent.building import Builder, Place
 from lineage_bridge_dagster.confluent.connectors_graph import add_connectors
 from lineage_bridge_dagster.confluent.console import Console
+from lineage_bridge_dagster.confluent.errors import ROLES
 from lineage_bridge_dagster.confluent.flink_columns import JobTexts, add_columns
 from lineage_bridge_dagster.confluent.flink_graph import (
     Job,
@@ -96,7 +97,7 @@ def discover_with(
     world = gather(session, asker)
     now = clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     builder = Builder(now=now, console=Console.of(session.base), places=world.places)
-    _know_topics(builder, world)
+    _know_topics(builder, asker, world)
     for cluster in world.clusters:
         _add_cluster(builder, asker, cluster)
     texts = _add_flink(builder, asker, world.environments, parser)
@@ -132,12 +133,17 @@ def raise_if_hopeless(discovery: Discovery) -> None:
     )
 
 
-def _know_topics(builder: Builder, world: World) -> None:
+def _know_topics(builder: Builder, asker: Asker, world: World) -> None:
     """What every cluster lists, before anything is tied to a topic: edges cross clusters."""
     for cluster in world.clusters:
         key = cluster.place.key
         builder.topics[key] = {topic.topic_name for topic in cluster.topics}
-        if cluster.topics_whole:
+        # A list holds what the key may see. One that lacks a topic that Tableflow keeps a table of is short,
+        # and says nothing of any other topic that it lacks.
+        unlisted = sorted({one.display_name for one in cluster.tableflow} - builder.topics[key])
+        if cluster.topics_whole and unlisted:
+            asker.coverage.add(_short_list_report(asker, cluster.place, unlisted))
+        elif cluster.topics_whole:
             builder.whole.add(key)
         add_topics(builder, cluster.place, cluster.topics, configs_by_topic(cluster.configs))
 
@@ -153,6 +159,19 @@ def _add_cluster(builder: Builder, asker: Asker, cluster: ClusterAnswers) -> Non
     for line in add_mirrors(builder, place, cluster.mirrors, cluster.links):
         asker.say(f"{place.cluster.label}: {line}")
     add_consumer_groups(builder, place, cluster.groups, cluster.group_topics)
+
+
+def _short_list_report(asker: Asker, place: Place, unlisted: list[str]) -> ScopeReport:
+    scope = place.scope("kafka")
+    known = asker.coverage.get(scope)
+    more = f" and {len(unlisted) - 3} more" if len(unlisted) > 3 else ""
+    return ScopeReport(
+        scope,
+        Status.PARTIAL,
+        f"The key may not see all topics of {place.cluster.label}: Tableflow has "
+        f"{', '.join(unlisted[:3])}{more}. Grant its owner {ROLES['kafka']}.",
+        known.count if known else None,
+    )
 
 
 def _untold_report(asker: Asker, place: Place, names: list[str]) -> ScopeReport:

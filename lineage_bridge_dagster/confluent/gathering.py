@@ -16,7 +16,9 @@ from lineage_bridge_dagster.confluent.building import Place
 from lineage_bridge_dagster.confluent.clusters import ClusterClient
 from lineage_bridge_dagster.confluent.connect import ConnectClient
 from lineage_bridge_dagster.confluent.errors import (
+    ROLES,
     ConfluentError,
+    Forbidden,
     MissingCredential,
     PartialAnswer,
     Unauthorized,
@@ -56,6 +58,15 @@ def gather(session: ConfluentSession, asker: Asker) -> World:
     return _Gathering(session, asker).run()
 
 
+def _no_environment() -> Forbidden:
+    """Lists hold what the key's owner may see: an empty one is a key without a role, not an organization
+    without environments, and nothing that was known counts as gone by it."""
+    return Forbidden(
+        "The Cloud key may see no environment.",
+        hint=f"Grant the owner of the key in {PREFIX}CONFLUENT_CLOUD_API_KEY {ROLES['confluent_cloud']}.",
+    )
+
+
 class _Gathering:
     def __init__(self, session: ConfluentSession, asker: Asker) -> None:
         self._session = session
@@ -75,7 +86,10 @@ class _Gathering:
         environments = self._asker.ask(scope, "Environments", org.environments)
         if self._asker.is_complete(scope):
             wanted = self._settings.environments
-            require_known("environment", f"{PREFIX}ENVIRONMENTS", environments, wanted)
+            if environments:
+                require_known("environment", f"{PREFIX}ENVIRONMENTS", environments, wanted)
+            else:
+                self._asker.report(scope, "Environments", _no_environment(), 0)
         environments = chosen(environments, self._settings.environments)
         self._world.environments = [EnvironmentAnswers(one) for one in environments]
         self._run_all(task for one in environments for task in self._environment_tasks(one))

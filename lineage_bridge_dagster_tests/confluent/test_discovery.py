@@ -663,6 +663,20 @@ class TestTableflow:
         assert (topic_id, ids.tableflow_table_id(*A, "unlisted")) in edges(found, EdgeType.MATERIALIZES)
         assert node(found, topic_id).attributes["observed"] is False
 
+    def test_a_list_that_lacks_a_topic_of_tableflows_is_not_whole(
+        self, run: Run, world: FakeConfluent
+    ) -> None:
+        """A key without rights on topics is answered an empty list: no 403, and nothing is gone."""
+        last = carry_forward(run(), None)
+        world.routes[kafka_path("lkc-a", "/topics")] = listing()
+        found = run()
+        assert status(found, "kafka", *A) is Status.PARTIAL
+        assert "DeveloperRead" in reason(found, "kafka", *A)
+        assert (ORDERS_A, ENRICH) in edges(found)
+        kept = carry_forward(found, last)
+        assert set(kept.graph.nodes) == set(last.graph.nodes)
+        assert set(kept.graph.edges) == set(last.graph.edges)
+
 
 class TestFilters:
     def test_environments_and_clusters_by_id_or_name(self, run: Run, world: FakeConfluent) -> None:
@@ -794,13 +808,16 @@ class TestFailures:
         if code == 401:
             assert "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY" in str(raised.value)
 
-    def test_an_organization_without_environments_is_not_hopeless(
-        self, run: Run, world: FakeConfluent
-    ) -> None:
+    def test_a_key_that_may_see_no_environment_makes_nothing_go(self, run: Run, world: FakeConfluent) -> None:
+        last = carry_forward(run(), None)
         world.routes["/org/v2/environments"] = listing()
-        found = run()
-        raise_if_hopeless(found)
-        assert found.coverage.complete
+        found = run(environments=["env-1"])
+        assert status(found, "environments") is Status.DENIED
+        with pytest.raises(LineageBridgeError, match="LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY"):
+            raise_if_hopeless(found)
+        kept = carry_forward(found, last)
+        assert set(kept.graph.nodes) == set(last.graph.nodes)
+        assert set(kept.graph.edges) == set(last.graph.edges)
 
     def test_a_cluster_that_is_gone_goes(self, run: Run, world: FakeConfluent) -> None:
         last = run()
