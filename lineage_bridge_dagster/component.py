@@ -140,7 +140,7 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         inventory = self._inventory(graph_file.load(state_path)) if state_path else None
         push = push_job(names, inventory, outside) if inventory else None
         lineage = lineage_job(names, inventory)
-        loaded = loaded_tables(_version(key) if inventory else "", inventory, lambda: source().push)
+        loaded = loaded_tables(_version(key) if inventory else "", inventory, source.push)
         return Definitions(
             assets=self._assets(inventory, outside) if inventory else [],
             jobs=[refresh, *([push] if push else []), lineage],
@@ -167,8 +167,8 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
     def _source(self) -> SettingsSource:
         return SettingsSource(self.confluent, self.aws, self.push)
 
-    def _outside(self, source: Callable[[], Any]) -> Outside:
-        return Outside(source, namespace=self.spark.namespace)
+    def _outside(self, source: SettingsSource) -> Outside:
+        return Outside(source, namespace=self.spark.namespace, push=source.push)
 
     def _discover(self, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
         # The clients and the SQL parser are no business of a load.

@@ -10,13 +10,15 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dagster import Model, Resolvable
 from pydantic import Field, ValidationError, field_validator
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.settings import AwsSettings, ConfluentSettings, PushSettings, Settings
+from lineage_bridge_dagster.settings import PREFIX, AwsSettings, ConfluentSettings, PushSettings, Settings
 
 #: Seconds for which variables out of Secrets Manager are kept, so that a tick every few seconds is cheap.
 _SECRETS_KEPT_SECONDS = 300.0
@@ -176,7 +178,9 @@ class SettingsSource:
         """Raises:
         ConfigurationError: a value is malformed, a key came without its secret, or a secret can't be read.
         """
-        base = Settings.from_env({**self._from_secrets_manager(), **os.environ})
+        # A variable that is set to nothing, as an .env template leaves it, says nothing.
+        given = {name: value for name, value in os.environ.items() if value}
+        base = Settings.from_env({**self._from_secrets_manager(), **given})
         confluent = {
             "environments": _listed(self._confluent.environments),
             "clusters": _listed(self._confluent.clusters),
@@ -184,19 +188,24 @@ class SettingsSource:
             "timeout_seconds": self._confluent.timeout_seconds,
             "max_concurrency": self._confluent.max_concurrency,
         }
-        try:
+        with _named_fields():
             return Settings(
                 confluent=ConfluentSettings.model_validate(_over(base.confluent, confluent)),
                 aws=AwsSettings.model_validate(_over(base.aws, self._aws.model_dump())),
-                push=PushSettings.model_validate(_over(base.push, self._push.model_dump())),
+                push=self._push_over(base.push),
             )
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise ConfigurationError(
-                f"{error.title}, {where}: {first['msg']}",
-                hint=f"Correct {where} in the component's defs.yaml, or the variable that it is fed by.",
-            ) from None
+
+    def push(self) -> PushSettings:
+        """What a push writes, for which no key and no secret is needed.
+
+        Raises:
+            ConfigurationError: a value of the push is malformed.
+        """
+        return self._push_over(Settings.from_env(_environment("PUSH_")).push)
+
+    def _push_over(self, base: PushSettings) -> PushSettings:
+        with _named_fields():
+            return PushSettings.model_validate(_over(base, self._push.model_dump()))
 
     def _from_secrets_manager(self) -> dict[str, str]:
         names = _listed(self._confluent.secrets)
@@ -208,12 +217,38 @@ class SettingsSource:
 
                 from lineage_bridge_dagster.assets.resources import secret_variables
 
+                # The region and the profile of everything else: botocore does not know our variables.
+                aws = Settings.from_env(_environment("AWS_")).aws
                 manager = SecretsManagerResource(
-                    region_name=self._aws.region or None, profile_name=self._aws.profile or None
+                    region_name=self._aws.region or aws.region,
+                    profile_name=self._aws.profile or aws.profile,
                 )
                 self._secrets = secret_variables(manager, names)
                 self._secrets_until = time.monotonic() + _SECRETS_KEPT_SECONDS
             return self._secrets
+
+
+def _environment(part: str) -> dict[str, str]:
+    """The environment's variables of one part (`PUSH_`, `AWS_`), so that another part's error stays away."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith((PREFIX + part, *((part,) if part == "AWS_" else ()))) and value
+    }
+
+
+@contextmanager
+def _named_fields() -> Iterator[None]:
+    """A malformed field, told by its name and without what stands in it."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ConfigurationError(
+            f"{error.title}, {where}: {first['msg']}",
+            hint=f"Correct {where} in the component's defs.yaml, or the variable that it is fed by.",
+        ) from None
 
 
 def _over(base: Any, given: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ JVM and without a credential.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue.results import PushReport, TableResult
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.settings import AwsSettings, Settings
+from lineage_bridge_dagster.settings import PREFIX, AwsSettings, PushSettings, Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -73,7 +74,15 @@ def secret_variables(secrets: SecretsManagerResource, names: Sequence[str]) -> d
     Raises:
         ConfigurationError: a secret is not there, may not be read, or holds neither.
     """
-    client = secrets.get_client()
+    # At DEBUG, botocore would log each answer's body.
+    logging.getLogger("botocore.parsers").addFilter(_holds_no_secret)
+    try:
+        client = secrets.get_client()
+    except Exception as error:
+        raise ConfigurationError(
+            f"AWS Secrets Manager can't be asked for {', '.join(map(repr, names))}: {error}",
+            hint="Set LINEAGE_BRIDGE_AWS_REGION, and LINEAGE_BRIDGE_AWS_PROFILE to a profile that is there.",
+        ) from error
     found: dict[str, str] = {}
     for name in names:
         try:
@@ -89,8 +98,9 @@ def secret_variables(secrets: SecretsManagerResource, names: Sequence[str]) -> d
         except ValueError:
             held = None
         if isinstance(held, dict):
-            found.update({key: str(value) for key, value in held.items()})
-        elif name.startswith("LINEAGE_BRIDGE_"):
+            # Only our own: a secret that others share must not set AWS_PROFILE or the like for us.
+            found.update({key: str(value) for key, value in held.items() if key.startswith(PREFIX)})
+        elif name.startswith(PREFIX):
             found[name] = text
         else:
             raise ConfigurationError(
@@ -100,11 +110,22 @@ def secret_variables(secrets: SecretsManagerResource, names: Sequence[str]) -> d
     return found
 
 
+def _holds_no_secret(record: logging.LogRecord) -> bool:
+    return "SecretString" not in record.getMessage()
+
+
 class Outside:
     """How assets reach the outside. Tests hand over a subclass, or resources of their own."""
 
-    def __init__(self, settings: Callable[[], Settings], *, namespace: str = "lineage_bridge") -> None:
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        *,
+        namespace: str = "lineage_bridge",
+        push: Callable[[], PushSettings] | None = None,
+    ) -> None:
         self._settings = settings
+        self._push_settings = push or (lambda: settings().push)
         self._namespace = namespace
 
     @property
@@ -112,9 +133,14 @@ class Outside:
         """Read when asked for, so that a malformed variable fails the asset and not the code location."""
         return self._settings()
 
+    @property
+    def push_settings(self) -> PushSettings:
+        """What a push writes; asks for no secret, for Glue needs none of Confluent's."""
+        return self._push_settings()
+
     def push(self, context: AssetExecutionContext) -> Push:
         """How tables are pushed, under the settings in force."""
-        settings = self.settings.push
+        settings = self.push_settings
 
         def push_tables(discovery: Discovery, table_ids: Collection[str]) -> PushReport:
             from lineage_bridge_dagster.glue.push import push_tables as push

@@ -164,7 +164,7 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
         from lineage_bridge_dagster.glue.push import push_tables
 
         with readable_failures():
-            settings = config.settings(outside.settings.push)
+            settings = config.settings(outside.push_settings)
             report = push_tables(
                 inventory.discovery,
                 context.resources.glue.client(),

@@ -69,7 +69,7 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
     # The watcher would have the daemon catch up at once, and what is shown here is the time before.
     monkeypatch.setattr(WorkspaceProcessContext, "_start_watch_thread", lambda *_args: None)
     with DagsterInstance.local_temp(str(tmp_path)) as instance:
-        server = GrpcServerProcess(
+        server: Any = GrpcServerProcess(
             instance.get_ref(),
             location_name=LOCATION,
             loadable_target_origin=LoadableTargetOrigin(
