@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.embedded.aws import StrictAws
 
 NAME = (CLUSTER, "orders.v1")
+#: Bucket names are one space for all servers of a process, as on AWS.
+BUCKET = "pushed-beside-pyiceberg"
 
 
 @pytest.fixture
@@ -35,12 +37,12 @@ def iceberg(aws: StrictAws) -> Any:
 
     from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 
-    aws.client("s3", REGION).create_bucket(Bucket="lake")
+    aws.client("s3", REGION).create_bucket(Bucket=BUCKET)
     return GlueCatalog(
         "glue",
         client=aws.client("glue", REGION),
         **{
-            "warehouse": "s3://lake",
+            "warehouse": f"s3://{BUCKET}",
             "s3.endpoint": aws.endpoint_url,
             "s3.access-key-id": ACCESS_KEY,
             "s3.secret-access-key": SECRET_KEY,
@@ -58,7 +60,7 @@ def rows(*values: int) -> Any:
 @pytest.fixture
 def table(iceberg: Any) -> Any:
     iceberg.create_namespace(CLUSTER)
-    made = iceberg.create_table(NAME, schema=rows().schema, location=f"s3://lake/{CLUSTER}/orders")
+    made = iceberg.create_table(NAME, schema=rows().schema, location=f"s3://{BUCKET}/{CLUSTER}/orders")
     made.append(rows(1))
     return made
 
