@@ -12,8 +12,10 @@ from dagster._core.definitions.definitions_load_context import (
     DefinitionsLoadContext,
     DefinitionsLoadType,
 )
+from dagster._core.definitions.repository_definition.repository_definition import RepositoryLoadData
 from dagster._core.storage.defs_state.base import set_defs_state_storage
 from dagster.components.testing import create_defs_folder_sandbox
+from dagster_shared.serdes.objects.models.defs_state_info import DefsStateInfo
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
@@ -27,7 +29,7 @@ from lineage_bridge_dagster.configuration import (
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.translator import NodeContext
-from lineage_bridge_dagster_tests.assets.world import EAST, world
+from lineage_bridge_dagster_tests.assets.world import EAST, many, world
 
 KEY = "LineageBridgeComponent"
 
@@ -61,6 +63,25 @@ def test_it_loads_the_newest_state_and_tells_the_sensor_which_that_is(instance: 
     keys = {key.to_user_string() for key in repository.asset_graph.get_all_asset_keys()}
     assert {f"kafka/{EAST}/o.v1", f"glue/{EAST}/o.v1", f"upstream_chain/{EAST}/o.v1"} <= keys
     assert {"refresh", "push", "materialize_lineage"} <= {job.name for job in repository.get_all_jobs()}
+
+
+def test_a_run_loads_the_state_that_it_was_planned_with_though_a_newer_one_is_stored(
+    instance: DagsterInstance,
+) -> None:
+    """As a run's own process loads: by the data that its plan carries."""
+    from lineage_bridge_dagster.definitions import defs
+
+    store = StateStore.of(instance, KEY)
+    planned = store.store(many(1).discovery())
+    store.store(many(2).discovery())
+    data = RepositoryLoadData(defs_state_info=DefsStateInfo.add_version(None, KEY, planned))
+    with DefinitionsLoadContext.scoped(
+        DefinitionsLoadContext(DefinitionsLoadType.RECONSTRUCTION, repository_load_data=data)
+    ):
+        loaded = defs()
+    assert isinstance(loaded, Definitions)
+    keys = loaded.get_repository_def().asset_graph.get_all_asset_keys()
+    assert [key.path[-1] for key in keys if key.path[0] == "glue"] == ["topic.00000"]
 
 
 def test_the_yaml_says_each_thing_once_and_no_secret() -> None:
@@ -106,7 +127,8 @@ def test_a_subclass_changes_what_an_asset_is(tmp_path: Path) -> None:
     made = Ours(aws={"region": "us-east-1"}).build_defs_from_state(None, state)  # type: ignore[arg-type]
     graph = made.get_repository_def().asset_graph
     keys = {key.to_user_string() for key in graph.get_all_asset_keys()}
-    assert all(key.startswith("ours/") for key in keys)
+    # The discovery itself is no node, and so no business of the hook.
+    assert all(key.startswith("ours/") for key in keys - {"lineage_bridge/discovery"})
     # Dependencies follow the keys that the hook gave.
     table = next(key for key in graph.get_all_asset_keys() if key.path[1] == "glue")
     assert all(parent.path[0] == "ours" for parent in graph.get(table).parent_keys)

@@ -87,7 +87,7 @@ def refresh_job(names: Names, state_key: str, discover: Discover) -> JobDefiniti
             last = _last_good(store, context)
             found = discover(last, context.log.info)
             version = store.store(found)
-            removed = store.prune()
+            removed = store.prune(context.instance)
             if removed:
                 context.log.info("Removed %d old versions of the state", removed)
         _reload(context)

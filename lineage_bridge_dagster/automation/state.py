@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+import math
 import tempfile
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+from dagster import RunsFilter
+from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_file
@@ -18,8 +23,9 @@ if TYPE_CHECKING:
     from dagster import DagsterInstance
     from dagster._core.storage.defs_state.base import DefsStateStorage
 
-#: A run loads the version that it was planned with, so a version outlives the longest queue plus run.
-KEEP_SECONDS = 7 * 24 * 3600.0
+#: How long a version is kept after a newer one took its place. A run loads the version that it was planned
+#: with; one that is still queued or running after this long keeps its version by itself.
+KEEP_SECONDS = 24 * 3600.0
 KEEP_VERSIONS = 20
 
 _log = logging.getLogger(__name__)
@@ -66,7 +72,13 @@ class StateStore:
             self._storage.upload_state_from_path(self._key, version, path)
         return version
 
-    def prune(self, *, keep_seconds: float = KEEP_SECONDS, keep_versions: int = KEEP_VERSIONS) -> int:
+    def prune(
+        self,
+        instance: DagsterInstance,
+        *,
+        keep_seconds: float = KEEP_SECONDS,
+        keep_versions: int = KEEP_VERSIONS,
+    ) -> int:
         """Remove versions that no run can still want; returns how many. Never the newest.
 
         Only for storage that is a folder (Dagster's own); another keeps its own house.
@@ -74,13 +86,17 @@ class StateStore:
         base: Any = getattr(self._storage, "base_path", None)
         if base is None:
             return 0
-        latest = self.latest_version()
         folder = base / self._storage._sanitize_key(self._key)
         if not folder.exists():
             return 0
+        before = time.time() - keep_seconds
+        old = _old(list(folder.iterdir()), keep_versions, before)
+        if not old:
+            return 0
+        kept = {self.latest_version(), *self._planned_with(instance, before)}
         removed = 0
-        for path in _old(list(folder.iterdir()), keep_versions, time.time() - keep_seconds):
-            if path.name != latest:
+        for path in old:
+            if path.name not in kept:
                 try:
                     path.unlink()
                     removed += 1
@@ -88,7 +104,28 @@ class StateStore:
                     _log.warning("The old state %s could not be removed: %s", path.name, error)
         return removed
 
+    def _planned_with(self, instance: DagsterInstance, before: float) -> set[str]:
+        """The versions of runs made before a time (Unix seconds) that are not finished: theirs to load."""
+        filters = RunsFilter(
+            statuses=NOT_FINISHED_STATUSES, created_before=datetime.fromtimestamp(before, tz=UTC)
+        )
+        plans = {run.execution_plan_snapshot_id for run in instance.get_runs(filters)} - {None}
+        found = set()
+        for plan in plans:
+            data = instance.get_execution_plan_snapshot(str(plan)).repository_load_data
+            info = data.defs_state_info if data else None
+            if info and (version := info.get_version(self._key)):
+                found.add(version)
+        return found
+
 
 def _old(paths: Sequence[Any], keep: int, before: float) -> list[Any]:
+    """The paths past the newest `keep` in whose place a newer one stood already before a Unix time."""
     dated = sorted(((path.stat().st_mtime, path) for path in paths), key=lambda pair: pair[0], reverse=True)
-    return [path for modified, path in dated[keep:] if modified < before]
+    # The definitions were of a version until the next one came, however old it was by then.
+    replaced = [math.inf, *(modified for modified, _ in dated)]
+    return [
+        path
+        for place, ((_, path), until) in enumerate(zip(dated, replaced, strict=False))
+        if place >= keep and until < before
+    ]

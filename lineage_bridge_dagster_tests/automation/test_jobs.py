@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.client import BaseClient
-from dagster import AssetKey, DagsterInstance, ExecuteInProcessResult
+from dagster import AssetKey, DagsterInstance, DagsterRunStatus, ExecuteInProcessResult, RunsFilter, job
+from dagster._core.definitions.repository_definition.repository_definition import RepositoryLoadData
+from dagster._core.execution.api import create_execution_plan
+from dagster._core.snap import snapshot_from_execution_plan
+from dagster_shared.serdes.objects.models.defs_state_info import DefsStateInfo
 
 from lineage_bridge_dagster import component as component_module
 from lineage_bridge_dagster.automation.state import StateStore
@@ -163,13 +169,68 @@ def test_a_state_that_cannot_be_read_does_not_keep_a_refresh_from_running(
     assert run(location(world()), instance, "refresh").success
 
 
-def test_old_states_are_removed_and_the_newest_never(instance: DagsterInstance) -> None:
+def aged(instance: DagsterInstance, *days: float) -> list[str]:
+    """Versions of the state stored this many days ago, the oldest first."""
     store = StateStore.of(instance, KEY)
-    versions = [store.store(many(1).discovery()) for _ in range(5)]
-    assert store.prune(keep_seconds=3600, keep_versions=0) == 0
-    assert store.prune(keep_seconds=-1, keep_versions=2) >= 2
-    assert store.latest_version() == versions[-1]
-    assert store.load() is not None
+    versions = []
+    for number, age in enumerate(days):
+        versions.append(store.store(many(number + 1).discovery()))
+        modified = time.time() - age * 86_400
+        os.utime(state_file(instance, versions[-1]), (modified, modified))
+    return versions
+
+
+def state_file(instance: DagsterInstance, version: str) -> Path:
+    storage: Any = instance.defs_state_storage
+    return Path(str(storage.base_path / storage._sanitize_key(KEY) / version))
+
+
+def held(instance: DagsterInstance, versions: list[str]) -> list[int]:
+    return [place for place, version in enumerate(versions) if state_file(instance, version).exists()]
+
+
+def test_a_state_is_removed_a_day_after_a_newer_one_took_its_place(instance: DagsterInstance) -> None:
+    versions = aged(instance, 30, 3, 2, 0.5, 0)
+    # The third stood until half a day ago, and a run may have been planned with it then.
+    assert StateStore.of(instance, KEY).prune(instance, keep_versions=0) == 2
+    assert held(instance, versions) == [2, 3, 4]
+    assert StateStore.of(instance, KEY).prune(instance, keep_versions=0) == 0
+
+
+def test_the_last_states_are_kept_however_old(instance: DagsterInstance) -> None:
+    versions = aged(instance, 90, 60, 30, 20)
+    assert StateStore.of(instance, KEY).prune(instance, keep_versions=2) == 2
+    assert held(instance, versions) == [2, 3]
+    assert StateStore.of(instance, KEY).load() is not None
+
+
+def test_a_run_that_waits_for_longer_keeps_the_state_that_it_was_planned_with(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = aged(instance, 9, 8, 7, 0)
+    info = DefsStateInfo.add_version(None, KEY, versions[0])
+
+    @job
+    def any_job() -> None: ...
+
+    plan = snapshot_from_execution_plan(create_execution_plan(any_job), any_job.get_job_snapshot_id())
+    plan = plan._replace(repository_load_data=RepositoryLoadData(defs_state_info=info))
+    run = instance.create_run_for_job(any_job, status=DagsterRunStatus.STARTED)
+    snapshot_id = instance.run_storage.add_execution_plan_snapshot(plan)
+    waiting = run._replace(execution_plan_snapshot_id=snapshot_id)
+    monkeypatch.setattr(instance, "get_runs", lambda filters: [waiting] if asked_for(filters) else [])
+
+    assert StateStore.of(instance, KEY).prune(instance, keep_versions=0) == 1
+    assert held(instance, versions) == [0, 2, 3]
+
+
+def asked_for(filters: RunsFilter) -> bool:
+    """Whether a run that was started two days ago is among those asked for."""
+    before = filters.created_before
+    assert before
+    return {DagsterRunStatus.QUEUED, DagsterRunStatus.STARTED} <= set(
+        filters.statuses
+    ) and before.timestamp() > time.time() - 2 * 86_400
 
 
 def test_the_component_says_no_secret_of_its_environment(
