@@ -31,6 +31,7 @@ from dagster.components.component.state_backed_component import StateBackedCompo
 from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
 from pydantic import Field, PrivateAttr
 
+from lineage_bridge_dagster.assets.checks import discovery_asset, table_checks
 from lineage_bridge_dagster.assets.example import example_assets
 from lineage_bridge_dagster.assets.grouping import bundles, definition
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
@@ -82,6 +83,10 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
     )
     push: PushConfig = Field(default_factory=PushConfig, description="What a push writes, and its bounds.")
     sensor: SensorConfig = Field(default_factory=SensorConfig, description="What runs by itself, and when.")
+    checks: bool = Field(
+        default=True,
+        description="Asset checks of the Glue tables and of the discovery, run with each materialization.",
+    )
     name: str = Field(
         default="",
         description="Put before the names of jobs, sensor and schedules, where a location has two instances.",
@@ -203,6 +208,9 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
             )
         if self.include.examples:
             made.extend(example_assets(inventory))
+        if self.checks:
+            made.extend(table_checks(f"{prefix}glue_table_checks", inventory, outside))
+            made.extend(discovery_asset(Names(self.name), inventory))
         return made
 
     def _resources(self) -> dict[str, Any]:

@@ -1,0 +1,262 @@
+"""Checks as a run executes them: red when Glue was wiped, green after a push, each saying what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+from dagster import AssetCheckEvaluation, AssetCheckKey, AssetCheckSeverity, AssetKey, DagsterInstance
+
+from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.coverage import Status
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables
+from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, World, many, world
+
+Build = Callable[..., Location]
+TABLE = f"glue/{EAST}/o.v1"
+DISCOVERY = "lineage_bridge/discovery"
+NAMES = {"lineage_in_sync", "schema_matches", "tableflow_healthy"}
+
+
+@pytest.fixture
+def instance() -> Iterator[DagsterInstance]:
+    with DagsterInstance.ephemeral() as made:
+        yield made
+
+
+def run_checks(location: Location, instance: DagsterInstance, *checks: tuple[str, str]) -> Any:
+    """Run these checks and nothing else, as the button on a check does."""
+    job = location.definitions.resolve_implicit_global_asset_job_def().get_subset(
+        asset_selection=set(),
+        asset_check_selection={AssetCheckKey(AssetKey.from_user_string(key), name) for key, name in checks},
+    )
+    return job.execute_in_process(instance=instance, raise_on_error=False)
+
+
+def verdicts(result: Any) -> dict[tuple[str, str], AssetCheckEvaluation]:
+    return {
+        (each.asset_key.to_user_string(), each.check_name): each
+        for each in result.get_asset_check_evaluations()
+    }
+
+
+def only(result: Any) -> AssetCheckEvaluation:
+    (found,) = verdicts(result).values()
+    return found
+
+
+def small(**tableflow: Any) -> World:
+    """One table `t` of a topic with a schema; attributes are of its Tableflow topic."""
+    w = World()
+    topic = w.topic(EAST, "t")
+    w.glue(EAST, "t")
+    nodes = w.graph.nodes
+    nodes[topic] = nodes[topic].with_attributes(
+        schema_type="AVRO",
+        schema_subject="t-value",
+        schema_version=2,
+        schema_fields=[{"name": "id", "type": "long"}, {"name": "Amount", "type": "double"}],
+    )
+    table = ids.tableflow_table_id(ENV, EAST, "t")
+    nodes[table] = nodes[table].with_attributes(
+        **{"phase": "RUNNING", "catalog_sync": [{"type": "AWS_GLUE", "status": "SYNCED"}], **tableflow}
+    )
+    return w
+
+
+def test_every_table_has_its_checks_even_where_names_differ_only_in_punctuation(location: Build) -> None:
+    found = location(world()).repository.asset_graph.asset_check_keys
+    for name in ("o.v1", "o-v1", "o_v1"):
+        key = AssetKey(["glue", EAST, name])
+        assert {check.name for check in found if check.asset_key == key} == NAMES
+    assert AssetCheckKey(AssetKey(["lineage_bridge", "discovery"]), "discovery_complete") in found
+
+
+def test_checks_can_be_switched_off(location: Build) -> None:
+    off = location(world(), LineageBridgeComponent(aws={"region": REGION}, checks=False))
+    assert not off.repository.asset_graph.asset_check_keys
+    shown = off.keys()
+    assert DISCOVERY not in shown
+
+
+def test_in_sync_turns_red_when_the_lineage_is_wiped_and_green_after_a_push(
+    location: Build, glue: Any, instance: DagsterInstance
+) -> None:
+    w = small()
+    create_tables(glue, w)
+    loaded = location(w)
+    key = f"glue/{EAST}/t"
+
+    before = only(run_checks(loaded, instance, (key, "lineage_in_sync")))
+    assert not before.passed
+    assert before.severity is AssetCheckSeverity.ERROR
+    assert "Materialize" in str(before.description)
+    assert f"--table {EAST}.t" in str(before.description)
+    assert "lineage_bridge.upstream_chain" not in glue.get_table(DatabaseName=EAST, Name="t")["Table"].get(
+        "Parameters", {}
+    )
+
+    pushed = loaded.materialize(instance, key)
+    assert pushed.success
+    assert verdicts(pushed)[key, "lineage_in_sync"].passed
+
+    table = glue.get_table(DatabaseName=EAST, Name="t")["Table"]
+    glue.update_table(
+        DatabaseName=EAST,
+        TableInput={
+            "Name": "t",
+            "TableType": table["TableType"],
+            "StorageDescriptor": table["StorageDescriptor"],
+            "Parameters": {"table_type": "ICEBERG", "metadata_location": "s3://b/2.json"},
+        },
+    )
+    assert not only(run_checks(loaded, instance, (key, "lineage_in_sync"))).passed
+    assert loaded.materialize(instance, key).success
+    assert only(run_checks(loaded, instance, (key, "lineage_in_sync"))).passed
+
+
+def test_one_table_of_a_bundle_is_checked_alone(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    create_tables(glue, world())
+    found = verdicts(run_checks(location(world()), instance, (TABLE, "tableflow_healthy")))
+    assert list(found) == [(TABLE, "tableflow_healthy")]
+
+
+def test_a_run_over_many_tables_asks_glue_by_pages(
+    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
+) -> None:
+    w = many(250)
+    create_tables(glue, w)
+    loaded = location(w)
+    shown = loaded.keys()
+    keys = sorted(key for key in shown if key.startswith("glue/"))
+    calls: list[str] = []
+    resource = loaded.definitions.resources["glue"]  # type: ignore[index]
+    counted = _Counted(resource, calls)
+    loaded = location(w, glue=counted)
+    found = verdicts(run_checks(loaded, instance, *((key, "lineage_in_sync") for key in keys)))
+    assert len(found) == 250
+    assert not any(each.passed for each in found.values())
+    assert calls == ["GetTables"] * 3
+
+
+class _Counted:
+    """A Glue resource whose calls are written down."""
+
+    def __init__(self, resource: Any, calls: list[str]) -> None:
+        self._resource, self._calls = resource, calls
+
+    def client(self) -> Any:
+        made = self._resource.client()
+        made.meta.events.register("before-call.glue", lambda model, **_: self._calls.append(model.name))
+        return made
+
+
+def test_glue_that_is_away_is_a_warning_and_not_a_failed_run(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    """The tables were never made, so Glue says that they are not there."""
+    found = only(run_checks(location(small()), instance, (f"glue/{EAST}/t", "lineage_in_sync")))
+    assert not found.passed
+    assert found.severity is AssetCheckSeverity.WARN
+
+
+def check(location: Build, instance: DagsterInstance, w: World, name: str) -> AssetCheckEvaluation:
+    return only(run_checks(location(w, glue=object()), instance, (f"glue/{EAST}/t", name)))
+
+
+def test_a_schema_that_is_in_the_table_passes(location: Build, instance: DagsterInstance) -> None:
+    found = check(location, instance, small(), "schema_matches")
+    assert found.passed
+    assert "All 2 fields of t-value version 2" in str(found.description)
+
+
+def test_a_missing_column_and_a_wrong_type_are_named(location: Build, instance: DagsterInstance) -> None:
+    w = small()
+    topic = ids.topic_id(ENV, EAST, "t")
+    fields = [{"name": "id", "type": "string"}, {"name": "note", "type": "string"}]
+    w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(schema_fields=fields)
+    found = check(location, instance, w, "schema_matches")
+    assert not found.passed
+    assert "id is string, its column bigint" in str(found.description)
+    assert "note is no column" in str(found.description)
+    assert "`refresh`" in str(found.metadata["what to do"].value)
+
+
+def test_a_type_that_cannot_be_compared_is_said_and_not_failed(
+    location: Build, instance: DagsterInstance
+) -> None:
+    w = small()
+    topic = ids.topic_id(ENV, EAST, "t")
+    fields = [{"name": "id", "type": "com.shop.Id"}]
+    w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(schema_fields=fields)
+    found = check(location, instance, w, "schema_matches")
+    assert found.passed
+    assert "can't be compared: id" in str(found.description)
+
+
+@pytest.mark.parametrize(
+    ("state", "severity", "word"),
+    [
+        ({"phase": "FAILED", "error": "no bucket"}, "ERROR", "confluent tableflow topic describe t"),
+        ({"phase": "PENDING"}, "WARN", "being set up"),
+        ({"phase": "NEW_WORD"}, "WARN", "NEW_WORD"),
+        ({"suspended": True}, "WARN", "Resume"),
+        ({"failing_table_formats": [{"format": "ICEBERG", "error": "x"}]}, "ERROR", "ICEBERG format fails"),
+        ({"failing_table_formats": [{"format": "DELTA", "error": "x"}]}, "WARN", "DELTA format fails"),
+        ({"catalog_sync": [{"type": "AWS_GLUE", "status": "FAILED"}]}, "ERROR", "glue:UpdateTable"),
+        ({"catalog_sync": [{"type": "AWS_GLUE", "status": "PENDING"}]}, "WARN", "PENDING"),
+        ({"catalog_sync": [{"type": "UNITY", "status": "FAILED"}]}, "WARN", "sync to UNITY is FAILED"),
+        ({"stale_since": "2026-04-30T11:00:00Z"}, "WARN", "discovery_complete"),
+    ],
+)
+def test_what_ails_tableflow_is_told_with_what_to_do(
+    location: Build, instance: DagsterInstance, state: dict[str, Any], severity: str, word: str
+) -> None:
+    found = check(location, instance, small(**state), "tableflow_healthy")
+    assert not found.passed
+    assert found.severity.value == severity
+    assert word in str(found.description)
+
+
+def test_the_gravest_of_several_ailments_leads(location: Build, instance: DagsterInstance) -> None:
+    w = small(suspended=True, catalog_sync=[{"type": "AWS_GLUE", "status": "DISCONNECTED"}])
+    found = check(location, instance, w, "tableflow_healthy")
+    assert found.severity is AssetCheckSeverity.ERROR
+    assert "DISCONNECTED" in str(found.description)
+    assert "suspended" in str(found.description)
+    assert "provider integration" in str(found.metadata["what to do"].value)
+
+
+def test_a_running_tableflow_passes(location: Build, instance: DagsterInstance) -> None:
+    assert check(location, instance, small(), "tableflow_healthy").passed
+
+
+def discovery(location: Build, instance: DagsterInstance, w: World) -> AssetCheckEvaluation:
+    return only(run_checks(location(w, glue=object()), instance, (DISCOVERY, "discovery_complete")))
+
+
+def test_a_whole_discovery_passes(location: Build, instance: DagsterInstance) -> None:
+    assert discovery(location, instance, small()).passed
+
+
+def test_a_scope_that_was_denied_is_named_with_its_reason(location: Build, instance: DagsterInstance) -> None:
+    w = small()
+    w.report("connect", EAST, Status.DENIED, "Grant the key's account DeveloperRead on connectors")
+    found = discovery(location, instance, w)
+    assert not found.passed
+    assert found.severity is AssetCheckSeverity.ERROR
+    assert f"connect:{ENV}:{EAST} (denied)" in str(found.description)
+    assert "DeveloperRead" in str(found.metadata["what to do"].value)
+    assert "`refresh`" in str(found.metadata["what to do"].value)
+
+
+def test_a_partial_answer_only_warns(location: Build, instance: DagsterInstance) -> None:
+    w = small()
+    w.report("connect", EAST, Status.PARTIAL, "page 3 timed out")
+    assert discovery(location, instance, w).severity is AssetCheckSeverity.WARN
