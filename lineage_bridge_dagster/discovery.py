@@ -52,7 +52,12 @@ def discover(
     # First, for settings that can't be right must not cost a pass over Confluent.
     client = glue_client or glue.glue_client(settings.aws)
     found = confluent.discover(
-        settings.confluent, transport=transport, parser=parser, progress=progress, clock=clock
+        settings.confluent,
+        transport=transport,
+        parser=parser,
+        known=last.graph if last is not None else None,
+        progress=progress,
+        clock=clock,
     )
     if last is None:
         confluent.raise_if_hopeless(found)

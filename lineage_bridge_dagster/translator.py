@@ -441,6 +441,7 @@ _SHOWN_ELSEWHERE = frozenset(
         "sql",
         "columns",
         "column_lineage",
+        "sql_cache",
         "schema_fields",
         "parameters",
         "conflict",

@@ -9,7 +9,8 @@ cluster with mirrors, 1 for each consumer group of a dedicated cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from lineage_bridge_dagster.confluent.flink_graph import (
     statement_job,
     table_job,
 )
+from lineage_bridge_dagster.confluent.flink_saved import SavedSql
 from lineage_bridge_dagster.confluent.gathering import gather
 from lineage_bridge_dagster.confluent.session import ConfluentSession
 from lineage_bridge_dagster.confluent.tableflow_graph import add_tableflow
@@ -44,6 +46,7 @@ from lineage_bridge_dagster.confluent.topics_graph import (
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.settings import ConfluentSettings
 
 if TYPE_CHECKING:
@@ -65,6 +68,7 @@ def discover(
     *,
     transport: httpx.BaseTransport | None = None,
     parser: FlinkSqlParser | None = None,
+    known: Graph | None = None,
     progress: Progress = _silent,
     clock: Clock = _now,
 ) -> Discovery:
@@ -74,6 +78,7 @@ def discover(
         settings: where to ask, with which keys, and what of it.
         transport: exchanges the HTTP transport.
         parser: shares a running Flink parser; without one, one is started if there is SQL, and ended.
+        known: the last discovery's graph: SQL that it knows is not parsed again.
         progress: called with one readable line a step.
         clock: the time that nodes, edges and the discovery are stamped with.
 
@@ -82,13 +87,14 @@ def discover(
             missing and there is SQL to parse.
     """
     with ConfluentSession(settings, transport) as session:
-        return discover_with(session, parser=parser, progress=progress, clock=clock)
+        return discover_with(session, parser=parser, known=known, progress=progress, clock=clock)
 
 
 def discover_with(
     session: ConfluentSession,
     *,
     parser: FlinkSqlParser | None = None,
+    known: Graph | None = None,
     progress: Progress = _silent,
     clock: Clock = _now,
 ) -> Discovery:
@@ -100,12 +106,14 @@ def discover_with(
     _know_topics(builder, asker, world)
     for cluster in world.clusters:
         _add_cluster(builder, asker, cluster)
-    texts = _add_flink(builder, asker, world.environments, parser)
+    saved = SavedSql(known)
+    texts = _add_flink(builder, asker, world.environments, parser, saved)
     for environment in world.environments:
         add_schemas(builder, environment.environment, environment.schemas)
         add_topic_schemas(builder, environment.environment, environment.schemas)
     if texts is not None:
-        add_columns(builder, texts)
+        with _running(parser) as flink:
+            add_columns(builder, texts, flink, saved)
     leave_out_unused_internal(builder)
     asker.say(
         f"Confluent: {len(builder.graph.nodes)} nodes, {len(builder.graph.edges)} edges, "
@@ -192,6 +200,7 @@ def _add_flink(
     asker: Asker,
     environments: Iterable[EnvironmentAnswers],
     parser: FlinkSqlParser | None,
+    saved: SavedSql,
 ) -> JobTexts | None:
     jobs: list[Job] = []
     for environment in environments:
@@ -205,10 +214,17 @@ def _add_flink(
     if not jobs:
         return None
     asker.say(f"Reading the SQL of {len(jobs)} Flink statements")
+    with _running(parser) as flink:
+        return add_jobs(builder, jobs, flink, saved)
+
+
+@contextmanager
+def _running(parser: FlinkSqlParser | None) -> Iterator[FlinkSqlParser]:
+    """The parser given, else one of our own, started by its first new statement and ended after."""
     if parser is not None:
-        return add_jobs(builder, jobs, parser)
-    # Started by the first statement, so that a discovery without SQL needs no Java.
+        yield parser
+        return
     from lineage_bridge_dagster.sql.flink import FlinkSqlParser
 
     with FlinkSqlParser() as own:
-        return add_jobs(builder, jobs, own)
+        yield own

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.confluent.building import Builder, absent_warning
 from lineage_bridge_dagster.confluent.flink import RegionKey
 from lineage_bridge_dagster.confluent.flink_columns import JobText, JobTexts, parsed_texts
+from lineage_bridge_dagster.confluent.flink_saved import SavedSql, save_texts
 from lineage_bridge_dagster.confluent.records import Environment, FlinkStatement, MaterializedTable
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
@@ -116,8 +117,16 @@ def made_by_statement(statement: FlinkStatement, tables: Iterable[MaterializedTa
     )
 
 
-def add_jobs(builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser) -> JobTexts:
+def add_jobs(
+    builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser, saved: SavedSql | None = None
+) -> JobTexts:
     """All jobs of all regions at once: a view of one statement is read by others, in any region.
+
+    Args:
+        builder: It knows the clusters and their topics.
+        jobs: In any order.
+        parser: For the texts that are new.
+        saved: What the last discovery left of those that are not.
 
     Returns:
         What `add_columns` needs, once the topics' schemas are known.
@@ -128,12 +137,12 @@ def add_jobs(builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser) -> J
     # Views are told apart by when they were made.
     ordered = sorted(jobs, key=lambda job: (job.created_at, job.environment.id, job.region, job.name))
     if not ordered:
-        return JobTexts(NameIndex(()))
+        return JobTexts(NameIndex(()), "")
     index = NameIndex(
         ClusterName(place.environment.id, place.environment.label, place.cluster.id, place.cluster.label)
         for place in builder.places.values()
     )
-    by_text = parsed_texts(parser, (job.sql for job in ordered))
+    by_text = parsed_texts(parser, (job.sql for job in ordered), saved or SavedSql())
     parsed = [by_text[job.sql].lineage for job in ordered]
     nothing = StatementLineage(reads=(), writes=())
     texts = [
@@ -142,26 +151,35 @@ def add_jobs(builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser) -> J
         for job, lineage in zip(ordered, parsed, strict=True)
     ]
     expansions = expand_views(texts, index)
+    found: list[JobText] = []
     for job, lineage, expansion in zip(ordered, parsed, expansions, strict=True):
-        if job.phase in _DROPPED:
-            continue
         reads = _Names.of(index, job, expansion.reads)
         writes = _Names.of(index, job, expansion.writes)
         if job.table is not None:
             writes.refs.append(job.table)
-        if _counts(job, lineage, writes):
+        found.append(_job_text(job, by_text[job.sql], [*reads.refs, *writes.refs]))
+        if job.phase not in _DROPPED and _counts(job, lineage, writes):
             _add_job(builder, index, job, lineage, reads, writes)
-    return JobTexts(index, [_job_text(job, by_text[job.sql]) for job in ordered])
+    save_texts(
+        builder.graph,
+        [(_job_id(job), job.sql, lineage) for job, lineage in zip(ordered, parsed, strict=True)],
+    )
+    names = sorted(
+        (place.key, place.environment.label, place.cluster.label) for place in builder.places.values()
+    )
+    return JobTexts(index, repr(names), found)
 
 
-def _job_text(job: Job, parsed: ParsedText) -> JobText:
+def _job_text(job: Job, parsed: ParsedText, refs: Iterable[TopicRef]) -> JobText:
     statements, trees = parsed.lineage.statements, parsed.trees
     if job.phase in _FAILED and (parsed.lineage.views or not job.read_topics):
         # It made no view and no table, and moved no data.
         statements, trees = (), ()
     return JobText(
         node_id=_job_id(job),
+        sql=job.sql,
         text=ColumnText(statements, trees, job.catalog, job.database),
+        topics=tuple(ids.topic_id(*_key(ref), ref.topic) for ref in refs),
         table=ids.topic_id(*_key(job.table), job.table.topic) if job.table else None,
     )
 
