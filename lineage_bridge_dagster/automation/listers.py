@@ -83,7 +83,8 @@ class OutsideLister:
         if self._glue is None:
             self._glue = GlueReader(glue_client(settings.aws))
         try:
-            return [table.name for table in self._glue.tables(scope.place)]
+            # Their names alone: whole tables are up to 100 kB each, and this is asked every few seconds.
+            return list(self._glue.names(scope.place))
         except GlueError as error:
             # A database that is not there yet holds no tables.
             if error.outcome is Outcome.NOT_FOUND:

@@ -1,6 +1,7 @@
 """The sensor that puts new Tableflow tables into the graph and has their lineage pushed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from dagster import (
     AssetKey,
@@ -52,10 +53,11 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
     if inventory is None:
         return Loaded(version)
     versions: dict[str, str] = {}
+    settings = cache(push)
 
     def version_of(table_id: str) -> str:
         if table_id not in versions:
-            versions[table_id] = wanted_version(chain_for(inventory, table_id), push())
+            versions[table_id] = wanted_version(chain_for(inventory, table_id), settings())
         return versions[table_id]
 
     tables = [

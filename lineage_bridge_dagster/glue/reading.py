@@ -156,6 +156,17 @@ class GlueReader:
                 for raw in answer["TableList"]
             ]
 
+    def names(self, database: str) -> Iterator[str]:
+        """The names of a database's tables and nothing else: no columns, parameters or descriptions.
+
+        Raises:
+            GlueError: as `tables`.
+        """
+        request = {"DatabaseName": database, "AttributesToGet": ["NAME"]}
+        for answer in self._pages("GetTables", f"the database {database}", "TableList", request):
+            for raw in answer["TableList"]:
+                yield GlueTable.from_raw(raw, database).name
+
     def table(self, database: str, name: str) -> GlueTable | None:
         """One table as it is now; None when it isn't there.
 

@@ -13,6 +13,7 @@ from lineage_bridge_dagster.automation.listers import OutsideLister
 from lineage_bridge_dagster.automation.listing import GLUE, INTEGRATIONS, TABLEFLOW, ListScope, names
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.glue import client as glue_client_module
 from lineage_bridge_dagster.settings import AwsSettings, ConfluentSettings, Credential, Settings
 from lineage_bridge_dagster_tests.assets.location import create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, many
@@ -76,6 +77,23 @@ def test_a_glue_database_that_is_not_there_yet_holds_no_tables(
     strict_aws.fail("GetTables", "AccessDeniedException", times=-1)
     with pytest.raises(LineageBridgeError, match="glue:GetTables"):
         list(lister(ListScope(GLUE, "", EAST)))
+
+
+def test_glue_is_asked_for_the_names_of_tables_alone_by_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    class Client:
+        get_databases = get_table = None
+
+        def get_tables(self, **request: Any) -> dict[str, Any]:
+            asked.append(request)
+            number = len(asked)
+            more = {"NextToken": str(number)} if number < 3 else {}
+            return {"TableList": [{"Name": f"t{number}", "DatabaseName": EAST}], **more}
+
+    monkeypatch.setattr(glue_client_module, "glue_client", lambda _settings: Client())
+    assert list(OutsideLister(settings)(ListScope(GLUE, "", EAST))) == ["t1", "t2", "t3"]
+    assert [request["AttributesToGet"] for request in asked] == [["NAME"]] * 3
 
 
 def test_a_key_that_was_changed_is_used_at_the_next_list() -> None:
