@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.lineage.carry import STALE_ATTRIBUTES
 from lineage_bridge_dagster.lineage.columns import ATTRIBUTE
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
 from lineage_bridge_dagster.sql.cache import VERSION, ParseCache
@@ -31,7 +32,9 @@ class SavedSql:
                 continue
             if isinstance(saved.get("entries"), Mapping):
                 entries.update(saved["entries"])
-            if isinstance(saved.get("columns"), str):
+            # Columns kept from before, for want of the registry's answer, are not what the digest stands for.
+            is_stale = ATTRIBUTE in (node.attributes.get(STALE_ATTRIBUTES) or ())
+            if isinstance(saved.get("columns"), str) and not is_stale:
                 left_out = saved.get("left_out")
                 self._columns[node.node_id] = (
                     saved["columns"],

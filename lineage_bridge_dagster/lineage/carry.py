@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from lineage_bridge_dagster.lineage.columns import ATTRIBUTE as COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, scopes_of
@@ -28,6 +29,9 @@ _TELLERS: dict[str, tuple[str, ...]] = {
     NodeType.TABLEFLOW_TABLE: ("tableflow", "catalog_integrations"),
     NodeType.CATALOG_TABLE: ("glue", "tableflow", "catalog_integrations"),
 }
+
+#: The APIs that tell which topics there are and their fields, of which a Flink job's columns are derived.
+_FIELD_TELLERS = frozenset({"schema_registry", "kafka", "clusters", "environments"})
 
 
 def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
@@ -94,6 +98,16 @@ class _Proof:
         """
         return all(map(self.of, scopes)) if scopes else self._coverage.complete
 
+    def hides_columns(self, seen: Node, known: Node) -> bool:
+        """Whether a job's columns may lack what a failed scope would have told: the fields of topics."""
+        return (
+            seen.node_type == NodeType.FLINK_JOB
+            and bool(columns := known.attributes.get(COLUMN_LINEAGE))
+            and columns != seen.attributes.get(COLUMN_LINEAGE)
+            and seen.attributes.get("sql") == known.attributes.get("sql")
+            and any(report.scope.api in _FIELD_TELLERS for report in self._coverage.incomplete)
+        )
+
     def may_hide_attributes(self, node: Node) -> bool:
         """Whether a scope that could tell of the node did not answer whole."""
         if any(not self.of(scope) for scope in scopes_of(node.attributes)):
@@ -147,6 +161,9 @@ def _seen_again(seen: Entry, known: Entry, proof: _Proof) -> Entry:
         attributes["scopes"] = sorted(scopes | silent)
     first_seen = min(filter(None, (seen.first_seen, known.first_seen)), default=None)
     if isinstance(seen, Node) and isinstance(known, Node):
+        if proof.hides_columns(seen, known):
+            attributes[COLUMN_LINEAGE] = known.attributes[COLUMN_LINEAGE]
+            attributes[STALE_ATTRIBUTES] = [COLUMN_LINEAGE]
         filled = _with_what_failed(seen, attributes, known, proof)
         return replace(filled, first_seen=first_seen)
     return replace(seen, attributes=attributes, first_seen=first_seen)
@@ -159,7 +176,7 @@ def _with_what_failed(seen: Node, attributes: dict[str, Any], known: Node, proof
     missing = _missing(attributes, known.attributes)
     if missing:
         attributes.update(missing)
-        attributes[STALE_ATTRIBUTES] = sorted(missing)
+        attributes[STALE_ATTRIBUTES] = sorted({*missing, *attributes.get(STALE_ATTRIBUTES, ())})
     return replace(
         seen,
         attributes=attributes,

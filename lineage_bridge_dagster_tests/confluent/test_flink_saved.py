@@ -8,7 +8,9 @@ import pytest
 
 from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.confluent.flink_saved import SAVED
+from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.columns import ATTRIBUTE, flows_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_file import dumps, loads
 from lineage_bridge_dagster.lineage.model import Graph
@@ -149,3 +151,32 @@ def test_what_is_broken_counts_as_nothing(world: FakeConfluent, counting: Counti
         if SAVED in node.attributes:
             first.graph.nodes[node.node_id] = node.with_attributes(**{SAVED: broken})
     assert same(run(world, counting, first).graph, fresh.graph)
+
+
+@pytest.mark.parametrize(
+    ("schemas", "left"),
+    [
+        ([avro("orders-value", "id", "customer"), avro("enriched-value", "c", "d")], ["c", "d"]),
+        # Gone in truth, and not just untold.
+        ([], []),
+    ],
+)
+def test_a_registry_that_fails_loses_no_columns(
+    world: FakeConfluent, counting: Counting, schemas: Any, left: list[str]
+) -> None:
+    world.routes[SCHEMAS] = [avro("orders-value", "id", "customer"), avro("enriched-value", "a", "b")]
+    world.routes[flink_path("us-east-1")] = listing(STAR)
+    first = run(world, counting)
+    job = first.graph.nodes[ids.flink_job_id("env-1", "aws", "us-east-1", "y")]
+    del world.routes[SCHEMAS]
+    found = first
+    for _ in range(2):
+        found = run(world, counting, found)
+        kept = found.graph.nodes[job.node_id].attributes
+        assert kept[ATTRIBUTE] == job.attributes[ATTRIBUTE]
+        assert kept["stale_attributes"] == [ATTRIBUTE]
+    world.routes[SCHEMAS] = schemas
+    found = run(world, counting, found)
+    known = found.graph.nodes[job.node_id]
+    assert "stale_attributes" not in known.attributes
+    assert [flow.column.name for flow in flows_of(known)] == left
