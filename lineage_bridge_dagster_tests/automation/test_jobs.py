@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 from botocore.client import BaseClient
-from dagster import AssetKey, DagsterInstance, DagsterRunStatus, ExecuteInProcessResult, RunsFilter, job
+from dagster import (
+    AssetKey,
+    DagsterInstance,
+    DagsterInvalidConfigError,
+    DagsterRunStatus,
+    ExecuteInProcessResult,
+    RunsFilter,
+    job,
+)
 from dagster._core.definitions.repository_definition.repository_definition import RepositoryLoadData
 from dagster._core.execution.api import create_execution_plan
 from dagster._core.snap import snapshot_from_execution_plan
@@ -241,3 +249,26 @@ def test_the_component_says_no_secret_of_its_environment(
     built = location(world(), LineageBridgeComponent(aws={"region": REGION}))
     assert "s3cr3t-value" not in repr(built.component) + repr(built.definitions)
     assert "s3cr3t-value" not in repr(built.component._source()())
+
+
+def test_a_table_that_no_graph_knows_fails_the_push_by_name_and_the_others_are_pushed(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = many(1)
+    create_tables(glue, w)
+    result = run(location(w), instance, "push", tables=["sales.nowhere", f"{EAST}.topic.00000"])
+    assert "1 tables were not pushed: sales.nowhere (failed)" in failure_of(result)
+    assert "  -> " in failure_of(result)
+    table = glue.get_table(DatabaseName=EAST, Name="topic.00000")["Table"]
+    assert "lineage_bridge.digest" in table["Parameters"]
+
+
+@pytest.mark.parametrize(
+    ("config", "named"), [({"dryrun": True}, "dryrun"), ({"tables": "a.b"}, "tables"), ({"sql": 3}, "sql")]
+)
+def test_a_run_config_that_is_wrong_starts_nothing_and_names_the_field(
+    location: Build, strict_aws: StrictAws, instance: DagsterInstance, config: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(DagsterInvalidConfigError, match=named):
+        run(location(many(1)), instance, "push", **config)
+    assert not strict_aws.calls
