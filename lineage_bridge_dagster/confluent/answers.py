@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from lineage_bridge_dagster.confluent.building import Place
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord
 from lineage_bridge_dagster.confluent.flink import RegionKey
+from lineage_bridge_dagster.confluent.ksqldb_graph import KsqlAnswers
 from lineage_bridge_dagster.confluent.records import (
     CatalogIntegration,
     ConsumerGroup,
@@ -56,6 +57,7 @@ class EnvironmentAnswers:
     environment: Environment
     schemas: list[Schema] = field(default_factory=list)
     flink: list[FlinkAnswers] = field(default_factory=list)
+    ksqldb: list[KsqlAnswers] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -1,10 +1,11 @@
 """One pass over Confluent: which calls are made, in which order, and what becomes of their answers.
 
-Requests of E environments with C clusters, R registries and F pairs of environment and Flink region:
-2 (organization, environments) + 3 E (clusters, compute pools, registries) + 1 (Flink regions, if there are
-pools) + 7 C (topics, settings, mirrors, consumer groups, connectors, Tableflow topics, integrations) + R
-(schemas) + 2 F (statements, materialized tables), lists longer than a page aside; and 1 for the links of a
-cluster with mirrors, 1 for each consumer group of a dedicated cluster.
+Requests of E environments with C clusters, R registries, F pairs of environment and Flink region and K
+ksqlDB clusters that are not paused: 2 (organization, environments) + 4 E (clusters, compute pools,
+registries, ksqlDB clusters) + 1 (Flink regions, if there are pools) + 7 C (topics, settings, mirrors,
+consumer groups, connectors, Tableflow topics, integrations) + R (schemas) + 2 F (statements, materialized
+tables) + K (streams, tables and queries), lists longer than a page aside; and 1 for the links of a cluster
+with mirrors, 1 for each consumer group of a dedicated cluster.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from lineage_bridge_dagster.confluent.flink_graph import (
 )
 from lineage_bridge_dagster.confluent.flink_saved import SavedSql
 from lineage_bridge_dagster.confluent.gathering import gather
+from lineage_bridge_dagster.confluent.ksqldb_graph import add_ksqldb
 from lineage_bridge_dagster.confluent.session import ConfluentSession
 from lineage_bridge_dagster.confluent.tableflow_graph import add_tableflow
 from lineage_bridge_dagster.confluent.topics_graph import (
@@ -109,6 +111,8 @@ def discover_with(
     saved = SavedSql(known)
     texts = _add_flink(builder, asker, world.environments, parser, saved)
     for environment in world.environments:
+        for ksqldb in environment.ksqldb:
+            add_ksqldb(builder, environment.environment, ksqldb)
         add_schemas(builder, environment.environment, environment.schemas)
         add_topic_schemas(builder, environment.environment, environment.schemas)
     if texts is not None:

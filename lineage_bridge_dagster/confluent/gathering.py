@@ -28,6 +28,9 @@ from lineage_bridge_dagster.confluent.errors import (
 from lineage_bridge_dagster.confluent.filters import chosen, require_known
 from lineage_bridge_dagster.confluent.flink import FlinkClient, RegionKey, regions_of
 from lineage_bridge_dagster.confluent.kafka_rest import KafkaRestClient
+from lineage_bridge_dagster.confluent.ksqldb import KsqldbClient
+from lineage_bridge_dagster.confluent.ksqldb_graph import KsqlAnswers
+from lineage_bridge_dagster.confluent.ksqldb_records import KsqlCluster, KsqlQuery
 from lineage_bridge_dagster.confluent.org import OrgClient
 from lineage_bridge_dagster.confluent.records import (
     ComputePool,
@@ -76,6 +79,7 @@ class _Gathering:
         self._listed: dict[str, list[KafkaCluster]] = {}
         self._pools: dict[str, list[ComputePool]] = {}
         self._registries: dict[str, list[Registry]] = {}
+        self._ksqldb: dict[str, list[KsqlCluster]] = {}
         self._organization: Organization | ConfluentError | None = None
         self._regions: list[FlinkRegion] = []
         self._regions_error: ConfluentError | None = None
@@ -94,7 +98,14 @@ class _Gathering:
         self._world.environments = [EnvironmentAnswers(one) for one in environments]
         self._run_all(task for one in environments for task in self._environment_tasks(one))
         self._choose_clusters(environments)
-        self._run_all([*self._flink_place_tasks(org), *self._cluster_tasks(), *self._registry_tasks()])
+        self._run_all(
+            [
+                *self._flink_place_tasks(org),
+                *self._cluster_tasks(),
+                *self._registry_tasks(),
+                *self._ksqldb_tasks(),
+            ]
+        )
         self._run_all([*self._statement_tasks(), *self._extra_tasks()])
         self._run_all(self._detail_tasks())
         return self._world
@@ -123,7 +134,13 @@ class _Gathering:
                 Scope("schema_registry", key), what, registries.registries
             )
 
-        return [list_clusters, list_pools, list_registries]
+        def list_ksqldb() -> None:
+            what = f"ksqlDB clusters of {environment.label}"
+            call = partial(KsqldbClient(self._session).clusters, key)
+            # Where ksqlDB is not offered at all, there is none.
+            self._ksqldb[key] = self._asker.ask_optional(Scope("ksqldb_clusters", key), what, call) or []
+
+        return [list_clusters, list_pools, list_registries, list_ksqldb]
 
     def _choose_clusters(self, environments: Sequence[Environment]) -> None:
         """Keep every cluster's name; go on with those that the settings name."""
@@ -248,6 +265,46 @@ class _Gathering:
 
                 tasks.append(list_schemas)
         return tasks
+
+    def _ksqldb_tasks(self) -> list[Task]:
+        tasks: list[Task] = []
+        for answers in self._world.environments:
+            environment = answers.environment
+            for cluster in self._ksqldb.get(environment.id, []):
+                if self._is_wanted(environment, cluster):
+                    ksqldb = KsqlAnswers(cluster)
+                    answers.ksqldb.append(ksqldb)
+                    tasks.append(partial(self._list_queries, environment, ksqldb))
+        return tasks
+
+    def _is_wanted(self, environment: Environment, cluster: KsqlCluster) -> bool:
+        """Whether its Kafka cluster is one that the settings name; where that can't be told, it is said."""
+        key = (environment.id, cluster.kafka_cluster_id)
+        wanted = self._settings.clusters
+        if not wanted or cluster.kafka_cluster_id in wanted:
+            return True
+        if any(answers.place.key == key for answers in self._world.clusters):
+            return True
+        unknown = self._asker.error_of(Scope("clusters", environment.id))
+        if key not in self._world.places and unknown is not None:
+            # Its Kafka cluster may be one that is named by its display name.
+            scope = Scope("ksqldb", environment.id, cluster.id)
+            self._asker.report(scope, f"Queries of {cluster.label}", unknown)
+        return False
+
+    def _list_queries(self, environment: Environment, answers: KsqlAnswers) -> None:
+        cluster = answers.cluster
+
+        def list_queries() -> list[KsqlQuery]:
+            found = KsqldbClient(self._session).contents(environment.id, cluster)
+            answers.sources, answers.queries = found.sources, found.queries
+            if found.problem is not None:
+                raise PartialAnswer(found.queries, found.problem)
+            return list(found.queries)
+
+        self._asker.ask(
+            Scope("ksqldb", environment.id, cluster.id), f"ksqlDB queries of {cluster.label}", list_queries
+        )
 
     def _statement_tasks(self) -> list[Task]:
         tasks: list[Task] = []

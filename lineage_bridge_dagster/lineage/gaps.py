@@ -89,7 +89,7 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
         return scope.api in _WHOLE_ENVIRONMENT and node.node_type in _ACROSS_ENVIRONMENTS
     if scope.api in _WHOLE_ENVIRONMENT:
         return True
-    if scope.api == "ksqldb":
+    if scope.api in ("ksqldb", "ksqldb_clusters"):
         return node.node_type == NodeType.KAFKA_TOPIC
     if scope.api in _PER_CLUSTER:
         unplaced = node.node_type == NodeType.KAFKA_TOPIC and not node.cluster_id

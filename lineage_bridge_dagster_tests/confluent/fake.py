@@ -16,7 +16,7 @@ API = "https://api.confluent.cloud"
 ORGANIZATION = "7c60d51f-b44e-4682-87d6-449835ea4de6"
 
 #: Plane -> the key that opens it; see `keys`.
-PLANES = ("confluent_cloud", "kafka", "schema_registry", "flink", "tableflow")
+PLANES = ("confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow")
 
 Json = Any
 Answer = Callable[[httpx.Request], httpx.Response]
@@ -324,4 +324,5 @@ def small_world() -> FakeConfluent:
         statement("count", "INSERT INTO totals SELECT id FROM orders", "DEGRADED", database="lkc-b")
     )
     put[flink_path("us-east-1", "materialized-tables")] = listing()
+    put["/ksqldbcm/v2/clusters"] = listing()
     return fake

@@ -154,7 +154,8 @@ class TestWhole:
             discover_with(session, parser=parser)
         environments, clusters, registries, regions = 1, 2, 1, 2
         assert session.requests == len(world.requests)
-        assert session.requests == 3 + 3 * environments + 7 * clusters + registries + 2 * regions
+        assert session.requests == 3 + 4 * environments + 7 * clusters + registries + 2 * regions
+        assert len(world.asked("/ksqldbcm/")) == environments
         assert len(world.asked("/schemas")) == registries
         assert len(world.asked("/topics")) == 2 * clusters
         assert len(world.asked("/mirrors")) == clusters

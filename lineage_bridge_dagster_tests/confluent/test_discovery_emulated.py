@@ -52,7 +52,11 @@ def test_a_chain_reaches_the_source_database(whole: Discovery) -> None:
 
 
 @pytest.mark.parametrize(
-    "api", ["org", "cmk", "fcpm", "srcm", "connect", "tableflow", "kafka", "schema_registry", "flink", "*"]
+    "api",
+    [
+        *("org", "cmk", "fcpm", "srcm", "ksqldbcm", "connect", "tableflow", "kafka", "schema_registry"),
+        *("flink", "ksqldb", "*"),
+    ],
 )
 @pytest.mark.parametrize("status", [500, 401, 403])
 def test_an_api_that_fails_loses_nothing(

@@ -58,6 +58,11 @@ def test_everything_refers_to_something_that_is_there() -> None:
     assert all(s.pool in pools and s.principal in accounts for s in world.STATEMENTS)
     assert all((group.cluster, group.topic) in topics for group in world.GROUPS)
     assert world.TRICKLE_TOPIC in topics
+    for ksqldb in world.KSQLDB_CLUSTERS:
+        assert ksqldb.principal in accounts
+        assert all((ksqldb.kafka.id, source.topic) in topics for source in ksqldb.sources)
+        names = {source.name for source in ksqldb.sources}
+        assert all({*query.sources, query.sink} <= names for query in ksqldb.queries)
 
 
 def test_a_record_is_the_same_every_time_and_keeps_its_schema() -> None:

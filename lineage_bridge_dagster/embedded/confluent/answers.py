@@ -20,8 +20,9 @@ from lineage_bridge_dagster.embedded.confluent.state import State
 
 Json = dict[str, Any]
 
-#: `errors`: the control plane's list; `connect`: Connect's own; `code`: Kafka REST's and Schema Registry's.
-ErrorShape = Literal["errors", "connect", "code"]
+#: `errors`: the control plane's list; `connect`: Connect's own; `code`: Kafka REST's and Schema Registry's;
+#: `ksql`: ksqlDB's, whose codes have two digits more than the status.
+ErrorShape = Literal["errors", "connect", "code", "ksql"]
 
 DEFAULT_PAGE_SIZE = 10
 MAX_PAGE_SIZE = 100
@@ -92,6 +93,9 @@ def error_body(shape: ErrorShape, error: ApiError, request_id: str) -> Json:
         return {"error": {"code": error.status, "message": error.detail}}
     if shape == "code":
         return {"error_code": error.code or error.status, "message": error.detail}
+    if shape == "ksql":
+        code = error.code or 100 * error.status
+        return {"@type": "generic_error", "error_code": code, "message": error.detail}
     title = _TITLES.get(error.status, "Error")
     entry: Json = {
         "id": request_id,

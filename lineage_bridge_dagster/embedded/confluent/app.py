@@ -20,6 +20,7 @@ from lineage_bridge_dagster.embedded.confluent.flink import Flink
 from lineage_bridge_dagster.embedded.confluent.gate import Gate, on_error
 from lineage_bridge_dagster.embedded.confluent.internal import Internal
 from lineage_bridge_dagster.embedded.confluent.kafka_rest import KafkaRest
+from lineage_bridge_dagster.embedded.confluent.ksqldb import Ksqldb
 from lineage_bridge_dagster.embedded.confluent.schema_registry import SchemaRegistry
 from lineage_bridge_dagster.embedded.confluent.state import State
 from lineage_bridge_dagster.embedded.confluent.tableflow import Tableflow
@@ -54,6 +55,7 @@ def create_app(
         SchemaRegistry(context),
         Connect(context),
         Flink(context),
+        Ksqldb(context),
         Tableflow(context),
         internal,
     )

@@ -43,7 +43,6 @@ class ControlPlane:
             Route("/fcpm/v2/compute-pools", self.compute_pools),
             Route("/fcpm/v2/regions", self.regions),
             Route("/srcm/v3/clusters", self.registries),
-            Route("/ksqldbcm/v2/clusters", self.ksqldb_clusters),
             Route("/pim/v1/integrations", self.provider_integrations),
             Route("/iam/v2/service-accounts", self.service_accounts),
             Route("/iam/v2/users", self.users),
@@ -121,10 +120,6 @@ class ControlPlane:
         environment_of(request)
         items = [_registry(base_url(request))]
         return page(request, self.context, items, api_version="srcm/v3", kind="ClusterList")
-
-    def ksqldb_clusters(self, request: Request) -> Response:
-        environment_of(request)
-        return page(request, self.context, [], api_version="ksqldbcm/v2", kind="ClusterList")
 
     def provider_integrations(self, request: Request) -> Response:
         environment_of(request)

@@ -29,6 +29,7 @@ APIS = (
     "kafka",
     "schema_registry",
     "flink",
+    "ksqldb",
     "*",
 )
 

@@ -41,6 +41,10 @@ def flink_prefix(place: str) -> str:
     return f"/flink/{place}"
 
 
+def ksqldb_prefix(cluster_id: str) -> str:
+    return f"/ksqldb/{cluster_id}"
+
+
 def target(path: str) -> Target:
     """What a path is for."""
     first, _, rest = path.lstrip("/").partition("/")
@@ -57,6 +61,8 @@ def target(path: str) -> Target:
         return Target("schema_registry", "code", ("schema_registry",), place)
     if first == "flink":
         return Target("flink", "errors", ("flink", "confluent_cloud"), place)
+    if first == "ksqldb":
+        return Target("ksqldb", "ksql", ("ksqldb",), place)
     return Target("emulator", "errors")
 
 

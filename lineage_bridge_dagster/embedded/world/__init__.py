@@ -8,6 +8,12 @@ are what a user does to it afterwards.
 from lineage_bridge_dagster.embedded.world.actions import disable_tableflow, enable_tableflow, produce
 from lineage_bridge_dagster.embedded.world.connectors import CONNECTORS
 from lineage_bridge_dagster.embedded.world.filling import SeedReport, WorldError, seed
+from lineage_bridge_dagster.embedded.world.ksqldb import (
+    KSQLDB_CLUSTERS,
+    KsqldbCluster,
+    KsqlQuery,
+    KsqlSource,
+)
 from lineage_bridge_dagster.embedded.world.model import (
     Cluster,
     ComputePool,
@@ -57,6 +63,7 @@ __all__ = [
     "ENVIRONMENT_NAME",
     "GLUE_REGION",
     "GROUPS",
+    "KSQLDB_CLUSTERS",
     "ORDERS_PLATFORM",
     "ORGANIZATION_ID",
     "ORGANIZATION_NAME",
@@ -72,6 +79,9 @@ __all__ = [
     "ComputePool",
     "Connector",
     "ConsumerGroup",
+    "KsqlQuery",
+    "KsqlSource",
+    "KsqldbCluster",
     "SeedReport",
     "ServiceAccount",
     "Statement",

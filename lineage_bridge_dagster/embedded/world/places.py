@@ -39,6 +39,7 @@ ANALYTICS_EU = Cluster(
     glue_database="analytics_eu",
 )
 CLUSTERS = (ORDERS_PLATFORM, ANALYTICS_EU)
+KSQLDB_CLUSTER_ID = "lksqlc-5j9x2q"
 
 POOL_US = ComputePool("lfcp-8m2x5k", "us-etl", "AWS", "us-east-1")
 POOL_EU = ComputePool("lfcp-3q7r1z", "eu-etl", "AWS", "eu-west-1")
@@ -48,6 +49,7 @@ SERVICE_ACCOUNTS = (
     ServiceAccount("sa-4r7k1p", "flink-us-etl", "Runs the statements of us-etl"),
     ServiceAccount("sa-9w3n2d", "flink-eu-etl", "Runs the statements of eu-etl"),
     ServiceAccount("sa-1c5v8m", "connect", "Runs the connectors"),
+    ServiceAccount("sa-6d2h8t", "ksqldb-clicks", "Runs ksqlDB's queries"),
 )
 
 
@@ -85,6 +87,7 @@ API_KEYS = (
         )
         for n, p in enumerate(POOLS, 1)
     ),
+    ApiKey("ksqldb", "LOCALKSQLDB00001", "local-only-ksqldb-secret", KSQLDB_CLUSTER_ID),
 )
 
 

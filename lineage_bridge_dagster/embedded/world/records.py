@@ -221,6 +221,12 @@ def click(index: int, rng: random.Random) -> tuple[str, Avro]:
     return str(user), row
 
 
+def checkout_click(index: int, rng: random.Random) -> tuple[str, Avro]:
+    """A hit that ksqlDB lets through to the checkout's own topic."""
+    key, row = click(index, rng)
+    return key, {**row, "page": {**row["page"], "path": "/checkout"}}
+
+
 ORDER = _record(
     "Order",
     "An order as the rest of the company reads it; the same in every region",
@@ -359,6 +365,12 @@ def order_status(index: int, rng: random.Random) -> tuple[str, Avro]:
         "changed_at": EPOCH + timedelta(seconds=11 * index),
     }
     return str(row["order_id"]), row
+
+
+def open_order(index: int, rng: random.Random) -> tuple[str, Avro]:
+    """The status of an order that is neither delivered nor cancelled."""
+    key, row = order_status(index, rng)
+    return key, {**row, "status": rng.choice(("PLACED", "PAID", "SHIPPED"))}
 
 
 PROFILE = _record(

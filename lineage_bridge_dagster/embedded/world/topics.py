@@ -36,6 +36,8 @@ TOPICS = (
     Topic(US, "revenue.by-country", 1, 400, r.REVENUE, r.revenue_by_country, _FOREVER, tableflow=True),
     Topic(US, "Sessions.Enriched", 3, 800, r.SESSION, r.session, _days(30)),
     Topic(US, "orders.status", 3, 900, r.ORDER_STATUS, r.order_status, _COMPACTED),
+    Topic(US, "checkout-clicks", 6, 400, r.CLICK, r.checkout_click, _days(7)),
+    Topic(US, "orders.open", 3, 300, r.ORDER_STATUS, r.open_order, _COMPACTED),
     Topic(US, "dlq-lcc-8v2s3k", 1, configs=_days(30)),
     Topic(US, TABLEFLOW_ERRORS, 1, configs=_days(30)),
     Topic(EU, "orders.v1", 3, 1200, r.ORDER, r.order_eu, _days(90), tableflow=True),

@@ -49,6 +49,7 @@ UNPAGED = (
     f"{TABLEFLOW}/tableflow-topics/orders.v1?{ENV}&spec.kafka_cluster={EU}",
     f"{TABLEFLOW}/catalog-integrations/{world.ANALYTICS_EU.integration_id}?{ENV}&spec.kafka_cluster={EU}",
     f"{FLINK_US}/statements/enrich-orders",
+    f"/ksqldbcm/v2/clusters/{world.KSQLDB_CLUSTERS[0].id}?{ENV}",
     f"{CONNECT}/{US}/connectors",
     f"{CONNECT}/{US}/connectors?expand=info,status,id",
     f"{CONNECT}/{EU}/connectors?expand=info,status,id",

@@ -1,0 +1,192 @@
+"""ksqlDB: `ksqldbcm/v2` of the control plane, and `POST {http_endpoint}/ksql` of each cluster.
+
+Of the language it knows what tells of queries: SHOW (or LIST) STREAMS, TABLES and QUERIES [EXTENDED].
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.confluent.answers import (
+    ApiError,
+    Context,
+    Json,
+    base_url,
+    cluster_reference,
+    crn,
+    environment_crn,
+    environment_of,
+    environment_reference,
+    metadata,
+    page,
+)
+from lineage_bridge_dagster.embedded.confluent.planes import ksqldb_prefix
+
+MEDIA_TYPE = "application/vnd.ksql.v1+json"
+_ACCEPTED = frozenset({MEDIA_TYPE, "application/json"})
+_SHOW = re.compile(r"(?:SHOW|LIST)\s+(STREAMS|TABLES|QUERIES)(\s+EXTENDED)?", re.IGNORECASE)
+#: Codes of ksqlDB's errors.
+_BAD_REQUEST, _BAD_STATEMENT = 40000, 40001
+
+
+class Ksqldb:
+    """The control plane's list of ksqlDB clusters, and the data plane of each."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @property
+    def routes(self) -> list[Route]:
+        return [
+            Route("/ksqldbcm/v2/clusters", self.clusters),
+            Route("/ksqldbcm/v2/clusters/{id}", self.cluster),
+            Route("/ksqldb/{id}/ksql", self.ksql, methods=["POST"]),
+        ]
+
+    def clusters(self, request: Request) -> Response:
+        environment_of(request)
+        items = [_cluster(base_url(request), one) for one in world.KSQLDB_CLUSTERS]
+        return page(request, self.context, items, api_version="ksqldbcm/v2", kind="ClusterList")
+
+    def cluster(self, request: Request) -> Response:
+        environment_of(request)
+        return JSONResponse(_cluster(base_url(request), _named(request)))
+
+    async def ksql(self, request: Request) -> Response:
+        cluster = _named(request)
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip()
+        if media_type not in _ACCEPTED:
+            raise ApiError(415, f"HTTP 415 Unsupported Media Type: {media_type}", code=41500)
+        try:
+            body = json.loads(await request.body())
+            text = body["ksql"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ApiError(400, "The body is no ksqlDB request.", code=_BAD_REQUEST) from error
+        entities: list[Json] = []
+        for statement in (part.strip() for part in str(text).split(";")):
+            if not statement:
+                continue
+            entity = _entity(cluster, statement)
+            if entity is None:
+                refusal = {
+                    "@type": "statement_error",
+                    "error_code": _BAD_STATEMENT,
+                    "message": "This ksqlDB only tells: SHOW STREAMS, TABLES and QUERIES [EXTENDED].",
+                    "statementText": f"{statement};",
+                    "entities": entities,
+                }
+                return JSONResponse(refusal, 400, media_type=MEDIA_TYPE)
+            entities.append({**entity, "statementText": f"{statement};", "warnings": []})
+        return JSONResponse(entities, media_type=MEDIA_TYPE)
+
+
+def _named(request: Request) -> world.KsqldbCluster:
+    """The ksqlDB cluster of the path.
+
+    Raises:
+        ApiError: 404, there is none.
+    """
+    for cluster in world.KSQLDB_CLUSTERS:
+        if cluster.id == request.path_params["id"]:
+            return cluster
+    raise ApiError(404, f"ksqlDB cluster {request.path_params['id']} not found.")
+
+
+def _cluster(base: str, cluster: world.KsqldbCluster) -> Json:
+    account = cluster.principal
+    return {
+        "api_version": "ksqldbcm/v2",
+        "kind": "Cluster",
+        "id": cluster.id,
+        "metadata": metadata(
+            f"{base}/ksqldbcm/v2/clusters/{cluster.id}",
+            environment_crn(f"kafka={cluster.kafka.id}", f"ksql={cluster.id}"),
+            world.CREATED_AT,
+        ),
+        "spec": {
+            "display_name": cluster.name,
+            "use_detailed_processing_log": True,
+            "csu": 1,
+            "kafka_cluster": cluster_reference(base, cluster.kafka.id),
+            "credential_identity": {
+                "id": account,
+                "related": f"{base}/iam/v2/service-accounts/{account}",
+                "resource_name": crn(f"service-account={account}"),
+            },
+            "environment": environment_reference(base),
+        },
+        "status": {
+            "http_endpoint": base + ksqldb_prefix(cluster.id),
+            "phase": "PROVISIONED",
+            "is_paused": False,
+            "storage": 125,
+            "topic_prefix": cluster.topic_prefix,
+        },
+    }
+
+
+def _entity(cluster: world.KsqldbCluster, statement: str) -> Json | None:
+    """What a statement answers; None for one that is not known."""
+    match = _SHOW.fullmatch(statement)
+    if match is None:
+        return None
+    what, extended = match[1].upper(), bool(match[2])
+    if what == "QUERIES":
+        if extended:
+            described = [_description(cluster, query) for query in cluster.queries]
+            return {"@type": "query_descriptions", "queryDescriptions": described}
+        return {"@type": "queries", "queries": [_running(cluster, query) for query in cluster.queries]}
+    if extended:
+        return None
+    listed = [_source(source) for source in cluster.sources if f"{source.kind}S" == what]
+    return {"@type": what.lower(), what.lower(): listed}
+
+
+def _source(source: world.KsqlSource) -> Json:
+    return {
+        "type": source.kind,
+        "name": source.name,
+        "topic": source.topic,
+        "keyFormat": "KAFKA",
+        "valueFormat": source.value_format,
+        "isWindowed": False,
+    }
+
+
+def _running(cluster: world.KsqldbCluster, query: world.KsqlQuery) -> Json:
+    topics = {source.name: source.topic for source in cluster.sources}
+    return {
+        "id": query.id,
+        "queryString": query.sql,
+        "sinks": [query.sink],
+        "sinkKafkaTopics": [topics[query.sink]],
+        "queryType": "PERSISTENT",
+        "state": query.state,
+        "statusCount": {query.state: 1},
+    }
+
+
+def _description(cluster: world.KsqldbCluster, query: world.KsqlQuery) -> Json:
+    return {
+        "id": query.id,
+        "statementText": query.sql,
+        "windowType": None,
+        "fields": [],
+        "sources": list(query.sources),
+        "sinks": [query.sink],
+        "topology": "",
+        "executionPlan": "",
+        "overriddenProperties": {},
+        "ksqlHostQueryStatus": {"ksqldb-0:8088": query.state},
+        "queryType": "PERSISTENT",
+        "queryErrors": [],
+        "tasksMetadata": [],
+        "state": query.state,
+        "consumerGroupId": f"_confluent-ksql-{cluster.topic_prefix}query_{query.id}",
+    }

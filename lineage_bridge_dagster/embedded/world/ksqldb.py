@@ -1,0 +1,78 @@
+"""The ksqlDB cluster over `orders-platform`: its streams, tables and persistent queries.
+
+Names are as ksqlDB has them: what was written without quotes is in capitals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lineage_bridge_dagster.embedded.world.model import Cluster
+from lineage_bridge_dagster.embedded.world.places import KSQLDB_CLUSTER_ID, ORDERS_PLATFORM
+
+
+@dataclass(frozen=True, slots=True)
+class KsqlSource:
+    """A stream or a table, and the topic behind it."""
+
+    kind: str
+    name: str
+    topic: str
+    value_format: str = "AVRO"
+
+
+@dataclass(frozen=True, slots=True)
+class KsqlQuery:
+    """A persistent query: the engine knows its sources and its sink."""
+
+    id: str
+    sql: str
+    sources: tuple[str, ...]
+    sink: str
+    state: str = "RUNNING"
+
+
+@dataclass(frozen=True, slots=True)
+class KsqldbCluster:
+    """A ksqlDB cluster; `topic_prefix` begins the names of its own topics."""
+
+    id: str
+    name: str
+    kafka: Cluster
+    topic_prefix: str
+    principal: str
+    sources: tuple[KsqlSource, ...]
+    queries: tuple[KsqlQuery, ...]
+
+
+_CHECKOUT = """CREATE STREAM CHECKOUT_CLICKS WITH (KAFKA_TOPIC='checkout-clicks', VALUE_FORMAT='AVRO') AS
+SELECT *
+FROM CLICKSTREAM C
+WHERE C.PAGE->PATH = '/checkout'
+EMIT CHANGES;"""
+
+_OPEN_ORDERS = """CREATE TABLE OPEN_ORDERS WITH (KAFKA_TOPIC='orders.open', VALUE_FORMAT='AVRO') AS
+SELECT *
+FROM ORDER_STATUS S
+WHERE S.STATUS <> 'DELIVERED' AND S.STATUS <> 'CANCELLED'
+EMIT CHANGES;"""
+
+KSQLDB_CLUSTERS = (
+    KsqldbCluster(
+        id=KSQLDB_CLUSTER_ID,
+        name="clicks",
+        kafka=ORDERS_PLATFORM,
+        topic_prefix="pksqlc-5j9x2",
+        principal="sa-6d2h8t",
+        sources=(
+            KsqlSource("STREAM", "CLICKSTREAM", "clickstream"),
+            KsqlSource("STREAM", "CHECKOUT_CLICKS", "checkout-clicks"),
+            KsqlSource("TABLE", "ORDER_STATUS", "orders.status"),
+            KsqlSource("TABLE", "OPEN_ORDERS", "orders.open"),
+        ),
+        queries=(
+            KsqlQuery("CSAS_CHECKOUT_CLICKS_3", _CHECKOUT, ("CLICKSTREAM",), "CHECKOUT_CLICKS"),
+            KsqlQuery("CTAS_OPEN_ORDERS_5", _OPEN_ORDERS, ("ORDER_STATUS",), "OPEN_ORDERS"),
+        ),
+    ),
+)

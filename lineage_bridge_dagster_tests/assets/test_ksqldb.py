@@ -1,0 +1,45 @@
+"""A ksqlDB query is an external asset between the topics that it reads and writes."""
+
+from __future__ import annotations
+
+from dagster import AssetKey
+
+from lineage_bridge_dagster.assets.inventory import Include, build_inventory
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Node, NodeType
+from lineage_bridge_dagster.translator import LineageTranslator
+from lineage_bridge_dagster_tests.assets.world import EAST, ENV, World
+
+SCOPE = Scope("ksqldb", ENV, "lksqlc-9")
+
+
+def test_a_ksqldb_query_stands_between_its_topics() -> None:
+    world = World()
+    source, sink = world.topic(EAST, "clicks"), world.topic(EAST, "checkout-clicks")
+    query = ids.ksqldb_query_id(ENV, SCOPE.place, "CSAS_CHECKOUT_3")
+    world.reports.append(ScopeReport(SCOPE, Status.COMPLETE))
+    world.graph.add_node(
+        Node(
+            node_id=query,
+            system="confluent",
+            node_type=NodeType.KSQLDB_QUERY,
+            qualified_name="CSAS_CHECKOUT_3",
+            display_name="CSAS_CHECKOUT_3",
+            environment_id=ENV,
+            environment_name="prod",
+            cluster_id=SCOPE.place,
+            cluster_name="streams",
+            attributes={"sql": "CREATE STREAM CHECKOUT AS SELECT * FROM CLICKS;", "scope": str(SCOPE)},
+        )
+    )
+    attributes = {"scope": str(SCOPE)}
+    world.graph.add_edge(Edge(source, query, EdgeType.CONSUMES, attributes=attributes))
+    world.graph.add_edge(Edge(query, sink, EdgeType.PRODUCES, attributes=attributes))
+    inventory = build_inventory(world.discovery(), LineageTranslator().get_asset_spec, Include())
+    key = AssetKey(["ksqldb", SCOPE.place, "CSAS_CHECKOUT_3"])
+    external = {asset.key: asset for asset in inventory.external}
+    assert set(external[key].deps) == {AssetKey(["kafka", EAST, "clicks"])}
+    assert "ksqldb" in external[key].spec.kinds
+    topics = {asset.key: asset for asset in inventory.topics}
+    assert key in topics[AssetKey(["kafka", EAST, "checkout-clicks"])].deps
