@@ -280,17 +280,15 @@ class _Gathering:
     def _is_wanted(self, environment: Environment, cluster: KsqlCluster) -> bool:
         """Whether its Kafka cluster is one that the settings name; where that can't be told, it is said."""
         key = (environment.id, cluster.kafka_cluster_id)
-        wanted = self._settings.clusters
-        if not wanted or cluster.kafka_cluster_id in wanted:
-            return True
         if any(answers.place.key == key for answers in self._world.clusters):
             return True
         unknown = self._asker.error_of(Scope("clusters", environment.id))
         if key not in self._world.places and unknown is not None:
-            # Its Kafka cluster may be one that is named by its display name.
+            # Its topics are not known either: the few that ksqlDB names must not stand for all of them.
             scope = Scope("ksqldb", environment.id, cluster.id)
             self._asker.report(scope, f"Queries of {cluster.label}", unknown)
-        return False
+            return False
+        return not self._settings.clusters
 
     def _list_queries(self, environment: Environment, answers: KsqlAnswers) -> None:
         cluster = answers.cluster
