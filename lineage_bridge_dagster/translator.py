@@ -265,7 +265,10 @@ def _description(node: Node, context: NodeContext) -> str:
             first = f"{str(node.node_type).replace('_', ' ')} {name}{where}"
     sql = node.attributes.get("sql")
     if node.node_type in (NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY) and sql:
-        return f"{first}.\n\n{_fenced(str(sql))}"
+        error = node.attributes.get("parse_error")
+        # What it moves is then known by what was seen of it at run time alone.
+        rejected = f"\n\nCould not parse: {_plain(str(error))}" if error else ""
+        return f"{first}.{rejected}\n\n{_fenced(str(sql))}"
     return f"{first}."
 
 

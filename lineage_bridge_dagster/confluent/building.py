@@ -16,7 +16,7 @@ from lineage_bridge_dagster.confluent.console import Console
 from lineage_bridge_dagster.confluent.records import Environment, KafkaCluster
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
-from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ class Builder:
         scope: Scope,
         *,
         confidence: float = 1.0,
+        evidence: str = Evidence.DECLARED,
         **attributes: Any,
     ) -> Edge:
         return self.graph.add_edge(
@@ -96,7 +97,7 @@ class Builder:
                 dst_id=dst_id,
                 edge_type=kind,
                 confidence=confidence,
-                attributes={**without_empty(attributes), "scope": str(scope)},
+                attributes={**without_empty(attributes), "evidence": str(evidence), "scope": str(scope)},
                 first_seen=self.now,
                 last_seen=self.now,
             )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ from lineage_bridge_dagster.confluent.topics_graph import (
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.model import Graph, NodeType
 from lineage_bridge_dagster.settings import ConfluentSettings
 
 if TYPE_CHECKING:
@@ -219,7 +220,27 @@ def _add_flink(
         return None
     asker.say(f"Reading the SQL of {len(jobs)} Flink statements")
     with _running(parser) as flink:
-        return add_jobs(builder, jobs, flink, saved)
+        texts = add_jobs(builder, jobs, flink, saved)
+    _report_unread(builder, asker)
+    return texts
+
+
+def _report_unread(builder: Builder, asker: Asker) -> None:
+    """Count the statements that the parser rejects in the coverage of their region.
+
+    The list was whole, so the scope stays complete: what is gone from it is gone.
+    """
+    unread: dict[Scope, list[str]] = {}
+    for job in builder.graph.of_type(NodeType.FLINK_JOB):
+        if job.attributes.get("parse_error"):
+            unread.setdefault(Scope.parse(str(job.attributes["scope"])), []).append(job.qualified_name)
+    for scope, names in sorted(unread.items()):
+        report = asker.coverage.get(scope)
+        if report is not None and report.status is Status.COMPLETE:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            many = "statement" if len(names) == 1 else "statements"
+            reason = f"{len(names)} {many} could not be parsed: {', '.join(sorted(names)[:3])}{more}"
+            asker.coverage.add(replace(report, reason=reason))
 
 
 @contextmanager

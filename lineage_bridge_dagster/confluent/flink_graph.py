@@ -23,7 +23,7 @@ from lineage_bridge_dagster.confluent.flink_saved import SavedSql, save_texts
 from lineage_bridge_dagster.confluent.records import Environment, FlinkStatement, MaterializedTable
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
-from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
+from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 from lineage_bridge_dagster.lineage.redact import redact_sql, redact_text
 from lineage_bridge_dagster.sql.column_texts import ColumnText
 from lineage_bridge_dagster.sql.resolve import (
@@ -236,16 +236,16 @@ def _add_job(
                 absent.setdefault(ref.cluster_id, []).append(ref.topic)
                 continue
             ends = (topic_id, node_id) if kind is EdgeType.CONSUMES else (node_id, topic_id)
-            builder.add_edge(*ends, kind, scope, evidence="sql")
-            evidence = ["sql"]
+            builder.add_edge(*ends, kind, scope, evidence=Evidence.PARSED)
+            evidence = [str(Evidence.PARSED)]
         warnings += [absent_warning(names, cluster) for cluster, names in sorted(absent.items())]
     for ref in offsets:
         topic_id = ids.topic_id(*_key(ref), ref.topic)
         if (topic_id, node_id, EdgeType.CONSUMES) not in builder.graph.edges:
             # Read at run time and not named in the text: behind a view whose statement is gone, say.
-            builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence="latest_offsets")
-        if "latest_offsets" not in evidence:
-            evidence.append("latest_offsets")
+            builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.OBSERVED)
+        if Evidence.OBSERVED not in evidence:
+            evidence.append(str(Evidence.OBSERVED))
     if not ran:
         warnings.append("it failed and never read anything, so it has no edges")
     builder.add_node(

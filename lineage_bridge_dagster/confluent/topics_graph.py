@@ -19,7 +19,7 @@ from lineage_bridge_dagster.confluent.subjects import SubjectIndex, SubjectMatch
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import KEY_COLUMNS
 from lineage_bridge_dagster.lineage.coverage import Scope
-from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
+from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 
 #: Settings that are told even where they are the default; others only where somebody set them.
 ALWAYS_TOLD = frozenset({"cleanup.policy", "retention.ms", "retention.bytes"})
@@ -186,7 +186,7 @@ def add_consumer_groups(
         )
         found, _ = builder.topics_of(place.key, sorted(set(topics_of.get(name, ()))), scope)
         for topic_id in found.values():
-            builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence="lags")
+            builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.OBSERVED)
 
 
 def leave_out_unused_internal(builder: Builder) -> None:

@@ -27,7 +27,7 @@ from lineage_bridge_dagster.lineage.documents import (
     split_description,
 )
 from lineage_bridge_dagster.lineage.ids import glue_name, glue_qualified_name, glue_table_id
-from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -312,7 +312,8 @@ def _columns(columns: Any) -> list[dict[str, str | None]]:
 
 
 def _edge(match: _Match, table: Node, scope: Scope, now: str) -> Edge:
-    attributes: dict[str, Any] = {"scope": str(scope), "matched_by": match.by}
+    evidence = Evidence.DECLARED if match.by == "name" else Evidence.OBSERVED
+    attributes: dict[str, Any] = {"scope": str(scope), "matched_by": match.by, "evidence": str(evidence)}
     confidence = 1.0
     path = normal_location(match.source.attributes.get("table_path"))
     if match.by == "name" and path and match.table.location:

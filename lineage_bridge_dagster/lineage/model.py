@@ -37,6 +37,15 @@ class EdgeType(StrEnum):
     MEMBER_OF = "member_of"
 
 
+class Evidence(StrEnum):
+    """How an edge is known, in its `attributes["evidence"]`."""
+
+    PARSED = "parsed"  # read out of a statement's text
+    ENGINE = "engine"  # the engine that runs it says so
+    OBSERVED = "observed"  # seen at run time: offsets, lags, a table at a topic's storage location
+    DECLARED = "declared"  # a configuration or a catalog says so
+
+
 #: Kinds of edge that lead upstream when followed against their direction.
 FLOW_EDGES = frozenset({EdgeType.PRODUCES, EdgeType.CONSUMES, EdgeType.TRANSFORMS, EdgeType.MATERIALIZES})
 

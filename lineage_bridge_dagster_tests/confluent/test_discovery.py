@@ -14,7 +14,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import EdgeType, Node
+from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, Node
 from lineage_bridge_dagster.sql.flink import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.fake import (
     Answer,
@@ -412,7 +412,7 @@ class TestFlink:
         assert (attributes["cloud"], attributes["region"]) == ("aws", "eu-west-1")
         assert (attributes["compute_pool_id"], attributes["principal"]) == ("lfcp-1", "sa-1")
         assert attributes["sql"].startswith("INSERT INTO totals")
-        assert attributes["evidence"] == "sql"
+        assert attributes["evidence"] == "parsed"
 
     def test_names_reach_across_clusters(self, run: Run, world: FakeConfluent) -> None:
         found = self.flink(
@@ -501,7 +501,7 @@ class TestFlink:
         )
         for name in ("x", "y"):
             assert (ORDERS_A, self.job(name)) in edges(found)
-            assert "latest_offsets" in node(found, self.job(name)).attributes["evidence"]
+            assert "observed" in node(found, self.job(name)).attributes["evidence"]
         assert node(found, self.job("y")).attributes["parse_error"]
 
     def test_a_broken_statement_harms_no_other(self, run: Run, world: FakeConfluent) -> None:
@@ -514,6 +514,19 @@ class TestFlink:
         )
         assert (ORDERS_A, self.job("good")) in edges(found)
         assert node(found, self.job("bad")).attributes["parse_error"]
+        region = Scope.parse(str(node(found, self.job("bad")).attributes["scope"]))
+        report = found.coverage.get(region)
+        assert report is not None
+        # The list was whole: what is gone from it is gone, and what could not be read is counted.
+        assert report.status is Status.COMPLETE
+        assert report.reason == "1 statement could not be parsed: bad"
+
+    def test_every_edge_says_how_it_is_known(self, run: Run) -> None:
+        found = run()
+        known = {str(evidence) for evidence in Evidence}
+        assert all(edge.attributes["evidence"] in known for edge in found.graph.edges.values())
+        by_kind = {(edge.edge_type, edge.attributes["evidence"]) for edge in found.graph.edges.values()}
+        assert {("consumes", "parsed"), ("produces", "declared"), ("materializes", "declared")} <= by_kind
         assert found.coverage.complete
 
     def test_materialized_tables_are_jobs_and_their_makers_are_not(
