@@ -154,6 +154,10 @@ def add_jobs(
     found: list[JobText] = []
     for job, lineage, expansion in zip(ordered, parsed, expansions, strict=True):
         reads = _Names.of(index, job, expansion.reads)
+        reads.unknown += [
+            f"views that read each other are opaque: {' -> '.join(map(quoted, (*cycle, cycle[0])))}"
+            for cycle in expansion.cycles
+        ]
         writes = _Names.of(index, job, expansion.writes)
         if job.table is not None:
             writes.refs.append(job.table)

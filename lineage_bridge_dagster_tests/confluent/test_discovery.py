@@ -521,6 +521,23 @@ class TestFlink:
         assert report.status is Status.COMPLETE
         assert report.reason == "1 statement could not be parsed: bad"
 
+    def test_views_that_read_each_other_are_named(self, run: Run, world: FakeConfluent) -> None:
+        found = self.flink(
+            run,
+            world,
+            statement("one", "CREATE VIEW v1 AS SELECT id FROM v2", "COMPLETED"),
+            statement("two", "CREATE VIEW v2 AS SELECT id FROM v1", "COMPLETED"),
+            statement("reader", "INSERT INTO enriched SELECT v1.id FROM v1 JOIN orders ON v1.id = orders.id"),
+        )
+        (warning,) = [
+            each
+            for each in node(found, self.job("reader")).attributes["warnings"]
+            if "read each other" in each
+        ]
+        assert "`v1`" in warning
+        assert "`v2`" in warning
+        assert (ORDERS_A, self.job("reader")) in edges(found)
+
     def test_every_edge_says_how_it_is_known(self, run: Run) -> None:
         found = run()
         known = {str(evidence) for evidence in Evidence}
