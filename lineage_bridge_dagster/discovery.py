@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster import confluent, glue
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.settings import Settings
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.sql.flink import FlinkSqlParser
 
 Progress = Callable[[str], None]
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 def discover(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import httpx
@@ -50,6 +50,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
+from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.settings import ConfluentSettings
 
 if TYPE_CHECKING:
@@ -62,10 +63,6 @@ def _silent(_line: str) -> None:
     return None
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def discover(
     settings: ConfluentSettings,
     *,
@@ -73,7 +70,7 @@ def discover(
     parser: FlinkSqlParser | None = None,
     known: Graph | None = None,
     progress: Progress = _silent,
-    clock: Clock = _now,
+    clock: Clock = utc_now,
 ) -> Discovery:
     """Ask Confluent once. What could not be asked is in the coverage, never an error.
 
@@ -99,12 +96,12 @@ def discover_with(
     parser: FlinkSqlParser | None = None,
     known: Graph | None = None,
     progress: Progress = _silent,
-    clock: Clock = _now,
+    clock: Clock = utc_now,
 ) -> Discovery:
     """As `discover`, through a session that the caller keeps (and whose requests it can count)."""
     asker = Asker(progress)
     world = gather(session, asker)
-    now = clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    now = iso(clock())
     builder = Builder(now=now, console=Console.of(session.base), places=world.places)
     _know_topics(builder, asker, world)
     for cluster in world.clusters:

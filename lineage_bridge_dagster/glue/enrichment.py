@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.glue.errors import GlueError, Outcome
@@ -28,6 +28,7 @@ from lineage_bridge_dagster.lineage.documents import (
 )
 from lineage_bridge_dagster.lineage.ids import glue_name, glue_qualified_name, glue_table_id
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
 CATALOG_TYPE = "AWS_GLUE"
 
 _ENVIRONMENT_LINE = re.compile(r"^Environment: (\S+)\s*$", re.MULTILINE)
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +96,7 @@ def enrich(
         keep=concerns_us,
         max_concurrency=max_concurrency,
     )
-    now = iso_time(clock()) or ""
+    now = iso(clock())
     matches = _match(sources, inventory.tables)
     claims = _claims(sources, matches)
     for node in sources:

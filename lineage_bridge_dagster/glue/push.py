@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.glue.enrichment import utc_now
 from lineage_bridge_dagster.glue.errors import GlueError
 from lineage_bridge_dagster.glue.plan import Update, plan_update
 from lineage_bridge_dagster.glue.reading import GlueReader, GlueTable
@@ -27,6 +26,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.settings import PushSettings
 
 if TYPE_CHECKING:

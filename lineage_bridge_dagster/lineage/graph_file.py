@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,6 +21,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
+from lineage_bridge_dagster.lineage.times import iso
 
 _WRITE_ONE = "Write one with: lineage-bridge extract --output lineage_graph.json"
 
@@ -275,12 +276,6 @@ def _without_nan(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_without_nan(item) for item in value]
     return value
-
-
-def iso(value: datetime) -> str:
-    """ISO 8601 UTC with milliseconds; a time without a zone is taken as UTC."""
-    zoned = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    return zoned.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _records(value: object, place: str, name: str) -> list[object]:

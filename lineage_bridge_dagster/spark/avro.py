@@ -7,7 +7,7 @@ and read as the latest, so that all rows have one type.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlsplit
@@ -164,8 +164,3 @@ def unknown_id(payload: Column, schemas: SubjectSchemas) -> Column:
     number = schema_id(payload)
     known = number.isin(*schemas.writers) if schemas.writers else F.lit(False)
     return payload.isNotNull() & ~F.coalesce(known, F.lit(False))
-
-
-def field_names(schema: str) -> Iterator[str]:
-    """The fields of a record schema, in order."""
-    return (str(each["name"]) for each in json.loads(schema).get("fields", []))

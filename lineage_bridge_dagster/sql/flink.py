@@ -19,7 +19,7 @@ from lineage_bridge_dagster.sql import dialect
 from lineage_bridge_dagster.sql.cache import ParseCache
 from lineage_bridge_dagster.sql.column_texts import ColumnText, derive_columns
 from lineage_bridge_dagster.sql.columns import ColumnLineage, Schemas
-from lineage_bridge_dagster.sql.jvm import ParserProcess, ParserProcessDied, pyspark_jars
+from lineage_bridge_dagster.sql.jvm import PYSPARK_JARS, ParserProcess, ParserProcessDied
 from lineage_bridge_dagster.sql.names import NameIndex
 from lineage_bridge_dagster.sql.split import Piece, split
 from lineage_bridge_dagster.sql.statement import (
@@ -235,7 +235,7 @@ class FlinkSqlParser:
             from lineage_bridge_dagster import jars
 
             java = self._java or jars.java()
-            classpath = [*(self._classpath or jars.ensure("flink")), *pyspark_jars()]
+            classpath = [*(self._classpath or jars.ensure("flink")), *jars.pyspark_jars(*PYSPARK_JARS)]
             self._process = ParserProcess(java, classpath)
         return self._process
 

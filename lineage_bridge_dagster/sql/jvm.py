@@ -16,14 +16,14 @@ import tempfile
 import time
 import weakref
 from collections.abc import Sequence
-from importlib import resources, util
+from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError
 
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.errors import LineageBridgeError
 
 HEAP_MEGABYTES = 192
 STATEMENT_MILLISECONDS = 20_000
@@ -35,36 +35,11 @@ _CLASS = "lineage.FlinkTrees"
 _SOURCE = "FlinkTrees.java"
 # What flink-sql-parser and Calcite load while parsing, and what compiles our class: all of it comes with
 # PySpark.
-_PYSPARK_JARS = ("guava", "slf4j-api", "commons-math3", "janino", "commons-compiler", "py4j")
+PYSPARK_JARS = ("guava", "slf4j-api", "commons-math3", "janino", "commons-compiler", "py4j")
 
 
 class ParserProcessDied(Exception):
     """The process ended, or broke off, before it answered."""
-
-
-def pyspark_jars() -> list[Path]:
-    """The jars that PySpark brings and the parser needs.
-
-    Raises:
-        ConfigurationError: PySpark, or one of them, is not installed.
-    """
-    spec = util.find_spec("pyspark")
-    if spec is None or not spec.submodule_search_locations:
-        raise ConfigurationError(
-            "PySpark is not installed, and Flink's SQL parser runs on jars that come with it",
-            hint="pip install lineage-bridge-dagster",
-        )
-    folder = Path(spec.submodule_search_locations[0]) / "jars"
-    found = []
-    for name in _PYSPARK_JARS:
-        jars = sorted(folder.glob(f"{name}-[0-9]*.jar"))
-        if not jars:
-            raise ConfigurationError(
-                f"{folder} has no {name} jar, which Flink's SQL parser needs",
-                hint="pip install --force-reinstall pyspark==4.0.1",
-            )
-        found.append(jars[-1])
-    return found
 
 
 class ParserProcess:
