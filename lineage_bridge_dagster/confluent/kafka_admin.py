@@ -1,6 +1,6 @@
-"""Partitions and offsets of topics, by the Kafka protocol: what no REST API tells.
+"""Partitions, offsets and record times of topics, by the Kafka protocol: what no REST API tells.
 
-Only materializing a topic asks this; a discovery never does.
+Materializing a topic and checking a table's freshness ask this; a discovery never does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self, cast
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import httpx
 
@@ -41,10 +41,22 @@ class PartitionOffsets:
 
 @dataclass(frozen=True, slots=True)
 class TopicOffsets:
-    """A topic's partitions, in order."""
+    """A topic's partitions, in order, and the latest time of a record.
+
+    `last_record_ms` is in Unix milliseconds; None where no record has a time, or where the brokers did not
+    tell, and then `untimed` says why. On a topic with LogAppendTime it is the broker's clock; with Kafka's
+    default, CreateTime, it is whatever the producers wrote, in the future perhaps.
+    """
 
     topic: str
     partitions: tuple[PartitionOffsets, ...]
+    last_record_ms: int | None = None
+    untimed: str = ""
+
+    @property
+    def records(self) -> int:
+        """What the offsets span; compaction and transactions leave less."""
+        return sum(max(0, partition.end - partition.begin) for partition in self.partitions)
 
 
 class Admin(Protocol):
@@ -52,7 +64,9 @@ class Admin(Protocol):
 
     def list_topics(self, *, timeout: float) -> Any: ...
 
-    def list_offsets(self, offsets: Mapping[Any, Any], *, request_timeout: float) -> Mapping[Any, Any]: ...
+    def list_offsets(
+        self, offsets: Mapping[Any, Any], *, request_timeout: float, isolation_level: Any = ...
+    ) -> Mapping[Any, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +105,34 @@ class Bootstrap:
     @property
     def hosts(self) -> tuple[str, ...]:
         return _hosts(self.servers)
+
+
+class _Found(NamedTuple):
+    """An offset, and the time of its record in Unix milliseconds; either may be -1 for none."""
+
+    offset: int
+    timestamp_ms: int
+
+
+def _times(answers: Iterable[_Found | BrokerError]) -> list[int] | BrokerError:
+    """The times among answers; an error when any of them is one, for the rest would tell half of it."""
+    times = []
+    for answer in answers:
+        if isinstance(answer, BrokerError):
+            return answer
+        if answer.timestamp_ms >= 0:
+            times.append(answer.timestamp_ms)
+    return times
+
+
+def _latest(answers: Iterable[_Found | BrokerError]) -> int | BrokerError | None:
+    times = _times(answers)
+    return times if isinstance(times, BrokerError) else max(times, default=None)
+
+
+def _earliest(answers: Iterable[_Found | BrokerError]) -> int | BrokerError | None:
+    times = _times(answers)
+    return times if isinstance(times, BrokerError) else min(times, default=None)
 
 
 class TopicReader:
@@ -134,7 +176,7 @@ class TopicReader:
         return self._admin
 
     def read(self, topics: Iterable[str]) -> dict[str, TopicOffsets | BrokerError]:
-        """Each topic's offsets, or why there are none: one metadata call, two offset calls a batch.
+        """Each topic's offsets, or why there are none: one metadata call, three offset calls a batch.
 
         Raises:
             BrokerError: the cluster did not answer at all.
@@ -162,6 +204,39 @@ class TopicReader:
             found |= self._offsets(batch)
         return {name: found[name] for name in names}
 
+    def first_after(
+        self, topics: Iterable[TopicOffsets], since_ms: Mapping[str, int]
+    ) -> dict[str, int | BrokerError | None]:
+        """The time of the earliest record with a later time than `since_ms`, by topic; None: there is none.
+
+        Of each partition it is the first such record by offset. Only what is committed counts: nobody reads
+        the rest. One call a batch.
+
+        Args:
+            topics: topics as `read` told them.
+            since_ms: a time in Unix milliseconds for each of them.
+        """
+        from confluent_kafka import IsolationLevel
+        from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+        ordered = list(topics)
+        found: dict[str, int | BrokerError | None] = {}
+        for start in range(0, len(ordered), BATCH):
+            specs = {
+                (topic.topic, one.partition): OffsetSpec.for_timestamp(since_ms[topic.topic] + 1)
+                for topic in ordered[start : start + BATCH]
+                for one in topic.partitions
+                if one.end > one.begin
+            }
+            answers = self._list(specs, isolation_level=IsolationLevel.READ_COMMITTED)
+            for topic in ordered[start : start + BATCH]:
+                found[topic.topic] = _earliest(
+                    answers[topic.topic, one.partition]
+                    for one in topic.partitions
+                    if (topic.topic, one.partition) in answers
+                )
+        return found
+
     def _metadata(self) -> Mapping[str, Any]:
         from confluent_kafka import KafkaException
 
@@ -173,45 +248,57 @@ class TopicReader:
     def _offsets(self, partitions: Mapping[str, list[int]]) -> dict[str, TopicOffsets | BrokerError]:
         from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
-        begins = self._ends(partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
-        ends = self._ends(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        asked = [(name, number) for name, numbers in partitions.items() for number in numbers]
+        begins = self._list(dict.fromkeys(asked, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
+        ends = self._list(dict.fromkeys(asked, OffsetSpec.latest()))  # type: ignore[no-untyped-call]
+        lasts = self._list(dict.fromkeys(asked, OffsetSpec.max_timestamp()))  # type: ignore[no-untyped-call]
         found: dict[str, TopicOffsets | BrokerError] = {}
         for name, numbers in partitions.items():
-            pairs = [(number, begins[name, number], ends[name, number]) for number in numbers]
-            failed = next((end for _, *both in pairs for end in both if isinstance(end, BrokerError)), None)
-            found[name] = failed or TopicOffsets(
+            both = [(number, begins[name, number], ends[name, number]) for number in numbers]
+            failed = next((end for _, *pair in both for end in pair if isinstance(end, BrokerError)), None)
+            if failed is not None:
+                found[name] = failed
+                continue
+            # A broker of before Kafka 3.0 knows no last record; its offsets are worth having all the same.
+            last = _latest(lasts[name, number] for number in numbers)
+            found[name] = TopicOffsets(
                 name,
                 tuple(
-                    PartitionOffsets(number, begin, end)
-                    for number, begin, end in pairs
-                    if isinstance(begin, int) and isinstance(end, int)
+                    PartitionOffsets(number, begin.offset, end.offset)
+                    for number, begin, end in both
+                    if isinstance(begin, _Found) and isinstance(end, _Found)
                 ),
+                None if isinstance(last, BrokerError) else last,
+                last.message if isinstance(last, BrokerError) else "",
             )
         return found
 
-    def _ends(
-        self, partitions: Mapping[str, list[int]], spec: Any
-    ) -> dict[tuple[str, int], int | BrokerError]:
+    def _list(
+        self, specs: Mapping[tuple[str, int], Any], **options: Any
+    ) -> dict[tuple[str, int], _Found | BrokerError]:
+        """What one list-offsets call found, by topic and partition.
+
+        Raises:
+            BrokerError: the call as a whole failed.
+        """
         from confluent_kafka import KafkaException, TopicPartition
 
-        asked = {
-            TopicPartition(name, number): spec for name, numbers in partitions.items() for number in numbers
-        }
-        if not asked:
+        if not specs:
             return {}
+        asked = {TopicPartition(name, number): spec for (name, number), spec in specs.items()}
         try:
-            futures = self._client.list_offsets(asked, request_timeout=self._timeout)
+            futures = self._client.list_offsets(asked, request_timeout=self._timeout, **options)
         except KafkaException as error:
             raise self._error("offsets", error) from error
-        found: dict[tuple[str, int], int | BrokerError] = {}
+        found: dict[tuple[str, int], _Found | BrokerError] = {}
         for one, future in futures.items():
             try:
                 # The request's own timeout ends it; this is for a client that never calls back.
-                offset = future.result(timeout=self._timeout + 5)
+                answer = future.result(timeout=self._timeout + 5)
             except (KafkaException, FutureTimeoutError) as error:
                 found[one.topic, one.partition] = self._error(f"topic {one.topic}", error)
             else:
-                found[one.topic, one.partition] = offset.offset
+                found[one.topic, one.partition] = _Found(answer.offset, answer.timestamp)
         return found
 
     def _error(self, what: str, error: object) -> BrokerError:

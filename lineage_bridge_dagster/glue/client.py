@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-import boto3
-import botocore.session
-from botocore.config import Config
-from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
-from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
+from botocore.exceptions import BotoCoreError
 from botocore.model import ListShape, MapShape, OperationModel, Shape, StructureShape
 
+from lineage_bridge_dagster.aws import aws_session, client_config
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.settings import AwsSettings
 
@@ -25,12 +21,6 @@ if TYPE_CHECKING:
 
 #: Where `keep_unknown_fields` leaves what botocore's model has no name for, in a table's record.
 UNKNOWN_FIELDS = "LineageBridgeUnknownFields"
-
-_CONNECT_TIMEOUT_SECONDS = 5
-_READ_TIMEOUT_SECONDS = 30
-#: Tries of one call inside botocore. Low, for a write that is tried again without a new read only finds its
-#: own version gone; the writer above reads again and goes on.
-_ATTEMPTS = 4
 
 
 def glue_client(settings: AwsSettings, *, max_concurrency: int = 8) -> GlueClient:
@@ -43,24 +33,11 @@ def glue_client(settings: AwsSettings, *, max_concurrency: int = 8) -> GlueClien
     Raises:
         ConfigurationError: no region, an unknown profile or a malformed endpoint.
     """
-    try:
-        session = boto3.Session(profile_name=settings.profile, region_name=settings.region)
-    except ProfileNotFound as error:
-        raise ConfigurationError(
-            f"The AWS profile {settings.profile!r} is not configured.",
-            hint="Correct LINEAGE_BRIDGE_AWS_PROFILE, or add the profile with `aws configure --profile`.",
-        ) from error
-    region = settings.region or session.region_name
-    if not region:
-        raise _no_region()
-    if settings.role_arn:
-        session = _assume(session, settings.role_arn, region)
+    session = aws_session(settings)
     try:
         client = session.client(
-            "glue", region_name=region, endpoint_url=settings.endpoint_url, config=_config(max_concurrency)
+            "glue", endpoint_url=settings.endpoint_url, config=client_config(max_concurrency)
         )
-    except NoRegionError as error:
-        raise _no_region() from error
     except (ValueError, BotoCoreError) as error:
         raise ConfigurationError(
             f"The Glue client could not be made: {error}",
@@ -135,52 +112,3 @@ def _unknown(value: Any, shape: Shape, path: str = "") -> set[str]:
         for inner in value.values():
             found |= _unknown(inner, shape.value, path)
     return found
-
-
-def _config(max_concurrency: int) -> Config:
-    try:
-        version = metadata.version("lineage-bridge-dagster")
-    except metadata.PackageNotFoundError:  # run from a source folder that was never installed
-        version = "0"
-    return Config(
-        connect_timeout=_CONNECT_TIMEOUT_SECONDS,
-        read_timeout=_READ_TIMEOUT_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
-        max_pool_connections=max(10, max_concurrency),
-        user_agent_extra=f"lineage-bridge-dagster/{version}",
-    )
-
-
-def _no_region() -> ConfigurationError:
-    return ConfigurationError(
-        "No AWS region is set for Glue.",
-        hint="Set LINEAGE_BRIDGE_AWS_REGION (or AWS_REGION), or give the profile a region.",
-    )
-
-
-def _assume(session: boto3.Session, role_arn: str, region: str) -> boto3.Session:
-    """A session of the role. The role is assumed at the first call, and again before it runs out."""
-    source = session.get_credentials()
-    if source is None:
-        raise ConfigurationError(
-            f"There are no AWS credentials to assume {role_arn} with.",
-            hint="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or LINEAGE_BRIDGE_AWS_PROFILE.",
-        )
-    core = botocore.session.get_session()
-
-    def sts(*args: Any, **kwargs: Any) -> Any:
-        # The region's own STS endpoint: the global one is missing from private networks and GovCloud.
-        kwargs["region_name"] = region
-        return core.create_client(*args, **kwargs)
-
-    fetcher = AssumeRoleCredentialFetcher(
-        client_creator=sts,
-        source_credentials=source,
-        role_arn=role_arn,
-        extra_args={"RoleSessionName": "lineage-bridge"},
-    )
-    assumed = botocore.session.get_session()
-    assumed._credentials = DeferredRefreshableCredentials(  # type: ignore[attr-defined]
-        refresh_using=fetcher.fetch_credentials, method="assume-role"
-    )
-    return boto3.Session(botocore_session=assumed, region_name=region)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException
 
 from lineage_bridge_dagster.confluent.errors import MissingCredential, UntrustedAddress
 from lineage_bridge_dagster.confluent.kafka_admin import (
@@ -21,12 +21,23 @@ from lineage_bridge_dagster_tests.confluent.fake import keys, settings
 
 
 class FakeAdmin:
-    """confluent-kafka's admin client over topics of `{name: {partition: (begin, end)}}`."""
+    """confluent-kafka's admin client over topics of `{name: {partition: (begin, end)}}`.
 
-    def __init__(self, topics: Mapping[str, Mapping[int, tuple[int, int]]]) -> None:
+    `times` has the time of each record from `begin` on, of the partitions whose records have times.
+    """
+
+    def __init__(
+        self,
+        topics: Mapping[str, Mapping[int, tuple[int, int]]],
+        times: Mapping[tuple[str, int], list[int]] | None = None,
+    ) -> None:
         self.topics = topics
+        self.times = times or {}
         self.calls = 0
         self.failing: set[str] = set()
+        #: Kinds of question that the brokers are too old for.
+        self.too_old_for = ""
+        self.isolation: list[Any] = []
         self.down = False
 
     def list_topics(self, *, timeout: float) -> Any:
@@ -39,29 +50,90 @@ class FakeAdmin:
             }
         )
 
-    def list_offsets(self, offsets: Mapping[Any, Any], *, request_timeout: float) -> Mapping[Any, Any]:
+    def list_offsets(
+        self, offsets: Mapping[Any, Any], *, request_timeout: float, isolation_level: Any = None
+    ) -> Mapping[Any, Any]:
         self.calls += 1
+        self.isolation.append(isolation_level)
         answers: dict[Any, Future[Any]] = {}
         for one, spec in offsets.items():
             future: Future[Any] = Future()
+            kind = type(spec).__name__
             if one.topic in self.failing:
                 future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+            elif self.too_old_for and self.too_old_for in kind:
+                future.set_exception(KafkaException(KafkaError(KafkaError.UNSUPPORTED_VERSION)))
             else:
-                pair = self.topics[one.topic][one.partition]
-                future.set_result(SimpleNamespace(offset=pair[0 if "Earliest" in type(spec).__name__ else 1]))
+                future.set_result(self._answer(one.topic, one.partition, kind, spec))
             answers[one] = future
         return answers
+
+    def _answer(self, topic: str, partition: int, kind: str, spec: Any) -> Any:
+        begin, end = self.topics[topic][partition]
+        if kind in ("EarliestSpec", "LatestSpec"):
+            return SimpleNamespace(offset=begin if kind == "EarliestSpec" else end, timestamp=-1)
+        dated = list(enumerate(self.times.get((topic, partition), ()), start=begin))
+        if kind == "TimestampSpec":
+            dated = [pair for pair in dated if pair[1] >= spec.timestamp][:1]
+        offset, time = max(dated, key=lambda pair: pair[1], default=(-1, -1))
+        return SimpleNamespace(offset=offset, timestamp=time)
 
 
 def reader(admin: FakeAdmin) -> TopicReader:
     return TopicReader("127.0.0.1:9092", admin=admin)
 
 
-def test_many_topics_take_two_offset_calls() -> None:
+def test_many_topics_take_three_offset_calls() -> None:
     admin = FakeAdmin({f"t{n}": {0: (n, n + 10), 1: (0, 0)} for n in range(40)})
     found = reader(admin).read(f"t{n}" for n in range(40))
     assert found["t7"] == TopicOffsets("t7", (PartitionOffsets(0, 7, 17), PartitionOffsets(1, 0, 0)))
-    assert admin.calls == 2
+    assert admin.calls == 3
+
+
+def test_a_topics_last_record_is_the_latest_of_its_partitions_and_not_the_one_at_the_end() -> None:
+    admin = FakeAdmin({"t": {0: (0, 3), 1: (5, 6), 2: (0, 0)}}, {("t", 0): [100, 900, 300], ("t", 1): [400]})
+    found = reader(admin).read(["t"])["t"]
+    assert isinstance(found, TopicOffsets)
+    assert (found.last_record_ms, found.records, found.untimed) == (900, 4, "")
+
+
+def test_records_without_a_time_are_not_of_1970() -> None:
+    found = reader(FakeAdmin({"t": {0: (0, 3)}, "empty": {0: (4, 4)}})).read(["t", "empty"])
+    for topic in found.values():
+        assert isinstance(topic, TopicOffsets)
+        assert topic.last_record_ms is None
+        assert not topic.untimed
+
+
+def test_brokers_that_know_no_last_record_tell_their_offsets_all_the_same() -> None:
+    admin = FakeAdmin({"t": {0: (0, 3)}}, {("t", 0): [1, 2, 3]})
+    admin.too_old_for = "MaxTimestamp"
+    found = reader(admin).read(["t"])["t"]
+    assert isinstance(found, TopicOffsets)
+    assert found.partitions == (PartitionOffsets(0, 0, 3),)
+    assert found.last_record_ms is None
+    assert "127.0.0.1:9092" in found.untimed
+
+
+def test_the_first_record_after_a_time_is_the_earliest_of_the_partitions_and_committed() -> None:
+    times = {("a", 0): [100, 200, 300], ("a", 1): [250], ("b", 0): [50]}
+    admin = FakeAdmin({"a": {0: (0, 3), 1: (0, 1), 2: (7, 7)}, "b": {0: (0, 1)}}, times)
+    asked = reader(admin)
+    topics = [topic for topic in asked.read(["a", "b"]).values() if isinstance(topic, TopicOffsets)]
+    before = admin.calls
+    assert asked.first_after(topics, {"a": 200, "b": 50}) == {"a": 250, "b": None}
+    assert admin.calls == before + 1
+    assert admin.isolation[-1] == IsolationLevel.READ_COMMITTED
+
+
+def test_a_partition_that_fails_leaves_its_topic_untold() -> None:
+    admin = FakeAdmin({"a": {0: (0, 1)}, "b": {0: (0, 1)}}, {("a", 0): [9], ("b", 0): [9]})
+    asked = reader(admin)
+    topics = [topic for topic in asked.read(["a", "b"]).values() if isinstance(topic, TopicOffsets)]
+    admin.failing = {"a"}
+    found = asked.first_after(topics, {"a": 0, "b": 0})
+    assert isinstance(found["a"], BrokerError)
+    assert found["b"] == 9
 
 
 def test_one_topic_that_fails_leaves_the_others() -> None:
