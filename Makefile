@@ -1,7 +1,9 @@
 # Every target does all the set-up it needs and is safe to run again from any state.
 #   make demo             the embedded stack, the Dagster UI and its sensors
 #   make demo HEADLESS=1  the same job to its end, without the UI; exits 0 only when all lineage is in Glue
-#   make test             lint, types and all tests
+#   make test             lint, types and all tests; those in a browser are skipped where there is none
+#   make browser          Chromium for those tests, by apt-get, where neither it nor Chrome is found
+#   make screenshots      the README's pictures, taken anew by those tests
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -11,11 +13,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+CHROMIUM := lineage_bridge_dagster_tests.browser.chromium
 
-.PHONY: help setup jars check test demo down clean lock
+.PHONY: help setup jars check test browser screenshots demo down clean lock
 
 help:
-	@sed -n '2,4s/^# *//p' Makefile
+	@sed -n '2,6s/^# *//p' Makefile
 
 # Written last, so that a set-up that was cut short is done again.
 $(READY): requirements.txt pyproject.toml
@@ -43,6 +46,23 @@ check: setup
 
 test: check jars
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+browser: setup
+	@$(BIN)/python -m $(CHROMIUM) && exit; \
+	[ -z "$${LINEAGE_BRIDGE_CHROMIUM:-}" ] || exit 2; \
+	command -v apt-get >/dev/null || { \
+	  echo "  -> Fedora: sudo dnf install chromium; Arch: sudo pacman -S chromium; macOS: brew install --cask chromium"; \
+	  exit 2; }; \
+	echo "Installing Chromium by apt-get"; \
+	as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	$$as_root apt-get update -qq; \
+	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	$(BIN)/python -m $(CHROMIUM)
+
+screenshots: browser jars
+	$(BIN)/pytest -p no:xdist lineage_bridge_dagster_tests/browser
+	@mkdir -p docs/images
+	cp ci-output/screenshots/readme/*.png docs/images/
 
 demo: jars
 	@$(BIN)/lineage-bridge local demo $(if $(HEADLESS),--headless)
