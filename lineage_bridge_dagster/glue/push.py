@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.glue.errors import GlueError
 from lineage_bridge_dagster.glue.plan import Update, plan_update
-from lineage_bridge_dagster.glue.reading import GlueReader, GlueTable
+from lineage_bridge_dagster.glue.reading import GlueReader, GlueTable, read_some
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.glue.writer import GlueLineageWriter, place_of, push_options, unpushable
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, glue_tables
@@ -193,29 +193,15 @@ class _Run:
         self._run_pool(self._readings(targets))
 
     def _readings(self, targets: list[_Target]) -> Iterable[tuple[_Target, GlueTable | None]]:
-        """Each target with its table as a page gave it, or None where it has to be read by itself.
-
-        A database is paged through only while that costs no more calls than reading its tables one by one.
-        """
-        by_database: dict[str, dict[str, list[_Target]]] = {}
+        """Each target with its table as a page gave it, or None where it has to be read by itself."""
+        at: dict[tuple[str, str], list[_Target]] = {}
+        wanted: dict[str, list[str]] = {}
         for target in targets:
-            by_database.setdefault(target.database, {}).setdefault(target.name, []).append(target)
-        for database, wanted in by_database.items():
-            left = dict(wanted)
-            if len(left) > 1:
-                try:
-                    for count, page in enumerate(self._reader.pages(database), start=1):
-                        for table in page:
-                            for target in left.pop(table.name.lower(), ()):
-                                yield target, table
-                        if len(left) <= 1 or count >= len(wanted) // 2:
-                            break
-                except GlueError as error:
-                    # Each table is asked for by itself then, and says for itself what is wrong.
-                    logger.info("Pages of %s could not be read: %s", database, error.message)
-            for several in left.values():
-                for target in several:
-                    yield target, None
+            at.setdefault((target.database, target.name), []).append(target)
+            wanted.setdefault(target.database, []).append(target.name)
+        for database, name, table in read_some(self._reader, wanted):
+            for target in at[database, name]:
+                yield target, table
 
     def _run_pool(self, readings: Iterable[tuple[_Target, GlueTable | None]]) -> None:
         room = threading.BoundedSemaphore(_READ_AHEAD)

@@ -6,6 +6,7 @@ whatever can be had, and it says what could not.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,8 @@ from lineage_bridge_dagster.glue.errors import GlueError, Outcome, translate
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
+
+_log = logging.getLogger(__name__)
 
 #: The most that GetDatabases and GetTables give in one answer.
 PAGE_SIZE = 100
@@ -268,6 +271,37 @@ def read_inventory(
             if problem is not None:
                 inventory.unread[name] = problem
     return inventory
+
+
+def read_some(
+    reader: GlueReader, wanted: Mapping[str, Iterable[str]]
+) -> Iterator[tuple[str, str, GlueTable | None]]:
+    """Each wanted table as a page gave it, with its database and name, or None where it is to be read by
+    itself.
+
+    A database is paged through only while that costs no more calls than reading its tables one by one.
+
+    Args:
+        wanted: names of tables by database, folded as Glue does.
+    """
+    for database, names in wanted.items():
+        left = dict.fromkeys(names)
+        count = len(left)
+        if count > 1:
+            try:
+                for pages, page in enumerate(reader.pages(database), start=1):
+                    for table in page:
+                        name = table.name.lower()
+                        if name in left:
+                            del left[name]
+                            yield database, name, table
+                    if len(left) <= 1 or pages >= count // 2:
+                        break
+            except GlueError as error:
+                # Each table is asked for by itself then, and says for itself what is wrong.
+                _log.info("Pages of %s could not be read: %s", database, error.message)
+        for name in left:
+            yield database, name, None
 
 
 def normal_location(location: str | None) -> str:
