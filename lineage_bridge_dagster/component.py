@@ -192,6 +192,7 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         needs = {Kind.TOPICS: (), Kind.CHAINS: (SPARK,), Kind.TABLES: (GLUE,)}
         named = {Kind.TOPICS: "topics", Kind.CHAINS: "upstream_chains", Kind.TABLES: "glue_tables"}
         held = {Kind.TOPICS: inventory.topics, Kind.CHAINS: inventory.chains, Kind.TABLES: inventory.tables}
+        checks = {Kind.TABLES: table_checks(inventory, outside)} if self.checks else {}
         prefix = f"{self.name}_" if self.name else ""
         made: list[AssetsDefinition | AssetSpec] = [
             asset.spec.replace_attributes(deps=asset.deps) for asset in inventory.external
@@ -201,6 +202,7 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
                 definition(
                     bundle,
                     partial(run, kind),
+                    checks=checks.get(kind),
                     io_manager_key=IO_MANAGER,
                     required_resource_keys=frozenset(needs[kind]),
                 )
@@ -209,7 +211,6 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         if self.include.examples:
             made.extend(example_assets(inventory))
         if self.checks:
-            made.extend(table_checks(f"{prefix}glue_table_checks", inventory, outside))
             made.extend(discovery_asset(Names(self.name), inventory))
         return made
 

@@ -1,7 +1,8 @@
 """Checks of the Glue tables and of the discovery, to run from the UI and after each materialization.
 
-The checks of about a hundred tables share one op, of which any subset can be run. A run asks Glue once for
-all of its tables, by pages; the other checks read the discovery that the definitions were built from.
+The checks of a table are evaluated in the op that pushes it, whatever became of the push, and can be run
+without it. A run asks Glue once for all of its tables, by pages; the other checks read the discovery that the
+definitions were built from.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from dagster import (
     AssetChecksDefinition,
     AssetCheckSeverity,
     AssetCheckSpec,
+    AssetExecutionContext,
     AssetKey,
     AssetSpec,
     In,
@@ -24,10 +26,10 @@ from dagster import (
 )
 
 from lineage_bridge_dagster import keys
-from lineage_bridge_dagster.assets.grouping import Bundle, bundles
+from lineage_bridge_dagster.assets.grouping import Checks
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun
-from lineage_bridge_dagster.assets.resources import GLUE, Outside
+from lineage_bridge_dagster.assets.resources import Outside
 from lineage_bridge_dagster.assets.verdicts import (
     Verdict,
     discovery_complete,
@@ -55,41 +57,18 @@ DESCRIPTIONS = {
 _COMPARED: OncePerRun[Mapping[str, Verdict]] = OncePerRun()
 
 
-def table_checks(prefix: str, inventory: Inventory, outside: Outside) -> list[AssetChecksDefinition]:
-    """The checks of all Glue tables, one op to a bundle of tables."""
-    return [_definition(bundle, inventory, outside) for bundle in bundles(prefix, inventory.tables)]
+def table_checks(inventory: Inventory, outside: Outside) -> Checks:
+    """The checks of the Glue tables, to be evaluated in the op that pushes them: a run in which some table
+    fails would skip them in an op of their own."""
+
+    def evaluate(context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[AssetCheckResult]:
+        yield from _evaluate(context, assets, inventory, outside)
+
+    return Checks(DESCRIPTIONS, evaluate)
 
 
-def _definition(bundle: Bundle, inventory: Inventory, outside: Outside) -> AssetChecksDefinition:
-    # By hand, and by hashed names: the decorator would name the outputs of `o.v1`, `o-v1` and `o_v1` alike.
-    text_of = {asset.key: asset.key.to_user_string() for asset in bundle.assets}
-    specs = {
-        keys.op_name(name, text_of[asset.key]): AssetCheckSpec(name, asset=asset.key, description=description)
-        for asset in bundle.assets
-        for name, description in DESCRIPTIONS.items()
-    }
-    inputs = {keys.op_name("in", text): key for key, text in text_of.items()}
-
-    @op(
-        name=bundle.name,
-        ins={name: In(Nothing) for name in inputs},
-        out={name: Out(Nothing, is_required=False) for name in specs},
-        required_resource_keys={GLUE},
-    )
-    def _checks(context: AssetCheckExecutionContext) -> Iterator[Any]:
-        yield from _run(context, bundle.assets, inventory, outside)
-
-    made: AssetChecksDefinition = AssetChecksDefinition.create(
-        keys_by_input_name=inputs,
-        node_def=_checks,
-        check_specs_by_output_name=specs,
-        can_subset=True,
-    )
-    return made
-
-
-def _run(
-    context: AssetCheckExecutionContext, assets: Sequence[Asset], inventory: Inventory, outside: Outside
+def _evaluate(
+    context: AssetExecutionContext, assets: Sequence[Asset], inventory: Inventory, outside: Outside
 ) -> Iterator[AssetCheckResult]:
     chosen = context.selected_asset_check_keys
     view, at = inventory.view, inventory.discovery.discovered_at
@@ -97,19 +76,27 @@ def _run(
         for asset in assets:
             if AssetCheckKey(asset.key, name) in chosen:
                 yield _result(asset.key, name, judge(asset.node, view), at)
-    asked = [asset for asset in assets if AssetCheckKey(asset.key, IN_SYNC) in chosen]
-    if asked:
-        verdicts = _COMPARED.get(
-            context.run.run_id,
-            lambda: compare(context, inventory, outside, _tables_of_run(context, inventory.tables)),
-        )
-        for asset in asked:
-            verdict = verdicts.get(asset.node.node_id) or in_sync(None)
-            yield _result(asset.key, IN_SYNC, verdict, at)
+    pushed = context.job_def.asset_layer.selected_asset_keys
+    for asset in assets:
+        if AssetCheckKey(asset.key, IN_SYNC) in chosen:
+            verdicts = _compared(context, inventory, outside, asset.key in pushed)
+            yield _result(asset.key, IN_SYNC, verdicts.get(asset.node.node_id) or in_sync(None), at)
+
+
+def _compared(
+    context: AssetExecutionContext, inventory: Inventory, outside: Outside, pushed: bool
+) -> Mapping[str, Verdict]:
+    """The run's comparison, made once: of the tables that the run pushes too, which the push precedes, or
+    of those that it only checks, which may be looked at before."""
+
+    def work() -> Mapping[str, Verdict]:
+        return compare(context, inventory, outside, _tables_of_run(context, inventory.tables, pushed))
+
+    return _COMPARED.get(f"{context.run.run_id} {'pushed' if pushed else 'checked'}", work)
 
 
 def compare(
-    context: AssetCheckExecutionContext, inventory: Inventory, outside: Outside, table_ids: Sequence[str]
+    context: AssetExecutionContext, inventory: Inventory, outside: Outside, table_ids: Sequence[str]
 ) -> Mapping[str, Verdict]:
     """What stands in Glue against what would be pushed, by table id; a page of Glue tells a hundred.
 
@@ -124,7 +111,7 @@ def compare(
     try:
         report = push_tables(
             inventory.discovery,
-            context.op_execution_context.resources.glue.client(),
+            context.resources.glue.client(),
             outside.settings.push,
             tables=table_ids,
             dry_run=True,
@@ -137,13 +124,17 @@ def compare(
     return {result.table: in_sync(result) for result in report.results}
 
 
-def _tables_of_run(context: AssetCheckExecutionContext, tables: Sequence[Asset]) -> list[str]:
+def _tables_of_run(context: AssetExecutionContext, tables: Sequence[Asset], pushed: bool) -> list[str]:
     """The tables that the whole run was asked to compare, not the op alone."""
     layer = context.job_def.asset_layer
     chosen = {
         key.asset_key for held in layer.data for key in held.assets_def.check_keys if key.name == IN_SYNC
     }
-    return [asset.node.node_id for asset in tables if asset.key in chosen]
+    return [
+        asset.node.node_id
+        for asset in tables
+        if asset.key in chosen and (asset.key in layer.selected_asset_keys) == pushed
+    ]
 
 
 def discovery_asset(names: Names, inventory: Inventory) -> tuple[AssetSpec, AssetChecksDefinition]:

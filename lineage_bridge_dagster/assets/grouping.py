@@ -1,4 +1,4 @@
-"""Bundles of about a hundred assets that share one op.
+"""Bundles of about a hundred assets that share one op, with the checks of these assets.
 
 One asset to an op is slow to load at ten thousand; one op for all puts every output into every run. An
 asset's bundle follows from a hash of its key, so that a new one changes one bundle alone.
@@ -9,7 +9,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dagster import AssetExecutionContext, AssetIn, AssetKey, AssetOut, AssetsDefinition, Nothing, multi_asset
+from dagster import (
+    AssetCheckResult,
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetKey,
+    AssetsDefinition,
+    In,
+    Nothing,
+    Out,
+    op,
+)
+from dagster._core.definitions.assets.definition.assets_definition import ASSET_SUBSET_INPUT_PREFIX
 
 from lineage_bridge_dagster import keys
 from lineage_bridge_dagster.assets.inventory import Asset
@@ -18,6 +29,18 @@ from lineage_bridge_dagster.assets.inventory import Asset
 SIZE = 100
 
 Execute = Callable[[AssetExecutionContext, Sequence[Asset]], Iterator[Any]]
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Checks that each asset of a bundle has: their names with descriptions, and what evaluates them.
+
+    `evaluate` is given the assets of which a run asked for any check, and looks up in
+    `context.selected_asset_check_keys` which.
+    """
+
+    descriptions: Mapping[str, str]
+    evaluate: Callable[[AssetExecutionContext, Sequence[Asset]], Iterator[AssetCheckResult]]
 
 
 @dataclass(frozen=True)
@@ -57,38 +80,82 @@ def definition(
     bundle: Bundle,
     execute: Execute,
     *,
-    io_manager_key: str | None = None,
+    checks: Checks | None = None,
+    io_manager_key: str,
     required_resource_keys: frozenset[str] = frozenset(),
-    pool: str | None = None,
-    op_tags: Mapping[str, str] | None = None,
 ) -> AssetsDefinition:
-    """One `multi_asset` for a bundle, of which any subset can be materialized.
+    """One op for a bundle, of which any subset of assets and of checks can be run.
 
-    Outputs and inputs are bound by hashed names: Dagster would turn `o.v1`, `o-v1` and `o_v1` into one.
-    Outputs carry no value, so no IO manager is asked to store one; it is still named on them, so that a
-    downstream asset can load what they stand for.
+    By hand, for the decorators name inputs, outputs and checks after their keys, and would turn `o.v1`,
+    `o-v1` and `o_v1` into one. Outputs carry no value, so no IO manager is asked to store one; it is still
+    named on them, so that a downstream asset can load what they stand for.
     """
-    own = {asset.key: keys.op_name("out", asset.key.to_user_string()) for asset in bundle.assets}
-    by_name = {own[asset.key]: asset for asset in bundle.assets}
-    above = sorted({key for asset in bundle.assets for key in asset.deps} - own.keys())
+    outputs = {keys.op_name("out", asset.key.to_user_string()): asset.key for asset in bundle.assets}
+    verdicts = _check_specs(bundle, checks) if checks else {}
+    inputs = _inputs(bundle, outputs)
 
-    @multi_asset(
+    @op(
         name=bundle.name,
-        outs={
-            name: AssetOut.from_spec(asset.spec, is_required=False, io_manager_key=io_manager_key)
-            for name, asset in by_name.items()
+        ins=dict.fromkeys(inputs, In(Nothing)),
+        out={
+            **dict.fromkeys(outputs, Out(is_required=False, io_manager_key=io_manager_key)),
+            **dict.fromkeys(verdicts, Out(Nothing, is_required=False)),
         },
-        ins={
-            keys.op_name("in", key.to_user_string()): AssetIn(key=key, dagster_type=Nothing) for key in above
-        },
-        internal_asset_deps={name: set(asset.deps) for name, asset in by_name.items()},
-        can_subset=True,
         required_resource_keys=set(required_resource_keys),
-        pool=pool,
-        op_tags=op_tags,
     )
     def _bundle(context: AssetExecutionContext) -> Iterator[Any]:
-        selected = context.selected_asset_keys
-        yield from execute(context, [asset for asset in bundle.assets if asset.key in selected])
+        yield from _run(context, bundle, execute, checks)
 
-    return _bundle
+    return AssetsDefinition(
+        node_def=_bundle,
+        keys_by_input_name=inputs,
+        keys_by_output_name=outputs,
+        check_specs_by_output_name=verdicts,
+        specs=[asset.spec.replace_attributes(deps=asset.deps) for asset in bundle.assets],
+        can_subset=True,
+    )
+
+
+def _run(
+    context: AssetExecutionContext, bundle: Bundle, execute: Execute, checks: Checks | None
+) -> Iterator[Any]:
+    """Materialize what was selected, then evaluate the checks, and only then fail if that failed: a check
+    must tell of a bad table, not be missing for it."""
+    failure: Exception | None = None
+    selected = [asset for asset in bundle.assets if asset.key in context.selected_asset_keys]
+    if selected:
+        try:
+            yield from execute(context, selected)
+        except Exception as error:
+            failure = error
+    if checks is not None:
+        asked = {check.asset_key for check in context.selected_asset_check_keys}
+        if asked:
+            yield from checks.evaluate(context, [asset for asset in bundle.assets if asset.key in asked])
+    if failure is not None:
+        raise failure
+
+
+def _inputs(bundle: Bundle, outputs: Mapping[str, AssetKey]) -> dict[str, AssetKey]:
+    """By hashed name, the keys that the assets depend on.
+
+    One asset of the bundle may depend on another by way of an asset elsewhere: Dagster then cuts the bundle
+    into steps, and asks for inputs of this prefix between them.
+    """
+    own = {key: name for name, key in outputs.items()}
+    above = sorted({key for asset in bundle.assets for key in asset.deps})
+    return {
+        ASSET_SUBSET_INPUT_PREFIX + own[key] if key in own else keys.op_name("in", key.to_user_string()): key
+        for key in above
+    }
+
+
+def _check_specs(bundle: Bundle, checks: Checks) -> dict[str, AssetCheckSpec]:
+    """By hashed name of its output, each check of each asset."""
+    return {
+        keys.op_name(name, asset.key.to_user_string()): AssetCheckSpec(
+            name, asset=asset.key, description=description
+        )
+        for asset in bundle.assets
+        for name, description in checks.descriptions.items()
+    }

@@ -7,8 +7,17 @@ from typing import Any
 
 import pytest
 from botocore.client import BaseClient
-from dagster import AssetCheckEvaluation, AssetCheckKey, AssetCheckSeverity, AssetKey, DagsterInstance
+from dagster import (
+    AssetCheckEvaluation,
+    AssetCheckKey,
+    AssetCheckSeverity,
+    AssetKey,
+    DagsterInstance,
+    JobDefinition,
+)
 
+from lineage_bridge_dagster.assets.grouping import bundles
+from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import ids
@@ -30,11 +39,15 @@ def instance() -> Iterator[DagsterInstance]:
 
 def run_checks(location: Location, instance: DagsterInstance, *checks: tuple[str, str]) -> Any:
     """Run these checks and nothing else, as the button on a check does."""
-    job = location.definitions.resolve_implicit_global_asset_job_def().get_subset(
-        asset_selection=set(),
+    return subset(location, set(), set(checks)).execute_in_process(instance=instance, raise_on_error=False)
+
+
+def subset(location: Location, keys: set[str], checks: set[tuple[str, str]]) -> JobDefinition:
+    """The job of these assets and of these checks, as the launchpad makes it."""
+    return location.definitions.resolve_implicit_global_asset_job_def().get_subset(
+        asset_selection={AssetKey.from_user_string(key) for key in keys},
         asset_check_selection={AssetCheckKey(AssetKey.from_user_string(key), name) for key, name in checks},
     )
-    return job.execute_in_process(instance=instance, raise_on_error=False)
 
 
 def verdicts(result: Any) -> dict[tuple[str, str], AssetCheckEvaluation]:
@@ -125,6 +138,88 @@ def test_one_table_of_a_bundle_is_checked_alone(
     create_tables(glue, world())
     found = verdicts(run_checks(location(world()), instance, (TABLE, "tableflow_healthy")))
     assert list(found) == [(TABLE, "tableflow_healthy")]
+
+
+def test_checking_a_table_pushes_nothing(
+    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
+) -> None:
+    create_tables(glue, world())
+    result = run_checks(location(world()), instance, *((TABLE, name) for name in NAMES))
+    assert result.success
+    assert set(verdicts(result)) == {(TABLE, name) for name in NAMES}
+    assert not result.get_asset_materialization_events()
+    assert strict_aws.calls.get("UpdateTable", 0) == 0
+
+
+def test_tables_that_are_refused_or_fail_are_checked_in_the_run_that_they_fail(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = world()
+    create_tables(glue, w, skip=["customers"])
+    keys = [f"glue/{EAST}/{name}" for name in ("o.v1", "o-v1", "customers", "orders")]
+    result = location(w).materialize(instance, *keys)
+    assert not result.success
+    found = verdicts(result)
+    assert set(found) == {(key, name) for key in keys for name in NAMES}
+    assert found[f"glue/{EAST}/o.v1", "lineage_in_sync"].passed
+    assert "may not be written" in str(found[f"glue/{EAST}/orders", "lineage_in_sync"].description)
+    assert not found[f"glue/{EAST}/customers", "lineage_in_sync"].passed
+    assert result.get_failed_step_keys() == {"glue_tables"}
+
+
+def test_tables_that_are_held_back_are_checked_in_the_same_run(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = small()
+    create_tables(glue, w)
+    key = f"glue/{EAST}/t"
+    assert location(w).materialize(instance, key).success
+    shorter = World()
+    shorter.tableflow(EAST, "t")
+    shorter.glue(EAST, "t")
+    shorter.graph.edges.clear()
+    shorter.report("tableflow", EAST, Status.FAILED, "503 from api.confluent.cloud")
+    found = verdicts(location(shorter).materialize(instance, key))
+    assert {name for _, name in found} == NAMES
+    assert "held back" in str(found[key, "lineage_in_sync"].description)
+
+
+def test_every_table_is_checked_though_glue_cannot_be_reached_at_all(
+    location: Build, instance: DagsterInstance
+) -> None:
+    """No region is set: the push of all tables fails at once."""
+    keys = [f"glue/{EAST}/{name}" for name in ("o.v1", "customers")]
+    result = location(world(), LineageBridgeComponent(aws={})).materialize(instance, *keys)
+    assert not result.success
+    found = verdicts(result)
+    assert set(found) == {(key, name) for key in keys for name in NAMES}
+    assert "LINEAGE_BRIDGE_AWS_REGION" in str(found[keys[0], "lineage_in_sync"].description)
+
+
+def test_tables_are_materialized_without_their_checks_when_none_is_asked_for(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    create_tables(glue, world())
+    result = subset(location(world()), {TABLE}, set()).execute_in_process(instance=instance)
+    assert len(result.get_asset_materialization_events()) == 1
+    assert not verdicts(result)
+
+
+def test_a_run_may_push_one_table_and_check_two(
+    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
+) -> None:
+    """The pushed one is in the last op: the checks of the others must not look at it too early."""
+    w = many(250)
+    create_tables(glue, w)
+    built = location(w)
+    tables = build_inventory(w.discovery(), LineageBridgeComponent().get_asset_spec).tables
+    pushed = bundles("glue_tables", tables)[-1].assets[0].key.to_user_string()
+    keys = [table.key.to_user_string() for table in tables]
+    job = subset(built, {pushed}, {(key, "lineage_in_sync") for key in keys})
+    found = verdicts(job.execute_in_process(instance=instance))
+    assert len(found) == 250
+    assert [key for (key, _), each in found.items() if each.passed] == [pushed]
+    assert strict_aws.calls.get("UpdateTable", 0) == 1
 
 
 def test_a_run_over_many_tables_asks_glue_by_pages(
