@@ -1,15 +1,18 @@
-"""Facts of topics: offsets from their brokers, settings and schema as the last discovery found them."""
+"""Facts of topics: offsets and times from their brokers, settings and schema as discovered last."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
+from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.topics import PartitionFacts, TopicFacts
 from lineage_bridge_dagster.confluent.errors import ConfluentError
-from lineage_bridge_dagster.confluent.kafka_admin import TopicOffsets, reader_for
+from lineage_bridge_dagster.confluent.kafka_admin import BrokerError, TopicOffsets, TopicReader, reader_for
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.settings import ConfluentSettings
+
+T = TypeVar("T")
 
 
 def read_topics(
@@ -19,6 +22,59 @@ def read_topics(
 
     A cluster that can't be asked fails its own topics and no others.
     """
+
+    def ask(reader: TopicReader, topics: Sequence[Node]) -> Mapping[str, TopicFacts | ConfluentError]:
+        found = reader.read(topic.qualified_name for topic in topics)
+        answers = ((topic, found[topic.qualified_name]) for topic in topics)
+        return {
+            topic.node_id: facts_of(topic, answer) if isinstance(answer, TopicOffsets) else answer
+            for topic, answer in answers
+        }
+
+    yield from _by_cluster(nodes, settings, ask)
+
+
+def read_unseen(
+    since_ms: Iterable[tuple[Node, int | None]], settings: ConfluentSettings
+) -> Iterator[tuple[Node, Unseen | Exception]]:
+    """Each topic with its last record, and the first after a time, one connection a cluster.
+
+    Args:
+        since_ms: topics, each with a time in Unix milliseconds; None is before every record.
+    """
+    since = {topic.node_id: (topic, -1 if time is None else time) for topic, time in since_ms}
+
+    def ask(reader: TopicReader, topics: Sequence[Node]) -> Mapping[str, Unseen | ConfluentError]:
+        after = {topic.qualified_name: since[topic.node_id][1] for topic in topics}
+        offsets = reader.read(after)
+        # A topic whose last record is old, as of most topics at most times, is not asked a second time.
+        newer = [
+            one
+            for one in offsets.values()
+            if isinstance(one, TopicOffsets)
+            and one.records
+            and (one.untimed or (one.last_record_ms is not None and one.last_record_ms > after[one.topic]))
+        ]
+        first = reader.first_after(newer, after)
+        found: dict[str, Unseen | ConfluentError] = {}
+        for topic in topics:
+            told, unseen = offsets[topic.qualified_name], first.get(topic.qualified_name)
+            if isinstance(told, BrokerError):
+                found[topic.node_id] = told
+            elif isinstance(unseen, BrokerError):
+                found[topic.node_id] = unseen
+            else:
+                found[topic.node_id] = Unseen(told.records, told.last_record_ms, unseen, told.untimed)
+        return found
+
+    yield from _by_cluster((topic for topic, _ in since.values()), settings, ask)
+
+
+def _by_cluster(
+    nodes: Iterable[Node],
+    settings: ConfluentSettings,
+    ask: Callable[[TopicReader, Sequence[Node]], Mapping[str, T | ConfluentError]],
+) -> Iterator[tuple[Node, T | Exception]]:
     clusters: dict[tuple[str, str, str], list[Node]] = {}
     for node in nodes:
         bootstrap = str(node.attributes.get("bootstrap_endpoint") or "")
@@ -27,13 +83,11 @@ def read_topics(
     for (bootstrap, environment, cluster), topics in clusters.items():
         try:
             with reader_for(settings, bootstrap, environment, cluster) as reader:
-                found = reader.read(topic.qualified_name for topic in topics)
+                found = ask(reader, topics)
         except ConfluentError as error:
             yield from ((topic, error) for topic in topics)
             continue
-        for topic in topics:
-            answer = found[topic.qualified_name]
-            yield topic, facts_of(topic, answer) if isinstance(answer, TopicOffsets) else answer
+        yield from ((topic, found[topic.node_id]) for topic in topics)
 
 
 def facts_of(topic: Node, offsets: TopicOffsets) -> TopicFacts:
@@ -47,6 +101,7 @@ def facts_of(topic: Node, offsets: TopicOffsets) -> TopicFacts:
         cleanup_policy=attributes.get("cleanup_policy"),
         schema_subject=attributes.get("schema_subject"),
         schema_version=_number(attributes.get("schema_version")),
+        last_record_ms=offsets.last_record_ms,
         config={str(name): str(value) for name, value in configs.items()},
     )
 

@@ -13,6 +13,7 @@ from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResu
 from lineage_bridge_dagster.assets.columns import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.assets.times import last_updated, now_ms
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.metadata import markdown_table
 
@@ -40,6 +41,8 @@ class TopicFacts:
     cleanup_policy: str | None = None
     schema_subject: str | None = None
     schema_version: int | None = None
+    #: Unix milliseconds; None where no record has a time. It adds nothing to the version: offsets tell more.
+    last_record_ms: int | None = None
     config: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -106,6 +109,7 @@ def topic_metadata(facts: TopicFacts) -> dict[str, Any]:
         ),
         "lineage_bridge/retention": retention_text(facts),
     }
+    metadata |= last_updated(facts.last_record_ms, now_ms())
     if facts.cleanup_policy:
         metadata["lineage_bridge/cleanup_policy"] = facts.cleanup_policy
     if facts.schema_version is not None:

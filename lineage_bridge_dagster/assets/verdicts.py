@@ -7,7 +7,7 @@ by itself or could not be known. "Could not ask" never counts as good.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lineage_bridge_dagster.confluent.type_mapping import ColumnMatch, Match, compare_columns
@@ -33,6 +33,8 @@ class Verdict:
     header: Sequence[str] = ()
     rows: Sequence[Sequence[object]] = ()
     link: str = ""
+    #: What it was made of, as metadata of the check.
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def in_sync(result: TableResult | None) -> Verdict:

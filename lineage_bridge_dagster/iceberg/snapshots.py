@@ -45,7 +45,8 @@ class ObjectStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A table's current snapshot; times are Unix milliseconds, and all is None where nothing was committed.
+    """A table's current snapshot; times are Unix milliseconds. Where no rows were ever committed all is None,
+    but for `updated_ms`, when the metadata last changed: of such a table mostly when it was made.
 
     `changed_ms` is when rows last changed: a compaction makes a snapshot with no new rows. Where the commit
     before it has expired already, it is the time of the oldest compaction since, which is too late.
@@ -58,6 +59,7 @@ class TableState:
     operation: str = ""
     total_records: int | None = None
     rows: int | None = None
+    updated_ms: int | None = None
 
     @classmethod
     def parse(cls, document: object) -> Self:
@@ -68,10 +70,12 @@ class TableState:
         """
         if not isinstance(document, Mapping) or "format-version" not in document:
             raise _malformed("it has no format-version")
-        current = document.get("current-snapshot-id")
+        current, updated = document.get("current-snapshot-id"), document.get("last-updated-ms")
+        if not isinstance(updated, int):
+            raise _malformed("it has no last-updated-ms")
         # Format version 1 writes -1 for a table without a snapshot.
         if current in (None, -1):
-            return cls()
+            return cls(updated_ms=updated)
         known = {
             one.get("snapshot-id"): one for one in document.get("snapshots") or () if isinstance(one, Mapping)
         }
@@ -88,6 +92,7 @@ class TableState:
             operation=str(summary.get("operation") or ""),
             total_records=total,
             rows=None if deletes else total,
+            updated_ms=updated,
         )
 
 

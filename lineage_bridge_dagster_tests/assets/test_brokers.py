@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 import pytest
 
 from lineage_bridge_dagster.assets import brokers
+from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.confluent.kafka_admin import BrokerError, PartitionOffsets, TopicOffsets
 from lineage_bridge_dagster.settings import ConfluentSettings
 from lineage_bridge_dagster_tests.assets.world import EAST, WEST, world
@@ -18,6 +20,7 @@ class Reader:
 
     def __init__(self, missing: str = "") -> None:
         self.missing = missing
+        self.asked_again: list[str] = []
 
     def __enter__(self) -> Reader:
         return self
@@ -31,9 +34,13 @@ class Reader:
         return {
             name: BrokerError("gone", hint="Run a discovery.")
             if name == self.missing
-            else TopicOffsets(name, (PartitionOffsets(0, 1, 4), PartitionOffsets(1, 0, 0)))
+            else TopicOffsets(name, (PartitionOffsets(0, 1, 4), PartitionOffsets(1, 0, 0)), 1_000)
             for name in topics
         }
+
+    def first_after(self, topics: Any, since_ms: Mapping[str, int]) -> dict[str, int | BrokerError | None]:
+        self.asked_again = [topic.topic for topic in topics]
+        return {name: since_ms[name] + 1 for name in self.asked_again}
 
 
 def test_each_cluster_is_asked_once_and_one_that_is_away_fails_its_own_topics_alone(
@@ -58,6 +65,23 @@ def test_each_cluster_is_asked_once_and_one_that_is_away_fails_its_own_topics_al
     facts = found[EAST, "Orders"]
     assert not isinstance(facts, Exception)
     assert sum(partition.records for partition in facts.partitions) == 3
+    assert facts.last_record_ms == 1_000
+
+
+def test_only_topics_with_a_record_after_the_time_are_asked_for_the_first_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reader = Reader(missing="customers")
+    monkeypatch.setattr(brokers, "reader_for", lambda *_: reader)
+    w = world()
+    since = {"o.v1": 999, "o-v1": 1_000, "o_v1": None, "customers": 0}
+    asked = [(w.graph.nodes[w.topic(EAST, name)], time) for name, time in since.items()]
+    found = {n.qualified_name: f for n, f in brokers.read_unseen(asked, ConfluentSettings())}
+    assert sorted(reader.asked_again) == ["o.v1", "o_v1"]
+    assert found["o.v1"] == Unseen(3, 1_000, 1_000)
+    assert found["o-v1"] == Unseen(3, 1_000)
+    assert found["o_v1"] == Unseen(3, 1_000, 0)
+    assert isinstance(found["customers"], BrokerError)
 
 
 def test_settings_and_schema_are_the_discoverys() -> None:

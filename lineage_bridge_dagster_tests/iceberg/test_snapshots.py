@@ -33,7 +33,12 @@ def snapshot(number: int, at: int, operation: str, parent: int | None = None, **
 
 
 def document(*snapshots: Any, current: int | None = None) -> dict[str, Any]:
-    return {"format-version": 2, "current-snapshot-id": current, "snapshots": list(snapshots)}
+    return {
+        "format-version": 2,
+        "last-updated-ms": 900,
+        "current-snapshot-id": current,
+        "snapshots": list(snapshots),
+    }
 
 
 class Store:
@@ -84,15 +89,21 @@ def test_the_last_commit_of_a_table_that_pyiceberg_wrote(monkeypatch: pytest.Mon
         catalog.create_namespace("db")
         rows = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
         table = catalog.create_table("db.t", schema=rows.schema)
-        empty = table.metadata_location
+        empty, made = table.metadata_location, table.metadata.last_updated_ms
         table.append(rows)
         table.append(rows)
         found = SnapshotReader(client).read({"empty": empty, "t": table.metadata_location})
         current = table.current_snapshot()
         assert current is not None
-        assert found["empty"] == TableState()
+        assert found["empty"] == TableState(updated_ms=made)
         assert found["t"] == TableState(
-            current.snapshot_id, current.timestamp_ms, current.timestamp_ms, "append", 6, 6
+            current.snapshot_id,
+            current.timestamp_ms,
+            current.timestamp_ms,
+            "append",
+            6,
+            6,
+            table.metadata.last_updated_ms,
         )
         gone = SnapshotReader(client).read({"u": "s3://no-such-bucket-here/u/metadata/1.metadata.json"})
         assert isinstance(gone["u"], SnapshotError)
@@ -125,12 +136,20 @@ def test_rows_that_deletes_take_away_are_not_counted() -> None:
 
 @pytest.mark.parametrize("current", [None, -1])
 def test_a_table_without_a_commit_has_no_times(current: int | None) -> None:
-    assert TableState.parse(document(current=current)) == TableState()
+    assert TableState.parse(document(current=current)) == TableState(updated_ms=900)
 
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"no json", b"[]", b"{}", b'{"format-version": 2, "current-snapshot-id": 5}', b"\x1f\x8bxx"],
+    [
+        b"",
+        b"no json",
+        b"[]",
+        b"{}",
+        b'{"format-version": 2, "current-snapshot-id": null}',
+        b'{"format-version": 2, "last-updated-ms": 1, "current-snapshot-id": 5}',
+        b"\x1f\x8bxx",
+    ],
 )
 def test_what_is_no_metadata_is_an_error_that_names_the_file(body: bytes) -> None:
     (found,) = SnapshotReader(Store({PLACE: body})).read({"t": PLACE}).values()
@@ -141,7 +160,7 @@ def test_what_is_no_metadata_is_an_error_that_names_the_file(body: bytes) -> Non
 def test_compressed_metadata_is_read() -> None:
     body = gzip.compress(json.dumps(document(snapshot(1, 100, "append"), current=1)).encode())
     (found,) = SnapshotReader(Store({PLACE: body})).read({"t": PLACE}).values()
-    assert found == TableState(1, 100, 100, "append")
+    assert found == TableState(1, 100, 100, "append", updated_ms=900)
 
 
 @pytest.mark.parametrize("place", ["", "file:///t/metadata/1.json", "s3://bucket", "abfss://c@a/t/1.json"])

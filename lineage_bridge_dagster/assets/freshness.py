@@ -1,0 +1,220 @@
+"""Whether a Glue table lags behind its topic: records that wait, against what the table last committed.
+
+A table without new rows is fresh for as long as its topic has no new records, however old both are. A table
+is late when a record waits longer than is allowed. Dagster's own freshness policies look at the last
+materialization, which here is a push of lineage and says nothing of the data.
+
+Times are Unix milliseconds. A record's time is the broker's on a topic with LogAppendTime; with CreateTime,
+Kafka's default, it is the producer's: missing, in the past or in the future perhaps. What can't be told by
+them is a warning, never good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lineage_bridge_dagster.assets.commits import Commits, commit_metadata
+from lineage_bridge_dagster.assets.times import at, in_future, now_ms, span, timestamp
+from lineage_bridge_dagster.assets.verdicts import Verdict
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.iceberg.snapshots import TableState
+from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.translator import GraphView
+
+FRESH = "table_fresh"
+DESCRIPTION = (
+    "No record of the topic waits longer for the table than is allowed. Asks the brokers and Glue, and reads "
+    "the table's metadata."
+)
+
+_MINUTE = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """For how many minutes a record may wait before it is a warning, and an error; None is for ever."""
+
+    warn_minutes: float | None
+    fail_minutes: float | None
+
+    def __bool__(self) -> bool:
+        return self.warn_minutes is not None or self.fail_minutes is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """What a topic holds besides what was seen at some time.
+
+    `records` is what its offsets span, `last_ms` its latest record's time (None where none has one, or where
+    the brokers did not tell: `untimed` says why), `first_ms` that of the earliest one after the time asked.
+    """
+
+    records: int
+    last_ms: int | None = None
+    first_ms: int | None = None
+    untimed: str = ""
+
+
+#: Asks topics what they hold after a time; None is before every record. One pair each, in any order.
+ReadUnseen = Callable[[Iterable[tuple[Node, int | None]]], Iterator[tuple[Node, Unseen | Exception]]]
+
+
+def judge_tables(
+    tables: Sequence[Node],
+    view: GraphView,
+    commits: Commits,
+    read_unseen: ReadUnseen,
+    limits: Limits,
+    clock: Callable[[], int] = now_ms,
+) -> dict[str, Verdict]:
+    """The verdict on each table, by its node id; the topics are asked together.
+
+    Args:
+        commits: what the tables last committed.
+        read_unseen: asks the brokers; a domain error is each table's verdict, not the end of the run.
+    """
+    topics = {table.node_id: view.topics_of(table) for table in tables}
+    asked: dict[str, tuple[Node, int | None]] = {}
+    for table in tables:
+        commit = commits.get(table.node_id)
+        if len(topics[table.node_id]) == 1 and isinstance(commit, TableState):
+            topic = topics[table.node_id][0]
+            asked[topic.node_id] = (topic, commit.changed_ms)
+    told: dict[str, Unseen | Exception] = {}
+    try:
+        for node, answer in read_unseen(asked.values()):
+            told[node.node_id] = answer
+    except LineageBridgeError as error:
+        told = dict.fromkeys(asked, error)
+    now = clock()
+    found = {}
+    for table in tables:
+        verdict = table_fresh(
+            topics[table.node_id],
+            told,
+            commits.get(table.node_id),
+            limits,
+            now,
+        )
+        link = next((n.url for n in view.sources(table) if n.node_type == NodeType.TABLEFLOW_TABLE), None)
+        found[table.node_id] = replace(verdict, link=link or "")
+    return found
+
+
+def table_fresh(
+    topics: Sequence[Node],
+    told: Mapping[str, Unseen | Exception],
+    commit: TableState | LineageBridgeError | None,
+    limits: Limits,
+    now: int,
+) -> Verdict:
+    """The verdict on one table, from its topics, what they told by node id, and its last commit."""
+    if len(topics) != 1:
+        return Verdict(
+            False,
+            f"Not known: {len(topics)} topics lead to this table, and its rows are one's.",
+            "See tableflow_healthy, and the conflict in the table's metadata if it has one.",
+        )
+    topic = topics[0]
+    if not isinstance(commit, TableState):
+        return _not_known("the table's last commit could not be read", commit)
+    unseen = told.get(topic.node_id)
+    if not isinstance(unseen, Unseen):
+        verdict = _not_known(f"topic {topic.qualified_name} could not be asked for its last record", unseen)
+        return replace(verdict, metadata=commit_metadata(commit))
+    verdict = _compare(topic, unseen, commit, limits, now)
+    return replace(verdict, metadata=_metadata(topic, unseen, commit, now))
+
+
+def _compare(topic: Node, unseen: Unseen, commit: TableState, limits: Limits, now: int) -> Verdict:
+    name = topic.qualified_name
+    last = "nothing was committed to it yet"
+    if commit.changed_ms is not None:
+        last = f"its last commit of rows was at {at(commit.changed_ms)}"
+    if not unseen.records:
+        return Verdict(True, f"Topic {name} holds no record; {last}.")
+    waiting = _waiting_since(unseen, commit, now)
+    late = None if waiting is None else _late(topic, waiting, now, last, limits)
+    if late is not None and not late.passed:
+        return late
+    if unseen.last_ms is not None and in_future(unseen.last_ms, now):
+        return Verdict(
+            False,
+            f"Not known: the latest record of topic {name} says that it is of {at(unseen.last_ms)}, which "
+            "has not been yet, so times don't tell what is new.",
+            "Correct the producer's clock or unit (Kafka wants milliseconds), or set "
+            "message.timestamp.type=LogAppendTime on the topic; it passes when those records have expired.",
+        )
+    if late is not None:
+        return late
+    if unseen.untimed:
+        return Verdict(True, f"No record of topic {name} is newer than the table; {last}.")
+    if unseen.last_ms is None:
+        return Verdict(
+            False,
+            f"Not known: no record of topic {name} has a time, so it can't be told whether one is new.",
+            "Set message.timestamp.type=LogAppendTime on the topic, or have its producers set timestamps.",
+        )
+    when = f"The last record of topic {name} was at {at(unseen.last_ms)}"
+    if commit.changed_ms is None or unseen.last_ms > commit.changed_ms:
+        when += ", in a transaction that was not committed"
+    return Verdict(True, f"{when}; {last}.")
+
+
+def _waiting_since(unseen: Unseen, commit: TableState, now: int) -> int | None:
+    """Since when the first unseen record waits, if one does. It could not wait for a table not yet made."""
+    if unseen.first_ms is None or in_future(unseen.first_ms, now):
+        return None
+    made = commit.updated_ms if commit.changed_ms is None else None
+    return max(unseen.first_ms, made or 0)
+
+
+def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> Verdict:
+    """How long a record has waited, against what is allowed."""
+    name, waited = topic.qualified_name, max(0, now - since)
+    summary = f"A record of topic {name} has waited for the table for {span(waited)}, since {at(since)}"
+    failed = limits.fail_minutes is not None and waited >= limits.fail_minutes * _MINUTE
+    warned = limits.warn_minutes is not None and waited >= limits.warn_minutes * _MINUTE
+    if not failed and not warned:
+        return Verdict(True, f"{summary}, which is within what is allowed; {last}.")
+    return Verdict(
+        False,
+        f"{summary}; {last}.",
+        "See tableflow_healthy for a Tableflow that is suspended or fails, then the topic's dead letter "
+        "queue for records that could not become rows, and `confluent tableflow topic describe "
+        f"{name} --cluster {topic.cluster_id}`. If commits are just that far apart here, raise "
+        "LINEAGE_BRIDGE_FRESHNESS_WARN_MINUTES and LINEAGE_BRIDGE_FRESHNESS_FAIL_MINUTES.",
+        failed,
+    )
+
+
+def _not_known(what: str, error: Exception | None) -> Verdict:
+    if isinstance(error, LineageBridgeError):
+        return Verdict(False, f"Not known: {what}: {error.message}", error.hint)
+    return Verdict(False, f"Not known: {what}: {error or 'it was not asked'}.", "Run this check again.")
+
+
+def _metadata(topic: Node, unseen: Unseen, commit: TableState, now: int) -> dict[str, Any]:
+    """The times that the verdict was made of, for the check's page."""
+    configs = topic.attributes.get("configs") or {}
+    clock = str(configs.get("message.timestamp.type") or "CreateTime")
+    metadata: dict[str, Any] = {
+        "lineage_bridge/topic_records": unseen.records,
+        "lineage_bridge/record_times": "the brokers' (LogAppendTime)"
+        if clock == "LogAppendTime"
+        else f"the producers' ({clock}): records that come with old times are not noticed as new",
+        **commit_metadata(commit),
+    }
+    if unseen.untimed:
+        metadata["lineage_bridge/last_record"] = f"could not be read: {unseen.untimed}"
+    if unseen.last_ms is not None:
+        future = in_future(unseen.last_ms, now)
+        metadata["lineage_bridge/last_record"] = at(unseen.last_ms) if future else timestamp(unseen.last_ms)
+        if commit.changed_ms is not None and not future:
+            metadata["lineage_bridge/lag_seconds"] = max(0, unseen.last_ms - commit.changed_ms) / 1000
+    waiting = _waiting_since(unseen, commit, now)
+    if waiting is not None:
+        metadata["lineage_bridge/waited_seconds"] = max(0, now - waiting) / 1000
+    return metadata

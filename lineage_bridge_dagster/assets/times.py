@@ -1,0 +1,71 @@
+"""Times of data, in Unix milliseconds, as Dagster and a person read them."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from dagster import MetadataValue
+from dagster._core.definitions.asset_checks.asset_check_factories.utils import (
+    LAST_UPDATED_TIMESTAMP_METADATA_KEY,
+)
+from dagster._core.definitions.metadata.metadata_value import TimestampMetadataValue
+
+from lineage_bridge_dagster.lineage.times import iso
+
+#: How far another machine's clock may be ahead of ours.
+SKEW_MS = 300_000
+
+_UNITS = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000))
+
+
+def now_ms() -> int:
+    """The time now."""
+    return int(time.time() * 1000)
+
+
+def in_future(at_ms: int, now: int) -> bool:
+    """Whether a time is later than now by more than clocks differ: nothing happened then."""
+    return at_ms > now + SKEW_MS
+
+
+def timestamp(at_ms: int) -> TimestampMetadataValue:
+    """A time as metadata."""
+    return MetadataValue.timestamp(at_ms / 1000)
+
+
+def last_updated(at_ms: int | None, now: int) -> dict[str, Any]:
+    """The data's own time under the key that Dagster reads it from, where it is known and has been."""
+    if at_ms is None or in_future(at_ms, now):
+        return {}
+    return {LAST_UPDATED_TIMESTAMP_METADATA_KEY: timestamp(at_ms)}
+
+
+def at(at_ms: int) -> str:
+    """A time as text; producers may have written one that no calendar has.
+
+    >>> at(1_777_552_496_789)
+    '2026-04-30T12:34:56.789Z'
+    """
+    try:
+        return iso(datetime.fromtimestamp(at_ms / 1000, tz=UTC))
+    except (ValueError, OverflowError, OSError):
+        return f"{at_ms} ms since 1970"
+
+
+def span(milliseconds: int) -> str:
+    """A length of time in its two largest units.
+
+    >>> span(3_725_000), span(59_999), span(172_800_000), span(40)
+    ('1 hour 2 minutes', '59 seconds', '2 days', 'under a second')
+    """
+    parts = []
+    rest = milliseconds
+    for name, size in _UNITS:
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count} {name}{'s' if count > 1 else ''}")
+        elif parts:
+            break
+    return " ".join(parts[:2]) or "under a second"

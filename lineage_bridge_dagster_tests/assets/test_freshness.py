@@ -1,0 +1,192 @@
+"""A table is late when a record waits too long for it; what can't be told is never good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from lineage_bridge_dagster.assets.freshness import Limits, Unseen, judge_tables
+from lineage_bridge_dagster.assets.verdicts import Verdict
+from lineage_bridge_dagster.confluent.kafka_admin import BrokerError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, TableState
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.translator import GraphView
+from lineage_bridge_dagster_tests.assets.world import EAST, World
+
+MINUTE = 60_000
+NOW = 1_800_000_000_000
+LIMITS = Limits(30, 60)
+
+
+def committed(minutes_ago: float, **fields: Any) -> TableState:
+    at = NOW - int(minutes_ago * MINUTE)
+    return TableState(7, at, at, "append", 10, 10, at) if not fields else TableState(7, at, at, **fields)
+
+
+def unseen(last: float | None, first: float | None = None, records: int = 10, untimed: str = "") -> Unseen:
+    """Times are minutes before now."""
+    ago = [None if minutes is None else NOW - int(minutes * MINUTE) for minutes in (last, first)]
+    return Unseen(records, ago[0], ago[1], untimed)
+
+
+def judge(
+    told: Unseen | Exception | None,
+    commit: TableState | LineageBridgeError | None,
+    limits: Limits = LIMITS,
+    world: World | None = None,
+) -> Verdict:
+    w = world or World()
+    if world is None:
+        w.topic(EAST, "t")
+        w.glue(EAST, "t")
+    view = GraphView.of(w.discovery())
+    tables = list(w.graph.of_type("catalog_table"))
+    asked: list[tuple[Node, int | None]] = []
+
+    def read(topics: Iterable[tuple[Node, int | None]]) -> Iterator[tuple[Node, Unseen | Exception]]:
+        asked.extend(topics)
+        if isinstance(told, ConfigurationError):
+            raise told
+        yield from ((topic, told) for topic, _ in asked if told is not None)
+
+    commits = {} if commit is None else {table.node_id: commit for table in tables}
+    found = judge_tables(tables, view, commits, read, limits, lambda: NOW)
+    assert set(found) == {table.node_id for table in tables}
+    return next(iter(found.values()))
+
+
+def test_a_table_that_holds_all_of_its_topic_is_fresh_however_old_both_are() -> None:
+    week = 7 * 24 * 60
+    found = judge(unseen(week + 1), committed(week))
+    assert found.passed
+    assert found.metadata["lineage_bridge/lag_seconds"] == 0
+
+
+@pytest.mark.parametrize(
+    ("waited", "passed", "error"),
+    [(0, True, False), (29.9, True, False), (30, False, False), (59.9, False, False), (60, False, True)],
+)
+def test_how_long_a_record_may_wait(waited: float, passed: bool, error: bool) -> None:
+    found = judge(unseen(0, waited), committed(waited + 5))
+    assert (found.passed, found.error) == (passed, error)
+    assert found.metadata["lineage_bridge/waited_seconds"] == waited * 60
+    assert bool(found.next_step) is not passed
+
+
+def test_a_late_table_says_what_to_do_and_how_late_it_is() -> None:
+    found = judge(unseen(10, 125), committed(130))
+    assert "topic t" in found.summary
+    assert "2 hours 5 minutes" in found.summary
+    for word in ("tableflow_healthy", "dead letter", f"describe t --cluster {EAST}", "FAIL_MINUTES"):
+        assert word in found.next_step
+    assert found.metadata["lineage_bridge/lag_seconds"] == 120 * 60
+    assert found.metadata["lineage_bridge/snapshot_id"] == "7"
+    assert found.metadata["dagster/row_count"] == 10
+
+
+def test_many_new_records_are_no_lateness_when_the_first_of_them_is_young() -> None:
+    assert judge(unseen(0, 1), committed(10_000)).passed
+
+
+def test_one_limit_may_be_left_out() -> None:
+    assert judge(unseen(0, 90), committed(100), Limits(None, 120)).passed
+    found = judge(unseen(0, 90), committed(100), Limits(30, None))
+    assert (found.passed, found.error) == (False, False)
+    assert not Limits(None, None)
+
+
+def test_an_empty_topic_has_nothing_that_could_wait() -> None:
+    assert judge(unseen(None, records=0), committed(10_000)).passed
+    assert judge(unseen(None, records=0), TableState(updated_ms=NOW)).passed
+
+
+def test_a_table_that_was_just_made_is_not_late_for_records_older_than_it() -> None:
+    made = NOW - 10 * MINUTE
+    assert judge(unseen(0, 5_000), TableState(updated_ms=made)).passed
+    found = judge(unseen(0, 5_000), TableState(updated_ms=NOW - 90 * MINUTE))
+    assert found.error
+    assert "nothing was committed" in found.summary
+    assert "1 hour 30 minutes" in found.summary
+
+
+def test_records_from_the_future_leave_it_unknown_unless_another_one_is_late() -> None:
+    found = judge(unseen(-60 * 24, -60 * 24), committed(5))
+    assert (found.passed, found.error) == (False, False)
+    assert "LogAppendTime" in found.next_step
+    assert "lineage_bridge/lag_seconds" not in found.metadata
+    assert judge(unseen(-60 * 24, 90), committed(100)).error
+
+
+def test_a_time_that_no_calendar_has_is_said_and_breaks_nothing() -> None:
+    found = judge(Unseen(10, NOW * 1_000_000, NOW * 1_000_000), committed(5))
+    assert not found.passed
+    assert "ms since 1970" in found.summary
+
+
+def test_a_clock_that_is_a_little_ahead_is_no_future() -> None:
+    assert judge(unseen(-2, -2), committed(5)).passed
+
+
+def test_records_without_times_leave_it_unknown() -> None:
+    found = judge(unseen(None), committed(5))
+    assert (found.passed, found.error) == (False, False)
+    assert "has a time" in found.summary
+
+
+def test_brokers_that_tell_no_last_record_are_asked_for_the_first_new_one() -> None:
+    assert judge(unseen(None, None, untimed="too old"), committed(5)).passed
+    found = judge(unseen(None, 90, untimed="too old"), committed(100))
+    assert found.error
+    assert "too old" in found.metadata["lineage_bridge/last_record"]
+
+
+def test_an_open_transaction_is_nothing_that_a_table_could_have() -> None:
+    found = judge(unseen(90), committed(100))
+    assert found.passed
+    assert "not committed" in found.summary
+
+
+@pytest.mark.parametrize(
+    ("told", "commit"),
+    [
+        (BrokerError("no answer", hint="Check the key."), committed(5)),
+        (ConfigurationError("no secret", hint="Check the key."), committed(5)),
+        (None, committed(5)),
+        (unseen(5), SnapshotError("denied", hint="Check the key.")),
+        (unseen(5), None),
+    ],
+)
+def test_what_could_not_be_asked_is_a_warning_that_says_so(
+    told: Unseen | Exception | None, commit: TableState | LineageBridgeError | None
+) -> None:
+    found = judge(told, commit)
+    assert (found.passed, found.error) == (False, False)
+    assert found.summary.startswith("Not known: ")
+    assert found.next_step in ("Check the key.", "Run this check again.")
+
+
+def test_a_table_of_two_topics_or_of_none_is_not_called_fresh() -> None:
+    w = World()
+    w.topic(EAST, "t")
+    w.topic(EAST, "T")
+    w.glue(EAST, "t")
+    w.glue(EAST, "T")
+    found = judge(unseen(5), committed(1), world=w)
+    assert not found.passed
+    assert "2 topics" in found.summary
+
+
+def test_whose_clock_the_times_are_of_is_said() -> None:
+    w = World()
+    topic = w.topic(EAST, "t")
+    w.glue(EAST, "t")
+    producers = judge(unseen(5), committed(1), world=w).metadata["lineage_bridge/record_times"]
+    w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(
+        configs={"message.timestamp.type": "LogAppendTime"}
+    )
+    brokers = judge(unseen(5), committed(1), world=w).metadata["lineage_bridge/record_times"]
+    assert "producers" in producers
+    assert "brokers" in brokers
