@@ -22,7 +22,7 @@ _NOT_NAME = re.compile(r"[^A-Za-z0-9_]+")
 _TAG = re.compile(r"[A-Za-z0-9_.-]{1,63}")
 _NOT_TAG = re.compile(r"[^A-Za-z0-9_.-]+")
 _CLUSTER = re.compile(r"(lkc|lsrc|lksqlc|env)-([A-Za-z0-9]+)")
-_CLUSTER_ENCODED = re.compile(r"(lkc|lsrc|lksqlc|env)_[A-Za-z0-9]+")
+_CLUSTER_ENCODED = re.compile(r"(.*__)?(lkc|lsrc|lksqlc|env)_[A-Za-z0-9]+", re.DOTALL)
 _HASHED = re.compile(r".*_x[0-9a-f]{10}", re.DOTALL)
 #: Narrower than what mail allows: what Dagster takes for an email.
 _EMAIL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._%+-]*@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")
@@ -68,8 +68,24 @@ def group_segment(text: str) -> str:
     return f"{_NOT_NAME.sub('_', text)[:40]}_x{short_hash(text)}"
 
 
+def named_segment(name: str | None, ident: str) -> str:
+    """A segment for one of Confluent's ids that shows its display name before it.
+
+    Two clusters may have one name; the id keeps them apart. Without a name, or where the id is none of
+    Confluent's, it is the id's own segment.
+
+    >>> named_segment("orders-eu", "lkc-abc123"), named_segment(None, "lkc-abc123")
+    ('orders_eu__lkc_abc123', 'lkc_abc123')
+    """
+    segment = group_segment(ident)
+    words = _NOT_NAME.sub("_", name or "")[:40].strip("_")
+    if not words or name == ident or not _CLUSTER.fullmatch(ident):
+        return segment
+    return f"{words}__{segment}"
+
+
 def group_name(*segments: str) -> str:
-    """A nested group: segments joined by `/`."""
+    """A nested group: segments joined by `/`, each as `group_segment` gives it."""
     return "/".join(group_segment(segment) for segment in segments)
 
 

@@ -23,28 +23,33 @@ MAX_ROWS = 200
 class LineageMetadataSet(NamespacedMetadataSet):
     """Everything that we say of an asset besides the standard keys, as `lineage_bridge/...`."""
 
-    node_id: str | None = None
-    node_type: str | None = None
-    topic: str | None = None
-    cluster_id: str | None = None
-    cluster: str | None = None
-    environment_id: str | None = None
-    environment: str | None = None
-    bootstrap: str | None = None
-    schema_registry_url: str | None = None
-    database: str | None = None
-    table: str | None = None
+    # The UI shows them in this order: what a person looks for stands first.
     source: UrlMetadataValue | None = None
     console: UrlMetadataValue | None = None
-    discovered_at: str | None = None
-    stale_since: str | None = None
-    incomplete_coverage: MarkdownMetadataValue | None = None
+    athena: str | None = None
+    athena_console: UrlMetadataValue | None = None
+    lineage: UrlMetadataValue | None = None
     conflict: str | None = None
+    incomplete_coverage: MarkdownMetadataValue | None = None
+    stale_since: str | None = None
     cycle: MarkdownMetadataValue | None = None
-    details: MarkdownMetadataValue | None = None
-    column_lineage: MarkdownMetadataValue | None = None
-    chain: MarkdownMetadataValue | None = None
     hops: int | None = None
+    chain: MarkdownMetadataValue | None = None
+    drawing: MarkdownMetadataValue | None = None
+    column_lineage: MarkdownMetadataValue | None = None
+    cluster: str | None = None
+    environment: str | None = None
+    database: str | None = None
+    table: str | None = None
+    topic: str | None = None
+    bootstrap: str | None = None
+    schema_registry_url: str | None = None
+    discovered_at: str | None = None
+    details: MarkdownMetadataValue | None = None
+    cluster_id: str | None = None
+    environment_id: str | None = None
+    node_type: str | None = None
+    node_id: str | None = None
 
     if not TYPE_CHECKING:
 

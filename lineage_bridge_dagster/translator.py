@@ -15,100 +15,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 from dagster import AssetKey, AssetSpec, MetadataValue
 from dagster._core.definitions.metadata.metadata_value import MarkdownMetadataValue, UrlMetadataValue
 
 from lineage_bridge_dagster import keys
-from lineage_bridge_dagster.glue.links import glue_table_url
-from lineage_bridge_dagster.lineage.columns import ColumnIndex, flows_of
+from lineage_bridge_dagster.glue.links import athena_select, athena_url, glue_table_url
+from lineage_bridge_dagster.graph_view import GraphView, NodeContext, Role, glue_names, is_glue_table
+from lineage_bridge_dagster.lineage.columns import flows_of
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
-from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.gaps import Gaps
-from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.metadata import (
     LineageMetadataSet,
     column_schema,
     column_table,
     markdown_table,
 )
+from lineage_bridge_dagster.pages.links import lineage_url
+from lineage_bridge_dagster.pages.page import description
 
-
-class Role(StrEnum):
-    """What an asset is to its node. A Glue table's node has two: the table itself and its upstream chain."""
-
-    ITSELF = "itself"
-    CHAIN = "chain"
-
-
-@dataclass(frozen=True)
-class GraphView:
-    """A discovery, indexed once for all the assets that are made of it."""
-
-    discovery: Discovery
-    #: Direct sources and targets of a node, by id, over the edges that carry data.
-    upstream: Mapping[str, Sequence[str]]
-    downstream: Mapping[str, Sequence[str]]
-    #: The schemas of a topic, by the topic's id.
-    schemas: Mapping[str, Sequence[str]]
-
-    @classmethod
-    def of(cls, discovery: Discovery) -> GraphView:
-        graph = discovery.graph
-        upstream = graph.upstream_index()
-        downstream: dict[str, list[str]] = {}
-        for target, sources in upstream.items():
-            for source in sources:
-                downstream.setdefault(source, []).append(target)
-        schemas: dict[str, list[str]] = {}
-        for edge in graph.edges.values():
-            if edge.edge_type == EdgeType.HAS_SCHEMA and edge.dst_id in graph:
-                schemas.setdefault(edge.src_id, []).append(edge.dst_id)
-        return cls(discovery, upstream, downstream, schemas)
-
-    @property
-    def graph(self) -> Graph:
-        return self.discovery.graph
-
-    @cached_property
-    def gaps(self) -> Gaps:
-        return Gaps(self.discovery.graph, self.discovery.coverage)
-
-    @cached_property
-    def columns(self) -> ColumnIndex:
-        return ColumnIndex(self.discovery.graph, self.upstream)
-
-    def sources(self, node: Node) -> list[Node]:
-        """The nodes that a node's data comes from directly."""
-        return [self.graph.nodes[source] for source in self.upstream.get(node.node_id, ())]
-
-    def schemas_of(self, topic: Node) -> list[Node]:
-        return [self.graph.nodes[schema] for schema in self.schemas.get(topic.node_id, ())]
-
-    def topics_of(self, table: Node) -> list[Node]:
-        """The topics that a catalog table is made of, past its Tableflow table; each once."""
-        found: dict[str, Node] = {}
-        for near in self.sources(table):
-            for origin in [near] if near.node_type == NodeType.KAFKA_TOPIC else self.sources(near):
-                if origin.node_type == NodeType.KAFKA_TOPIC:
-                    found[origin.node_id] = origin
-        return list(found.values())
-
-
-@dataclass(frozen=True)
-class NodeContext:
-    """What a translator may look at besides the node."""
-
-    view: GraphView
-    role: Role = Role.ITSELF
-    #: Sources left out of the asset's dependencies, since they would close a cycle.
-    left_out: tuple[Node, ...] = ()
-    #: Scopes that the asset's lineage passes through and that did not answer whole.
-    incomplete: tuple[ScopeReport, ...] = ()
+__all__ = ["GraphView", "LineageTranslator", "NodeContext", "Role", "glue_names", "is_glue_table"]
 
 
 #: The kinds that the UI shows, by node type. It has no icons for connectors, ksqlDB or Glue.
@@ -134,28 +61,6 @@ _DATASET_KINDS = {
 }
 
 
-def is_glue_table(node: Node) -> bool:
-    return node.node_type == NodeType.CATALOG_TABLE and node.catalog_type == "AWS_GLUE"
-
-
-def glue_names(node: Node) -> tuple[str | None, str, str]:
-    """`(account and region or None, database, table)` of a Glue table's node.
-
-    Database and table are attributes; where a graph from a file lacks them, its `glue://` name tells them.
-    """
-    database, table = node.attributes.get("database"), node.attributes.get("table_name")
-    path = node.qualified_name.removeprefix("glue://")
-    if database and table and path.endswith(f"{database}/{table}"):
-        away = path.removesuffix(f"{database}/{table}").rstrip("/")
-        return away or None, str(database), str(table)
-    if database and table:
-        return None, str(database), str(table)
-    parts = path.split("/")
-    if len(parts) == 3:
-        return parts[0], parts[1], parts[2]
-    return None, parts[0], "/".join(parts[1:]) or node.label
-
-
 class LineageTranslator:
     """The default translation."""
 
@@ -165,32 +70,34 @@ class LineageTranslator:
         A spec must be a function of its arguments alone: definitions load in several processes, and they
         have to agree. Two nodes may get one key here; the second then gets a hash behind it.
         """
+        key = self._key(node, context.role)
         return AssetSpec(
-            key=self._key(node, context.role),
-            description=_description(node, context),
-            group_name=_group(node),
+            key=key,
+            description=description(node, context),
+            group_name=_group(node, context.role),
             kinds=_kinds(node, context.role),
             owners=_owners(node),
             tags=_tags(node),
             metadata={
                 **_standard(node, context),
                 **LineageMetadataSet(
-                    node_id=node.node_id,
-                    node_type="upstream_chain" if context.role is Role.CHAIN else str(node.node_type),
-                    **_loading(node, context),
-                    cluster_id=node.cluster_id,
-                    cluster=node.cluster_name,
-                    environment_id=node.environment_id,
-                    environment=node.environment_name,
-                    source=UrlMetadataValue(node.url) if node.url else None,
-                    console=_console(node),
-                    discovered_at=context.view.discovery.discovered_at or None,
-                    stale_since=_text(node.attributes.get("stale_since")),
-                    incomplete_coverage=_incomplete(context.incomplete),
+                    # What a person looks for stands first, for the UI keeps the order.
+                    **_links(node, context.role),
+                    lineage=UrlMetadataValue(lineage_url(key)),
                     conflict=_conflict(node),
+                    incomplete_coverage=_incomplete(context.incomplete),
+                    stale_since=_text(node.attributes.get("stale_since")),
                     cycle=_cycle(context.left_out),
-                    details=_details(node) if context.role is Role.ITSELF else None,
                     column_lineage=_columns(node, context),
+                    cluster=node.cluster_name,
+                    environment=node.environment_name,
+                    **_loading(node, context),
+                    discovered_at=context.view.discovery.discovered_at or None,
+                    details=_details(node) if context.role is Role.ITSELF else None,
+                    cluster_id=node.cluster_id,
+                    environment_id=node.environment_id,
+                    node_type="upstream_chain" if context.role is Role.CHAIN else str(node.node_type),
+                    node_id=node.node_id,
                 ),
             },
         )
@@ -220,90 +127,20 @@ class LineageTranslator:
         return AssetKey(keys.key_parts(*parts))
 
 
-def _where(node: Node) -> str:
-    cluster = node.cluster_name or node.cluster_id
-    environment = node.environment_name or node.environment_id
-    return "".join((f" of cluster {cluster}" if cluster else "", f" in {environment}" if environment else ""))
-
-
-def _plain(text: str) -> str:
-    """Text in a description's first line, which lists show raw: no line ends."""
-    return " ".join(text.split())
-
-
-def _names(nodes: Sequence[Node], limit: int = 5) -> str:
-    labels = sorted(node.label for node in nodes)
-    more = f" and {len(labels) - limit} more" if len(labels) > limit else ""
-    return _plain(", ".join(labels[:limit]) + more)
-
-
-def _description(node: Node, context: NodeContext) -> str:
-    """First line: plain words that say what it is and where it is from. Below it, Markdown."""
-    sources = _names(context.view.sources(node))
-    name, where = _plain(node.label), _plain_where(node)
-    match node.node_type:
-        case NodeType.KAFKA_TOPIC:
-            first = f"Kafka topic {name}{where}{_origin(node, context)}"
-        case NodeType.CONNECTOR:
-            kind = node.attributes.get("connector_class") or "connector"
-            first = f"Connector {name} ({kind}){where}" + (f", reads {sources}" if sources else "")
-        case NodeType.FLINK_JOB:
-            first = f"Flink statement {name}{where}" + (f", reads {sources}" if sources else "")
-        case NodeType.KSQLDB_QUERY:
-            first = f"ksqlDB query {name}{where}" + (f", reads {sources}" if sources else "")
-        case NodeType.EXTERNAL_DATASET:
-            first = f"Dataset outside Confluent: {_plain(node.qualified_name)}"
-        case NodeType.CATALOG_TABLE if is_glue_table(node):
-            _, database, table = glue_names(node)
-            topics = _names(context.view.topics_of(node))
-            origin = f", from Kafka topic {topics}{where}" if topics else ""
-            if context.role is Role.CHAIN:
-                first = f"Upstream lineage of the Glue table {database}.{table}{origin}"
-            else:
-                first = f"Iceberg table {table} in the Glue database {database}{origin}"
-        case _:
-            first = f"{str(node.node_type).replace('_', ' ')} {name}{where}"
-    sql = node.attributes.get("sql")
-    if node.node_type in (NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY) and sql:
-        error = node.attributes.get("parse_error")
-        # What it moves is then known by what was seen of it at run time alone.
-        rejected = f"\n\nCould not parse: {_plain(str(error))}" if error else ""
-        return f"{first}.{rejected}\n\n{_fenced(str(sql))}"
-    return f"{first}."
-
-
-def _origin(topic: Node, context: NodeContext) -> str:
-    """Who writes a topic: processes, or the topic in another cluster that it mirrors."""
-    sources = context.view.sources(topic)
-    writers = _names([source for source in sources if source.node_type != NodeType.KAFKA_TOPIC])
-    mirrored = [source for source in sources if source.node_type == NodeType.KAFKA_TOPIC]
-    words = f", written by {writers}" if writers else ""
-    if mirrored:
-        words += f", mirrors {_names(mirrored)}{_plain_where(mirrored[0])}"
-    return words
-
-
-def _plain_where(node: Node) -> str:
-    where = _plain(_where(node))
-    return f" {where}" if where else ""
-
-
-def _fenced(sql: str) -> str:
-    """A code block whose fence is longer than any run of backticks within it."""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", sql)), default=0))
-    return f"{fence}sql\n{sql}\n{fence}"
-
-
-def _group(node: Node) -> str:
+def _group(node: Node, role: Role) -> str:
+    """One group a cluster and a database, nested; with display names, which people know, before the ids."""
     match node.node_type:
         case NodeType.KAFKA_TOPIC | NodeType.CONNECTOR | NodeType.KSQLDB_QUERY:
             top = {"kafka_topic": "kafka", "connector": "connect", "ksqldb_query": "ksqldb"}[node.node_type]
-            return keys.group_name(top, node.cluster_id or "unknown")
+            return f"{top}/{keys.named_segment(node.cluster_name, node.cluster_id or 'unknown')}"
         case NodeType.FLINK_JOB:
-            return keys.group_name("flink", node.environment_id or "unknown")
+            return f"flink/{keys.named_segment(node.environment_name, node.environment_id or 'unknown')}"
         case NodeType.CATALOG_TABLE if is_glue_table(node):
             away, database, _ = glue_names(node)
-            return keys.group_name("glue", *([away] if away else []), database)
+            top = "upstream_chain" if role is Role.CHAIN else "glue"
+            # By default Tableflow names the database after the cluster's id.
+            name = node.cluster_name if database == node.cluster_id else None
+            return f"{keys.group_name(top, *([away] if away else []))}/{keys.named_segment(name, database)}"
         case NodeType.EXTERNAL_DATASET:
             return "external"
         case _:
@@ -352,20 +189,42 @@ def _standard(node: Node, context: NodeContext) -> dict[str, Any]:
             standard["dagster/uri"] = str(attributes["storage_location"])
     elif node.node_type == NodeType.EXTERNAL_DATASET:
         standard["dagster/uri"] = node.qualified_name
-    columns = attributes.get("columns") or attributes.get("schema_fields") or _schema_fields(node, context)
-    if isinstance(columns, list) and (schema := column_schema(columns)) is not None:
+    columns = _column_rows(node, context)
+    if columns and (schema := column_schema(columns)) is not None:
         standard["dagster/column_schema"] = MetadataValue.table_schema(schema)
     return standard
 
 
-def _schema_fields(node: Node, context: NodeContext) -> object:
-    """The fields of a topic's value schema, which hangs on it by a `has_schema` edge."""
+def _column_rows(node: Node, context: NodeContext) -> list[Any]:
+    """A table's columns, or the fields of a topic's value schema with those within them."""
+    attributes = node.attributes
+    if isinstance(columns := attributes.get("columns"), list) and columns:
+        return _documented(columns, node, context)
+    for rows in (attributes.get("schema_columns"), attributes.get("schema_fields")):
+        if isinstance(rows, list) and rows:
+            return rows
     if node.node_type == NodeType.KAFKA_TOPIC:
         for schema in context.view.schemas_of(node):
             fields = schema.attributes.get("fields")
-            if fields and schema.attributes.get("role") != "key":
+            if isinstance(fields, list) and fields and schema.attributes.get("role") != "key":
                 return fields
-    return None
+    return []
+
+
+def _documented(columns: list[Any], table: Node, context: NodeContext) -> list[Any]:
+    """The columns; one that has no comment in Glue gets the doc string of its field in the topic's schema."""
+    topics = context.view.topics_of(table)
+    rows = topics[0].attributes.get("schema_columns") if len(topics) == 1 else None
+    docs = {
+        row["name"]: row["comment"] for row in rows or () if isinstance(row, Mapping) and "comment" in row
+    }
+    if not docs:
+        return columns
+    return [
+        {**column, "comment": column.get("comment") or docs.get(column.get("name"))}
+        for column in columns
+        if isinstance(column, Mapping)
+    ]
 
 
 def _loading(node: Node, context: NodeContext) -> dict[str, str | None]:
@@ -405,13 +264,20 @@ def _text(value: object) -> str | None:
     return str(value) if value else None
 
 
-def _console(node: Node) -> UrlMetadataValue | None:
-    """The table's page in the Glue console."""
-    if not is_glue_table(node) or not node.attributes.get("aws_region"):
-        return None
+def _links(node: Node, role: Role) -> dict[str, UrlMetadataValue | str | None]:
+    """Pages of the systems themselves: Confluent's console; for a Glue table Glue's, and how to query it."""
+    if not is_glue_table(node):
+        return {"source": UrlMetadataValue(node.url) if node.url else None}
+    region = node.attributes.get("aws_region")
+    if role is Role.CHAIN or not region:
+        return {}
     _, database, table = glue_names(node)
-    url = glue_table_url(str(node.attributes["aws_region"]), database, table)
-    return UrlMetadataValue(url) if url else None
+    glue, editor = node.url or glue_table_url(str(region), database, table), athena_url(str(region))
+    return {
+        "console": UrlMetadataValue(glue) if glue else None,
+        "athena": athena_select(database, table),
+        "athena_console": UrlMetadataValue(editor) if editor else None,
+    }
 
 
 def _incomplete(reports: Sequence[ScopeReport]) -> MarkdownMetadataValue | None:
@@ -442,6 +308,8 @@ def _cycle(left_out: Sequence[Node]) -> MarkdownMetadataValue | None:
 _SHOWN_ELSEWHERE = frozenset(
     {
         "sql",
+        "formatted_sql",
+        "schema_columns",
         "columns",
         "column_lineage",
         "sql_cache",

@@ -55,3 +55,17 @@ def test_confluents_ids_read_well_as_groups() -> None:
 
 def test_dots_hyphens_and_capitals_stay_in_key_parts() -> None:
     assert keys.key_part("Orders-EU.v1") == "Orders-EU.v1"
+
+
+@given(st.lists(st.tuples(st.text(max_size=12), st.from_regex(r"(lkc|env)-[a-z0-9]{1,6}", fullmatch=True))))
+def test_a_named_segment_is_a_group_and_tells_ids_apart_whatever_they_are_called(
+    named: list[tuple[str, str]],
+) -> None:
+    segments = {keys.named_segment(name, ident): ident for name, ident in named}
+    for segment, ident in segments.items():
+        assert AssetSpec("a", group_name=f"kafka/{segment}").group_name == f"kafka/{segment}"
+        # A database of another name never has the segment of a cluster.
+        assert keys.group_segment(segment) != segment or segment == ident
+    assert len({keys.named_segment(name, ident) for name, ident in dict.fromkeys(named)}) >= len(
+        {ident for _, ident in named}
+    )

@@ -12,8 +12,10 @@ from dagster import AssetExecutionContext, DataVersion, MaterializeResult, Metad
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
+from lineage_bridge_dagster.graph_view import GraphView
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.metadata import LineageMetadataSet, markdown_table, table
+from lineage_bridge_dagster.pages.drawing import drawing, image
 
 #: Stores the chains of some tables in one commit; returns what it did, for the metadata.
 WriteLineage = Callable[[Inventory, Sequence[str], str], dict[str, Any]]
@@ -48,14 +50,24 @@ def execute_chains(
             yield MaterializeResult(
                 asset_key=asset.key,
                 data_version=DataVersion(chain_digest(chain)),
-                metadata={"dagster/row_count": len(chain.hops), **chain_metadata(chain), **stored},
+                metadata={
+                    "dagster/row_count": len(chain.hops),
+                    **chain_metadata(chain, inventory.view),
+                    **stored,
+                },
             )
 
 
-def chain_metadata(chain: Chain) -> dict[str, Any]:
-    """A chain as a person reads it: a table, a drawing, the number of hops and whether it is whole."""
+def chain_metadata(chain: Chain, view: GraphView | None = None) -> dict[str, Any]:
+    """A chain as a person reads it: a table, the number of hops and whether it is whole; with a view of
+    its discovery, a drawing too."""
+    picture = image(drawing(view, chain.table), f"Upstream of {chain.table.label}") if view else None
     metadata: dict[str, Any] = dict(
-        LineageMetadataSet(hops=len(chain.hops), chain=MetadataValue.md(chain_markdown(chain)))
+        LineageMetadataSet(
+            drawing=MetadataValue.md(picture) if picture else None,
+            hops=len(chain.hops),
+            chain=MetadataValue.md(chain_markdown(chain)),
+        )
     )
     rows: list[dict[str, str | int | float | bool | None]] = [
         {"hop": hop.distance, "kind": str(hop.node.node_type), "name": hop.node.qualified_name}

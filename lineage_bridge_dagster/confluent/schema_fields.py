@@ -24,7 +24,7 @@ def fields_of(schema: Schema) -> list[Field]:
     if kind == "PROTOBUF":
         message = _proto_message(schema.text)
         return message[1] if message else []
-    document = _loads(schema.text)
+    document = document_of(schema.text)
     if kind == "AVRO":
         return _avro_fields(document)
     if kind == "JSON":
@@ -41,7 +41,7 @@ def record_name(schema: Schema) -> str:
     if kind == "PROTOBUF":
         message = _proto_message(schema.text)
         return message[0] if message else ""
-    document = _loads(schema.text)
+    document = document_of(schema.text)
     if not isinstance(document, Mapping):
         return ""
     if kind == "JSON":
@@ -50,34 +50,39 @@ def record_name(schema: Schema) -> str:
     return name if "." in name or not namespace else f"{namespace}.{name}"
 
 
-def _loads(text: str) -> Any:
+def document_of(text: str) -> Any:
+    """The JSON that an Avro or JSON Schema is; None when it is no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _avro_fields(document: Any) -> list[Field]:
+def record_of(document: Any) -> Mapping[str, Any] | None:
+    """The record of an Avro schema: itself, or the one record of a top-level union."""
     if isinstance(document, list):
-        # A top-level union: its one record, if it is one.
         records = [one for one in document if isinstance(one, Mapping) and one.get("type") == "record"]
         document = records[0] if len(records) == 1 else None
-    fields = document.get("fields") if isinstance(document, Mapping) else None
+    return document if isinstance(document, Mapping) else None
+
+
+def _avro_fields(document: Any) -> list[Field]:
+    fields = (record_of(document) or {}).get("fields")
     return [
-        {"name": str(field["name"]), "type": _avro_type(field.get("type"))}
+        {"name": str(field["name"]), "type": avro_type(field.get("type"))}
         for field in (fields if isinstance(fields, list) else [])
         if isinstance(field, Mapping) and field.get("name") is not None
     ]
 
 
-def _avro_type(value: Any, depth: int = 0) -> str:
+def avro_type(value: Any, depth: int = 0) -> str:
     """A type in words: `string`, `decimal(10,2)`, `array<long>`; a nullable one as if not null."""
     if depth > _MAX_DEPTH:
         return "..."
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        members = [_avro_type(one, depth + 1) for one in value if one != "null"]
+        members = [avro_type(one, depth + 1) for one in value if one != "null"]
         return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
     if not isinstance(value, Mapping):
         return "unknown"
@@ -87,21 +92,21 @@ def _avro_type(value: Any, depth: int = 0) -> str:
         return str(logical)
     kind = value.get("type")
     if kind == "array":
-        return f"array<{_avro_type(value.get('items'), depth + 1)}>"
+        return f"array<{avro_type(value.get('items'), depth + 1)}>"
     if kind == "map":
-        return f"map<string,{_avro_type(value.get('values'), depth + 1)}>"
+        return f"map<string,{avro_type(value.get('values'), depth + 1)}>"
     if kind == "record":
         inner = _avro_record(value, depth)
         return f"record<{inner}>" if inner else "record"
     if isinstance(kind, dict | list):
-        return _avro_type(kind, depth + 1)
+        return avro_type(kind, depth + 1)
     return str(kind or "unknown")
 
 
 def _avro_record(value: Mapping[str, Any], depth: int) -> str:
     fields = value.get("fields")
     return ",".join(
-        f"{field.get('name')}:{_avro_type(field.get('type'), depth + 1)}"
+        f"{field.get('name')}:{avro_type(field.get('type'), depth + 1)}"
         for field in (fields if isinstance(fields, list) else [])
         if isinstance(field, Mapping)
     )
@@ -111,23 +116,23 @@ def _json_fields(document: Any) -> list[Field]:
     properties = document.get("properties") if isinstance(document, Mapping) else None
     if not isinstance(properties, Mapping):
         return []
-    return [{"name": str(name), "type": _json_type(value)} for name, value in properties.items()]
+    return [{"name": str(name), "type": json_type(value)} for name, value in properties.items()]
 
 
-def _json_type(value: Any, depth: int = 0) -> str:
+def json_type(value: Any, depth: int = 0) -> str:
     if not isinstance(value, Mapping) or depth > _MAX_DEPTH:
         return "unknown"
     for key in ("oneOf", "anyOf"):
         choices = value.get(key)
         if isinstance(choices, list):
-            members = [m for one in choices if (m := _json_type(one, depth + 1)) != "null"]
+            members = [m for one in choices if (m := json_type(one, depth + 1)) != "null"]
             return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
     kind = value.get("type")
     if isinstance(kind, list):
         kinds = [str(one) for one in kind if one != "null"]
         kind = kinds[0] if len(kinds) == 1 else f"union<{','.join(kinds)}>"
     if kind == "array":
-        return f"array<{_json_type(value.get('items'), depth + 1)}>"
+        return f"array<{json_type(value.get('items'), depth + 1)}>"
     if kind is None and isinstance(value.get("$ref"), str):
         return str(value["$ref"]).rsplit("/", 1)[-1]
     return str(kind or "unknown")

@@ -14,6 +14,7 @@ from lineage_bridge_dagster.confluent.records import (
     Topic,
     TopicConfig,
 )
+from lineage_bridge_dagster.confluent.schema_columns import columns_of
 from lineage_bridge_dagster.confluent.schema_fields import fields_of
 from lineage_bridge_dagster.confluent.subjects import SubjectIndex, SubjectMatch, role_of, split_context
 from lineage_bridge_dagster.lineage import ids
@@ -114,8 +115,11 @@ def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
     # Several record types in one topic have no one list of fields.
     if len(values) == 1:
         schema = values[0]
+        fields, columns = fields_of(schema), columns_of(schema)
         attributes = {
-            "schema_fields": fields_of(schema),
+            "schema_fields": fields,
+            # Only where there is more to show than the fields.
+            "schema_columns": columns if columns != fields else [],
             "schema_id": schema.id,
             "schema_version": schema.version,
             "schema_subject": schema.subject,

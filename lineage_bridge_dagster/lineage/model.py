@@ -56,7 +56,9 @@ class Node:
 
     `attributes["scope"]` names the discovery scope that reported the node (see `coverage`); one that several
     reported has them all in `attributes["scopes"]` too. By kind: `schema_fields` ([{name, type}], the value
-    schema) on a topic, `sql` on a Flink statement or ksqlDB query, `connector_class` on a connector.
+    schema) on a topic, with `schema_columns` ([{name, type, comment}], nested ones too) where that tells
+    more; `sql` on a Flink statement or ksqlDB query, with `formatted_sql` where it was not laid out;
+    `connector_class` on a connector.
     `attributes["stale_since"]`, an ISO 8601 time, is there only on a node that was carried over from the
     last good state because its scope could not be asked.
     """

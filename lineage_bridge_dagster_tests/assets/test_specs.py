@@ -38,13 +38,14 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
         "connect/lkc_east1",
         {"kafka", "connector"},
         ["external/postgres:||pg1.example:5432|shop.public.orders"],
-        f"Connector debezium-pg (PostgresCdcSourceV2) of cluster lkc-east1 in env-abc123, reads {DATASET}.",
+        f"Connector debezium-pg (PostgresCdcSourceV2) of cluster lkc-east1 in env-abc123, reads {DATASET}, "
+        "writes shop.public.orders.",
     ),
     "connect/lkc-east1/s3-sink": (
         "connect/lkc_east1",
         {"kafka", "connector"},
         ["kafka/lkc-east1/o.v1"],
-        "Connector s3-sink (S3_SINK) of cluster lkc-east1 in env-abc123, reads o.v1.",
+        "Connector s3-sink (S3_SINK) of cluster lkc-east1 in env-abc123, reads o.v1, writes s3://bucket/landing.",
     ),
     "external/postgres:||pg1.example:5432|shop.public.orders": (
         "external",
@@ -62,53 +63,53 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
         "flink/env_abc123",
         {"flink"},
         [],
-        "Flink statement dedupe in env-abc123, reads all.",
+        "Flink statement dedupe in env-abc123, reads all, writes all.",
     ),
     "flink/env-abc123/us-east-1/enrich-orders": (
         "flink/env_abc123",
         {"flink"},
         ["kafka/lkc-east1/customers", "kafka/lkc-east1/shop.public.orders"],
-        "Flink statement enrich-orders in env-abc123, reads customers, shop.public.orders.",
+        "Flink statement enrich-orders in env-abc123, reads customers, shop.public.orders, writes o.v1.",
     ),
     "flink/env-abc123/us-east-1/fan-out": (
         "flink/env_abc123",
         {"flink"},
         ["kafka/lkc-east1/o-v1", "kafka/lkc-east1/o.v1", "kafka/lkc-east1/o_v1"],
-        "Flink statement fan-out in env-abc123, reads o-v1, o.v1, o_v1.",
+        "Flink statement fan-out in env-abc123, reads o-v1, o.v1, o_v1, writes all.",
     ),
     "kafka/lkc-east1/Orders": (
-        "kafka/lkc_east1",
+        "kafka/east1__lkc_east1",
         {"kafka"},
         [],
         "Kafka topic Orders of cluster east1 in prod, mirrors Orders of cluster west1 in prod.",
     ),
     "kafka/lkc-west1/Orders": (
-        "kafka/lkc_west1",
+        "kafka/west1__lkc_west1",
         {"kafka"},
         ["kafka/lkc-east1/Orders"],
         "Kafka topic Orders of cluster west1 in prod, mirrors Orders of cluster east1 in prod.",
     ),
     "kafka/lkc-east1/all": (
-        "kafka/lkc_east1",
+        "kafka/east1__lkc_east1",
         {"kafka"},
         ["flink/env-abc123/us-east-1/dedupe", "flink/env-abc123/us-east-1/fan-out"],
         "Kafka topic all of cluster east1 in prod, written by dedupe, fan-out.",
     ),
     "kafka/lkc-east1/o.v1": (
-        "kafka/lkc_east1",
+        "kafka/east1__lkc_east1",
         {"kafka"},
         ["flink/env-abc123/us-east-1/enrich-orders"],
         "Kafka topic o.v1 of cluster east1 in prod, written by enrich-orders.",
     ),
     "kafka/lkc-east1/shop.public.orders": (
-        "kafka/lkc_east1",
+        "kafka/east1__lkc_east1",
         {"kafka"},
         ["connect/lkc-east1/debezium-pg"],
         "Kafka topic shop.public.orders of cluster east1 in prod, written by debezium-pg.",
     ),
     **{
         f"kafka/lkc-east1/{name}": (
-            "kafka/lkc_east1",
+            "kafka/east1__lkc_east1",
             {"kafka"},
             [],
             f"Kafka topic {name} of cluster east1 in prod.",
@@ -117,7 +118,7 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
     },
     **{
         f"upstream_chain/lkc-east1/{name}": (
-            "glue/lkc_east1",
+            "upstream_chain/lkc_east1",
             {"pyspark", "iceberg"},
             [f"kafka/lkc-east1/{name}"],
             f"Upstream lineage of the Glue table lkc-east1.{name}, "
@@ -136,7 +137,7 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
         for name in ("all", "customers", "o.v1", "o-v1", "o_v1")
     },
     "upstream_chain/lkc-east1/orders": (
-        "glue/lkc_east1",
+        "upstream_chain/lkc_east1",
         {"pyspark", "iceberg"},
         ["kafka/lkc-east1/Orders", "kafka/lkc-east1/orders"],
         "Upstream lineage of the Glue table lkc-east1.orders, "
@@ -150,7 +151,7 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
         "from Kafka topic Orders, orders of cluster lkc-east1 in env-abc123.",
     ),
     "upstream_chain/sales_db/orders": (
-        "glue/sales_db",
+        "upstream_chain/sales_db",
         {"pyspark", "iceberg"},
         ["kafka/lkc-west1/Orders"],
         "Upstream lineage of the Glue table sales_db.orders, "

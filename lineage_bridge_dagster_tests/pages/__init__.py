@@ -1,0 +1,1 @@
+"""Tests of what stands on an asset's page."""
