@@ -37,6 +37,7 @@ from lineage_bridge_dagster.assets.grouping import bundles, definition
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
 from lineage_bridge_dagster.assets.resources import GLUE, IO_MANAGER, SPARK, GlueResource, Outside
 from lineage_bridge_dagster.assets.work import Kind, Work
+from lineage_bridge_dagster.automation.freshness import freshness_job, freshness_schedule
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.listers import outside_lister
 from lineage_bridge_dagster.automation.names import Names
@@ -52,6 +53,8 @@ from lineage_bridge_dagster.configuration import (
     SettingsSource,
     SparkConfig,
 )
+from lineage_bridge_dagster.freshness_config import FreshnessConfig
+from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.lineage import graph_file
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
@@ -86,6 +89,9 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
     checks: bool = Field(
         default=True,
         description="Asset checks of the Glue tables and of the discovery, run with each materialization.",
+    )
+    freshness: FreshnessConfig = Field(
+        default_factory=FreshnessConfig, description="How late a table's data and the discovery may be."
     )
     name: str = Field(
         default="",
@@ -141,14 +147,17 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         names = Names(self.name)
         source = self._source()
         outside = self._outside(source)
-        refresh = refresh_job(names, key, self._discover)
+        refresh = refresh_job(names, key, self._discover, discovery_asset=self.checks)
         inventory = self._inventory(graph_file.load(state_path)) if state_path else None
         push = push_job(names, inventory, outside) if inventory else None
         lineage = lineage_job(names, inventory)
+        watched = inventory if self.checks and self.freshness.limits else None
+        fresh = freshness_job(names, watched) if watched else None
+        fresh_cron = self.freshness.check_cron
         loaded = loaded_tables(_version(key) if inventory else "", inventory, source.push)
         return Definitions(
             assets=self._assets(inventory, outside) if inventory else [],
-            jobs=[refresh, *([push] if push else []), lineage],
+            jobs=[refresh, *([push] if push else []), lineage, *([fresh] if fresh else [])],
             sensors=[
                 lineage_sensor(
                     names,
@@ -161,9 +170,21 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
                     budget_seconds=self.sensor.budget_seconds,
                 )
             ],
-            schedules=schedules(
-                names, refresh, push, self.sensor.refresh_cron, self.sensor.push_cron, self.sensor.running
-            ),
+            schedules=[
+                *schedules(
+                    names,
+                    refresh,
+                    push,
+                    self.sensor.refresh_cron,
+                    self.sensor.push_cron,
+                    self.sensor.running,
+                ),
+                *(
+                    [freshness_schedule(names, fresh, fresh_cron, self.sensor.running)]
+                    if fresh and fresh_cron
+                    else []
+                ),
+            ],
             resources=self._resources(),
             # The ops of a run share one process: one Spark session, one computation, one commit.
             executor=in_process_executor,
@@ -173,7 +194,10 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         return SettingsSource(self.confluent, self.aws, self.push)
 
     def _outside(self, source: SettingsSource) -> Outside:
-        return Outside(source, namespace=self.spark.namespace, push=source.push)
+        def catalog() -> CatalogConfig:
+            return CatalogConfig.from_env(**self.spark.catalog_fields(self.aws))
+
+        return Outside(source, namespace=self.spark.namespace, push=source.push, catalog=catalog)
 
     def _discover(self, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
         # The clients and the SQL parser are no business of a load.
@@ -192,7 +216,7 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         needs = {Kind.TOPICS: (), Kind.CHAINS: (SPARK,), Kind.TABLES: (GLUE,)}
         named = {Kind.TOPICS: "topics", Kind.CHAINS: "upstream_chains", Kind.TABLES: "glue_tables"}
         held = {Kind.TOPICS: inventory.topics, Kind.CHAINS: inventory.chains, Kind.TABLES: inventory.tables}
-        checks = {Kind.TABLES: table_checks(inventory, outside)} if self.checks else {}
+        checks = {Kind.TABLES: table_checks(inventory, outside, self.freshness.limits)} if self.checks else {}
         prefix = f"{self.name}_" if self.name else ""
         made: list[AssetsDefinition | AssetSpec] = [
             asset.spec.replace_attributes(deps=asset.deps) for asset in inventory.external
@@ -211,7 +235,8 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         if self.include.examples:
             made.extend(example_assets(inventory))
         if self.checks:
-            made.extend(discovery_asset(Names(self.name), inventory))
+            policy = self.freshness.discovery_policy(self.sensor.refresh_cron)
+            made.extend(discovery_asset(Names(self.name), inventory, policy))
         return made
 
     def _resources(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from dagster import (
     AssetExecutionContext,
     AssetKey,
     AssetSpec,
+    FreshnessPolicy,
     In,
     MetadataValue,
     Nothing,
@@ -26,9 +27,11 @@ from dagster import (
 )
 
 from lineage_bridge_dagster import keys
+from lineage_bridge_dagster.assets.commits import FRESH
+from lineage_bridge_dagster.assets.freshness import DESCRIPTION, Limits, freshness_of_run
 from lineage_bridge_dagster.assets.grouping import Checks
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.once import OncePerRun
+from lineage_bridge_dagster.assets.once import OncePerRun, checked_of_run
 from lineage_bridge_dagster.assets.resources import Outside
 from lineage_bridge_dagster.assets.verdicts import (
     Verdict,
@@ -57,18 +60,22 @@ DESCRIPTIONS = {
 _COMPARED: OncePerRun[Mapping[str, Verdict]] = OncePerRun()
 
 
-def table_checks(inventory: Inventory, outside: Outside) -> Checks:
+def table_checks(inventory: Inventory, outside: Outside, limits: Limits) -> Checks:
     """The checks of the Glue tables, to be evaluated in the op that pushes them: a run in which some table
-    fails would skip them in an op of their own."""
+    fails would skip them in an op of their own. Without limits there is no check of freshness."""
 
     def evaluate(context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[AssetCheckResult]:
-        yield from _evaluate(context, assets, inventory, outside)
+        yield from _evaluate(context, assets, inventory, outside, limits)
 
-    return Checks(DESCRIPTIONS, evaluate)
+    return Checks({**DESCRIPTIONS, **({FRESH: DESCRIPTION} if limits else {})}, evaluate)
 
 
 def _evaluate(
-    context: AssetExecutionContext, assets: Sequence[Asset], inventory: Inventory, outside: Outside
+    context: AssetExecutionContext,
+    assets: Sequence[Asset],
+    inventory: Inventory,
+    outside: Outside,
+    limits: Limits,
 ) -> Iterator[AssetCheckResult]:
     chosen = context.selected_asset_check_keys
     view, at = inventory.view, inventory.discovery.discovered_at
@@ -81,6 +88,10 @@ def _evaluate(
         if AssetCheckKey(asset.key, IN_SYNC) in chosen:
             verdicts = _compared(context, inventory, outside, asset.key in pushed)
             yield _result(asset.key, IN_SYNC, verdicts.get(asset.node.node_id) or in_sync(None), at)
+    for asset in assets:
+        if AssetCheckKey(asset.key, FRESH) in chosen:
+            judged = freshness_of_run(context, inventory, outside, limits)
+            yield _result(asset.key, FRESH, judged[asset.node.node_id], at)
 
 
 def _compared(
@@ -126,26 +137,29 @@ def compare(
 
 def _tables_of_run(context: AssetExecutionContext, tables: Sequence[Asset], pushed: bool) -> list[str]:
     """The tables that the whole run was asked to compare, not the op alone."""
-    layer = context.job_def.asset_layer
-    chosen = {
-        key.asset_key for held in layer.data for key in held.assets_def.check_keys if key.name == IN_SYNC
-    }
+    selected = context.job_def.asset_layer.selected_asset_keys
+    chosen = set(checked_of_run(context, tables, IN_SYNC))
     return [
         asset.node.node_id
         for asset in tables
-        if asset.key in chosen and (asset.key in layer.selected_asset_keys) == pushed
+        if asset.node.node_id in chosen and (asset.key in selected) == pushed
     ]
 
 
-def discovery_asset(names: Names, inventory: Inventory) -> tuple[AssetSpec, AssetChecksDefinition]:
-    """The discovery as one asset, with the check of its coverage: what it could not ask is no one table's."""
-    discovery = inventory.discovery
-    key = AssetKey(["lineage_bridge", *([names.prefix] if names.prefix else []), "discovery"])
+def discovery_asset(
+    names: Names, inventory: Inventory, policy: FreshnessPolicy | None
+) -> tuple[AssetSpec, AssetChecksDefinition]:
+    """The discovery as one asset, with the check of its coverage: what it could not ask is no one table's.
+
+    Each refresh materializes it, so `policy` tells when discoveries stopped.
+    """
+    discovery, key = inventory.discovery, names.discovery_key
     scopes = sorted(discovery.coverage, key=lambda report: report.scope)
     rows = [[str(report.scope), report.status, report.count, report.reason] for report in scopes]
     spec = AssetSpec(
         key,
         group_name="lineage_bridge",
+        freshness_policy=policy,
         description=f"The discovery that these assets are built from, of {discovery.discovered_at}. "
         f"The `{names.refresh_job}` job makes a new one.",
         metadata={
@@ -180,7 +194,7 @@ def discovery_asset(names: Names, inventory: Inventory) -> tuple[AssetSpec, Asse
 
 
 def _result(key: AssetKey, name: str, verdict: Verdict, discovered_at: str) -> AssetCheckResult:
-    metadata: dict[str, Any] = {"lineage_bridge/discovered_at": discovered_at}
+    metadata: dict[str, Any] = {"lineage_bridge/discovered_at": discovered_at, **verdict.metadata}
     if verdict.next_step:
         metadata["what to do"] = verdict.next_step
     if verdict.rows:

@@ -5,9 +5,14 @@ A table's materialization is a push of lineage; the data's own time is that of i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from dagster import AssetExecutionContext
+
+from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.once import OncePerRun, checked_of_run, selected_of_run
 from lineage_bridge_dagster.assets.times import last_updated, now_ms, timestamp
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.glue.errors import GlueError, Outcome
@@ -16,11 +21,54 @@ from lineage_bridge_dagster.glue.writer import place_of
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
 from lineage_bridge_dagster.lineage.model import Node
 
+_log = logging.getLogger(__name__)
+
+#: The check that compares a table's last commit with its topic.
+FRESH = "table_fresh"
+
 #: What a table last committed, or why that is not known, by the table's node id.
 Commits = Mapping[str, TableState | LineageBridgeError]
 
+#: Reads what tables last committed.
+ReadCommits = Callable[[Sequence[Node]], Commits]
+
 #: The parameter in which every writer of a Glue catalog keeps the place of a table's current metadata.
 _LOCATION = "metadata_location"
+
+
+_READ: OncePerRun[Commits] = OncePerRun()
+
+
+def commits_of_run(context: AssetExecutionContext, inventory: Inventory, read: ReadCommits) -> Commits:
+    """What the tables that the run pushes, or checks for freshness, last committed; read once.
+
+    Nothing is raised: a push that was done is not undone by this.
+    """
+
+    def work() -> Commits:
+        wanted = {
+            *selected_of_run(context, inventory.tables),
+            *checked_of_run(context, inventory.tables, FRESH),
+        }
+        tables = [asset.node for asset in inventory.tables if asset.node.node_id in wanted]
+        context.log.info("Reading the last commits of %d tables", len(tables))
+        return safely(read, tables)
+
+    return _READ.get(context.run.run_id, work)
+
+
+def safely(read: ReadCommits, tables: Sequence[Node]) -> Commits:
+    """What `read` tells, or for each table why it could not."""
+    try:
+        return read(tables)
+    except LineageBridgeError as error:
+        found = error
+    except Exception as error:
+        _log.exception("Reading the last commits of %d tables", len(tables))
+        found = LineageBridgeError(
+            f"{type(error).__name__}: {error}", hint="This is a bug: the log has the traceback."
+        )
+    return {table.node_id: found for table in tables}
 
 
 def read_commits(

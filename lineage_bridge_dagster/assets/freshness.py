@@ -13,9 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.assets.commits import Commits, commit_metadata
+from dagster import AssetExecutionContext
+
+from lineage_bridge_dagster.assets.commits import FRESH, Commits, commit_metadata, commits_of_run
+from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.once import OncePerRun, checked_of_run
 from lineage_bridge_dagster.assets.times import at, in_future, now_ms, span, timestamp
 from lineage_bridge_dagster.assets.verdicts import Verdict
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -23,13 +27,17 @@ from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.translator import GraphView
 
-FRESH = "table_fresh"
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.assets.resources import Outside
+
 DESCRIPTION = (
     "No record of the topic waits longer for the table than is allowed. Asks the brokers and Glue, and reads "
     "the table's metadata."
 )
 
 _MINUTE = 60_000
+
+_JUDGED: OncePerRun[Mapping[str, Verdict]] = OncePerRun()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,21 @@ def judge_tables(
         link = next((n.url for n in view.sources(table) if n.node_type == NodeType.TABLEFLOW_TABLE), None)
         found[table.node_id] = replace(verdict, link=link or "")
     return found
+
+
+def freshness_of_run(
+    context: AssetExecutionContext, inventory: Inventory, outside: Outside, limits: Limits
+) -> Mapping[str, Verdict]:
+    """The verdicts on all tables of which the run evaluates this check, made once, by node id."""
+
+    def work() -> Mapping[str, Verdict]:
+        chosen = set(checked_of_run(context, inventory.tables, FRESH))
+        tables = [asset.node for asset in inventory.tables if asset.node.node_id in chosen]
+        commits = commits_of_run(context, inventory, outside.commit_reader(context))
+        context.log.info("Asking the brokers for the topics of %d tables", len(tables))
+        return judge_tables(tables, inventory.view, commits, outside.read_unseen, limits)
+
+    return _JUDGED.get(context.run.run_id, work)
 
 
 def table_fresh(
@@ -192,7 +215,7 @@ def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> Verdi
 
 def _not_known(what: str, error: Exception | None) -> Verdict:
     if isinstance(error, LineageBridgeError):
-        return Verdict(False, f"Not known: {what}: {error.message}", error.hint)
+        return Verdict(False, f"Not known: {what}: {error.message.rstrip('.')}.", error.hint)
     return Verdict(False, f"Not known: {what}: {error or 'it was not asked'}.", "Run this check again.")
 
 

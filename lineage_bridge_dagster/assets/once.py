@@ -58,3 +58,10 @@ def selected_of_run(context: AssetExecutionContext, assets: Sequence[Asset]) -> 
     """The nodes of those assets that the whole run was asked for, not the op alone."""
     selected = context.job_def.asset_layer.selected_asset_keys
     return [asset.node.node_id for asset in assets if asset.key in selected]
+
+
+def checked_of_run(context: AssetExecutionContext, assets: Sequence[Asset], check: str) -> list[str]:
+    """The nodes of those assets of which the whole run was asked to evaluate a check, not the op alone."""
+    layer = context.job_def.asset_layer
+    chosen = {key.asset_key for held in layer.data for key in held.assets_def.check_keys if key.name == check}
+    return [asset.node.node_id for asset in assets if asset.key in chosen]

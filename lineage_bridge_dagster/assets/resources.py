@@ -11,23 +11,29 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dagster import AssetExecutionContext
+from dagster import AssetExecutionContext, OpExecutionContext
 from dagster_aws.secretsmanager import SecretsManagerResource
 from dagster_aws.utils import ResourceWithBoto3Configuration
 from pydantic import Field
 
 from lineage_bridge_dagster.assets.chains import WriteLineage
+from lineage_bridge_dagster.assets.commits import Commits, ReadCommits, read_commits
+from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.tables import Push
 from lineage_bridge_dagster.assets.topics import TopicFacts
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.glue.reading import GlueReader
 from lineage_bridge_dagster.glue.results import PushReport, TableResult
+from lineage_bridge_dagster.iceberg import CatalogConfig
+from lineage_bridge_dagster.iceberg.snapshots import SnapshotReader
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.settings import PREFIX, AwsSettings, PushSettings, Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
+    from mypy_boto3_s3 import S3Client
 
 GLUE = "glue"
 SPARK = "spark"
@@ -63,6 +69,18 @@ class GlueResource(ResourceWithBoto3Configuration):
         from lineage_bridge_dagster.glue.client import glue_client
 
         return glue_client(self.aws_settings())
+
+    def storage_client(self, catalog: CatalogConfig) -> S3Client:
+        """A new client for the bucket of the tables, with the same rights.
+
+        Raises:
+            ConfigurationError: no region, or an unknown profile.
+        """
+        from lineage_bridge_dagster.aws import s3_client
+
+        return s3_client(
+            self.aws_settings(), endpoint_url=catalog.s3_endpoint, path_style=catalog.s3_path_style
+        )
 
 
 def secret_variables(secrets: SecretsManagerResource, names: Sequence[str]) -> dict[str, str]:
@@ -123,8 +141,10 @@ class Outside:
         *,
         namespace: str = "lineage_bridge",
         push: Callable[[], PushSettings] | None = None,
+        catalog: Callable[[], CatalogConfig] = CatalogConfig.from_env,
     ) -> None:
         self._settings = settings
+        self._catalog = catalog
         self._push_settings = push or (lambda: settings().push)
         self._namespace = namespace
 
@@ -186,3 +206,22 @@ class Outside:
         from lineage_bridge_dagster.assets.brokers import read_topics
 
         return read_topics(nodes, self.settings.confluent)
+
+    def read_unseen(
+        self, since_ms: Iterable[tuple[Node, int | None]]
+    ) -> Iterator[tuple[Node, Unseen | Exception]]:
+        """What topics hold after a time, one connection a cluster."""
+        from lineage_bridge_dagster.assets.brokers import read_unseen
+
+        return read_unseen(since_ms, self.settings.confluent)
+
+    def commit_reader(self, context: AssetExecutionContext | OpExecutionContext) -> ReadCommits:
+        """Reads what tables last committed, from Glue and from the tables' bucket."""
+
+        def read(tables: Sequence[Node]) -> Commits:
+            glue = context.resources.glue
+            client = glue.client()
+            snapshots = SnapshotReader(glue.storage_client(self._catalog()))
+            return read_commits(tables, GlueReader(client), snapshots, client.meta.region_name)
+
+        return read

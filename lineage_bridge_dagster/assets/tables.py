@@ -12,6 +12,7 @@ from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResu
 
 from lineage_bridge_dagster.assets.chains import chain_digest, chain_for, chain_metadata
 from lineage_bridge_dagster.assets.columns import column_metadata
+from lineage_bridge_dagster.assets.commits import ReadCommits, commit_metadata, commits_of_run
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
@@ -52,7 +53,11 @@ def wanted_version(chain: Chain, settings: PushSettings) -> str:
 
 
 def execute_tables(
-    context: AssetExecutionContext, assets: Sequence[Asset], inventory: Inventory, push: Push
+    context: AssetExecutionContext,
+    assets: Sequence[Asset],
+    inventory: Inventory,
+    push: Push,
+    read_commits: ReadCommits,
 ) -> Iterator[MaterializeResult[Any]]:
     """Report what the push did to these tables, and fail at the end if any failed.
 
@@ -68,6 +73,7 @@ def execute_tables(
             lambda: push.push_tables(inventory.discovery, selected_of_run(context, inventory.tables)),
         )
     results = {result.table: result for result in report.results}
+    commits = commits_of_run(context, inventory, read_commits)
     outcomes: Counter[str] = Counter()
     bad: list[TableResult] = []
     for asset in assets:
@@ -80,6 +86,7 @@ def execute_tables(
                 data_version=DataVersion(wanted_version(chain, push.settings)),
                 metadata={
                     **push_metadata(result, chain, push.settings),
+                    **commit_metadata(commits.get(asset.node.node_id)),
                     **column_metadata(inventory, asset.node),
                 },
             )

@@ -42,8 +42,8 @@ class Work:
                 write = self.outside.chain_writer(context)
                 yield from execute_chains(context, self.assets, self.inventory, write)
             case Kind.TABLES:
-                push = self.outside.push(context)
-                yield from execute_tables(context, self.assets, self.inventory, push)
+                push, commits = self.outside.push(context), self.outside.commit_reader(context)
+                yield from execute_tables(context, self.assets, self.inventory, push, commits)
 
 
 Execute = Callable[[AssetExecutionContext, Work], Iterator[Any]]

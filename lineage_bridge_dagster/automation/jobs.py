@@ -24,6 +24,7 @@ from pydantic import Field
 
 from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.columns import column_metadata
+from lineage_bridge_dagster.assets.commits import ReadCommits, commit_metadata, safely
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.resources import GLUE, Outside
@@ -33,6 +34,7 @@ from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.metadata import markdown_table
 from lineage_bridge_dagster.reload import reload_code_location
 from lineage_bridge_dagster.settings import PushSettings
@@ -73,8 +75,14 @@ class PushConfig(Config):
         return base.model_copy(update=given)
 
 
-def refresh_job(names: Names, state_key: str, discover: Discover) -> JobDefinition:
-    """Discovers everything, stores it as the newest state and has the definitions reloaded."""
+def refresh_job(
+    names: Names, state_key: str, discover: Discover, *, discovery_asset: bool = True
+) -> JobDefinition:
+    """Discovers everything, stores it as the newest state and has the definitions reloaded.
+
+    Args:
+        discovery_asset: whether the discovery is an asset, to be materialized by it.
+    """
 
     @op(
         name=names.refresh_job,
@@ -90,6 +98,14 @@ def refresh_job(names: Names, state_key: str, discover: Discover) -> JobDefiniti
             removed = store.prune(context.instance)
             if removed:
                 context.log.info("Removed %d old versions of the state", removed)
+        if discovery_asset:
+            context.log_event(
+                AssetMaterialization(
+                    names.discovery_key,
+                    metadata=discovery_metadata(found),
+                    tags={DATA_VERSION_TAG: graph_digest(found)},
+                )
+            )
         _reload(context)
         return Output(version, metadata=discovery_metadata(found))
 
@@ -173,7 +189,7 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
                 dry_run=config.dry_run,
             )
         if not config.dry_run:
-            _log_materializations(context, inventory, report, settings)
+            _log_materializations(context, inventory, report, settings, outside.commit_reader(context))
         counts = {status: count for status, count in report.counts.items() if count}
         metadata = {**counts, "tables": MetadataValue.md(_report_markdown(report, config.dry_run))}
         context.add_output_metadata(metadata)
@@ -198,9 +214,15 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
 
 
 def _log_materializations(
-    context: OpExecutionContext, inventory: Inventory, report: "PushReport", settings: PushSettings
+    context: OpExecutionContext,
+    inventory: Inventory,
+    report: "PushReport",
+    settings: PushSettings,
+    read: ReadCommits,
 ) -> None:
     """Let the tables' assets show this push too."""
+    done = {result.table for result in report.results if result.status in GOOD}
+    commits = safely(read, [asset.node for asset in inventory.tables if asset.node.node_id in done])
     for result in report.results:
         key = inventory.key_of.get(result.table)
         if key is None or result.status not in GOOD:
@@ -211,6 +233,7 @@ def _log_materializations(
                 key,
                 metadata={
                     **push_metadata(result, chain, settings),
+                    **commit_metadata(commits.get(result.table)),
                     **column_metadata(inventory, inventory.view.graph.nodes[result.table]),
                 },
                 tags={DATA_VERSION_TAG: wanted_version(chain, settings)},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dagster import AssetKey
+
 
 @dataclass(frozen=True)
 class Names:
@@ -37,3 +39,16 @@ class Names:
     @property
     def push_schedule(self) -> str:
         return self._named("push_schedule")
+
+    @property
+    def freshness_job(self) -> str:
+        return self._named("check_freshness")
+
+    @property
+    def freshness_schedule(self) -> str:
+        return self._named("freshness_schedule")
+
+    @property
+    def discovery_key(self) -> AssetKey:
+        """The asset that stands for the discovery as a whole."""
+        return AssetKey(["lineage_bridge", *([self.prefix] if self.prefix else []), "discovery"])

@@ -28,7 +28,7 @@ from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, World, 
 Build = Callable[..., Location]
 TABLE = f"glue/{EAST}/o.v1"
 DISCOVERY = "lineage_bridge/discovery"
-NAMES = {"lineage_in_sync", "schema_matches", "tableflow_healthy"}
+NAMES = {"lineage_in_sync", "schema_matches", "tableflow_healthy", "table_fresh"}
 
 
 @pytest.fixture
