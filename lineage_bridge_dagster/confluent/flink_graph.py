@@ -26,6 +26,7 @@ from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 from lineage_bridge_dagster.lineage.redact import redact_sql, redact_text
 from lineage_bridge_dagster.sql.column_texts import ColumnText
+from lineage_bridge_dagster.sql.layout import formatted
 from lineage_bridge_dagster.sql.resolve import (
     ClusterName,
     NameIndex,
@@ -267,8 +268,10 @@ def _add_job(
 def _attributes(
     job: Job, lineage: StatementLineage, evidence: list[str], warnings: list[str]
 ) -> dict[str, Any]:
+    sql = redact_sql(job.sql)
     return {
-        "sql": redact_sql(job.sql),
+        "sql": sql,
+        "formatted_sql": formatted(sql),
         "statement_kind": lineage.kind or job.sql_kind,
         "materialized_table": True if job.table else None,
         "phase": job.phase,

@@ -18,6 +18,7 @@ from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
 from lineage_bridge_dagster.lineage.redact import redact_sql, redact_text
 from lineage_bridge_dagster.sql import ksql
+from lineage_bridge_dagster.sql.layout import formatted
 
 ENGINE, PARSED = "engine", "parsed"
 
@@ -116,6 +117,7 @@ def _add_query(
     if absent:
         label = place.cluster.label if place else cluster.kafka_cluster_id
         warnings.append(absent_warning(dict.fromkeys(absent), label))
+    sql = redact_sql(query.statement)
     evidence = sorted({*flow.reads.values(), *flow.writes.values()})
     builder.add_node(
         node_id,
@@ -123,7 +125,8 @@ def _add_query(
         query.id,
         scope,
         attributes={
-            "sql": redact_sql(query.statement),
+            "sql": sql,
+            "formatted_sql": formatted(sql),
             "state": query.state,
             "query_type": query.query_type.upper(),
             "consumer_group": query.consumer_group,
