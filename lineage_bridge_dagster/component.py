@@ -41,7 +41,7 @@ from lineage_bridge_dagster.automation.freshness import freshness_job, freshness
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.listers import outside_lister
 from lineage_bridge_dagster.automation.names import Names
-from lineage_bridge_dagster.automation.schedules import schedules
+from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_schedule, refresh_schedule
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.configuration import (
@@ -151,9 +151,13 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         inventory = self._inventory(graph_file.load(state_path)) if state_path else None
         push = push_job(names, inventory, outside) if inventory else None
         lineage = lineage_job(names, inventory)
+<<<<<<< /tmp/tmpkkhnjhc1
+        on = self.sensor.running
+=======
         watched = inventory if self.checks and self.freshness.limits else None
         fresh = freshness_job(names, watched) if watched else None
         fresh_cron = self.freshness.check_cron
+>>>>>>> /tmp/tmp7yne6r2h
         loaded = loaded_tables(_version(key) if inventory else "", inventory, source.push)
         return Definitions(
             assets=self._assets(inventory, outside) if inventory else [],
@@ -166,11 +170,16 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
                     outside_lister(source),
                     [refresh, lineage],
                     interval_seconds=self.sensor.interval_seconds,
-                    running=self.sensor.running,
+                    running=on,
                     budget_seconds=self.sensor.budget_seconds,
                 )
             ],
             schedules=[
+<<<<<<< /tmp/tmpkkhnjhc1
+                *refresh_schedule(names, refresh, self.sensor.refresh_cron, on),
+                *(push_schedule(names, push, self.sensor.push_cron, on) if push else []),
+                *nightly_schedule(names, lineage, inventory, self.sensor.nightly_cron, on),
+=======
                 *schedules(
                     names,
                     refresh,
@@ -184,6 +193,7 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
                     if fresh and fresh_cron
                     else []
                 ),
+>>>>>>> /tmp/tmp7yne6r2h
             ],
             resources=self._resources(),
             # The ops of a run share one process: one Spark session, one computation, one commit.

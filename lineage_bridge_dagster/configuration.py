@@ -139,6 +139,11 @@ class SensorConfig(Model, Resolvable):
         default="7 * * * *",
         description="Schedule of pushes that put back lost lineage, as a cron expression; empty: none.",
     )
+    nightly_cron: str = Field(
+        default="13 2 * * *",
+        description="Schedule of full runs: topics, chains, pushes and checks of all, as a cron expression; "
+        "empty: none.",
+    )
 
     @field_validator("running", mode="before")
     @classmethod

@@ -72,10 +72,15 @@ class Inventory:
     def discovery(self) -> Discovery:
         return self.view.discovery
 
+    @property
+    def materializable(self) -> tuple[Asset, ...]:
+        """Topics, then chains, then tables."""
+        return (*self.topics, *self.chains, *self.tables)
+
     @cached_property
     def deps_of(self) -> Mapping[AssetKey, tuple[AssetKey, ...]]:
         """What each asset depends on."""
-        assets = (*self.topics, *self.chains, *self.tables, *self.external)
+        assets = (*self.materializable, *self.external)
         return {asset.key: asset.deps for asset in assets}
 
 

@@ -247,35 +247,39 @@ def _report_markdown(report: "PushReport", dry_run: bool) -> str:
     return f"{first}\n\n{markdown_table(['table', 'outcome', 'reason'], sorted(rows))}"
 
 
-def _no_tables_job(names: Names) -> JobDefinition:
+def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJobDefinition | JobDefinition:
+    """The job over all that can be materialized, with every check: whole at night, in part for the sensor.
+
+    One job for both, for each job over ten thousand tables costs seconds at every load. One process a run:
+    all of a run's tables share a Spark session, a computation and a commit. Before there is an asset, a job
+    of that name says so: the daemon may still hold the definitions from before a reload, and a sensor's
+    target that it does not know there would fail the tick.
+    """
+    keys = [asset.key for asset in inventory.materializable] if inventory else []
+    if not keys:
+        return _nothing_known_job(names)
+    return define_asset_job(
+        names.lineage_job,
+        selection=AssetSelection.assets(*keys) | AssetSelection.checks_for_assets(names.discovery_key),
+        executor_def=in_process_executor,
+        description="Everything: read the topics, compute the chains on Spark, push them into Glue, evaluate "
+        "every check. The nightly schedule runs it whole, the sensor for the tables that need it. A table "
+        "that is in sync is only read.",
+    )
+
+
+def _nothing_known_job(names: Names) -> JobDefinition:
     """Says that there is nothing to do, and does it."""
 
     @op(name=names.lineage_job + "_no_tables")
     def no_tables(context: OpExecutionContext) -> None:
-        context.log.warning(f"No table is known yet; {names.refresh_job} looks for them.")
+        context.log.warning(f"No table is known yet; the {names.refresh_job} job looks for them.")
 
     @graph(name=names.lineage_job)
     def no_tables_graph() -> None:
         no_tables()
 
     return no_tables_graph.to_job(
-        description="Nothing to push yet: no table is known.", executor_def=in_process_executor
-    )
-
-
-def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJobDefinition | JobDefinition:
-    """The job over the chains and the tables.
-
-    One process a run: all of a run's tables share a Spark session, a computation and a commit. Before there
-    is a table, a job of that name says so: the daemon may still hold the definitions from before a reload,
-    and a sensor's target that it does not know there would fail the tick.
-    """
-    keys = [asset.key for asset in (*inventory.chains, *inventory.tables)] if inventory else []
-    if not keys:
-        return _no_tables_job(names)
-    return define_asset_job(
-        names.lineage_job,
-        selection=AssetSelection.assets(*keys),
+        description=f"Nothing to do yet: no table is known. The {names.refresh_job} job looks for them.",
         executor_def=in_process_executor,
-        description="Compute every chain on Spark, store them, and push them into Glue.",
     )

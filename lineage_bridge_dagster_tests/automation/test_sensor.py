@@ -149,7 +149,6 @@ def test_the_component_turns_the_sensor_on_when_told_to(location: Build) -> None
         made = location(many(1), Recording(aws={"region": REGION}, sensor={"running": running}))
         sensor = made.repository.get_sensor_def("lineage_sensor")
         assert (sensor.default_status is DefaultSensorStatus.RUNNING) == running
-        assert {s.name for s in made.repository.schedule_defs} == {"refresh_schedule", "push_schedule"}
 
 
 def test_without_a_state_there_are_a_sensor_and_its_jobs_and_no_asset(location: Any) -> None:
