@@ -13,9 +13,11 @@ from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResu
 from lineage_bridge_dagster.assets.columns import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.assets.throughput import Reading, last_readings, throughput
 from lineage_bridge_dagster.assets.times import last_updated, now_ms
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.metadata import markdown_table
+from lineage_bridge_dagster.pages.words import duration, size
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,11 @@ class TopicFacts:
     #: Unix milliseconds; None where no record has a time. It adds nothing to the version: offsets tell more.
     last_record_ms: int | None = None
     config: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def written(self) -> int:
+        """Records ever written, those that retention has removed too."""
+        return sum(partition.high for partition in self.partitions)
 
     @property
     def version(self) -> str:
@@ -75,6 +82,7 @@ def execute_topics(
         Failure: some topics could not be read; it names them, and the others are materialized all the same.
     """
     by_node = {asset.node.node_id: asset for asset in assets}
+    before = last_readings(context.instance, [asset.key for asset in assets])
     bad: list[tuple[str, str]] = []
     with readable_failures():
         for node, facts in read([asset.node for asset in assets]):
@@ -82,10 +90,15 @@ def execute_topics(
                 context.log.warning("Topic %s could not be read: %s", node.qualified_name, facts)
                 bad.append((node.qualified_name, str(facts)))
                 continue
+            key = by_node[node.node_id].key
             yield MaterializeResult(
-                asset_key=by_node[node.node_id].key,
+                asset_key=key,
                 data_version=DataVersion(facts.version),
-                metadata={**topic_metadata(facts), **column_metadata(inventory, node)},
+                metadata={
+                    **topic_metadata(facts),
+                    **throughput(Reading(now_ms(), facts.written), before.get(key)),
+                    **column_metadata(inventory, node),
+                },
             )
     if bad:
         names = ", ".join(name for name, _ in sorted(bad)[:20])
@@ -120,20 +133,12 @@ def topic_metadata(facts: TopicFacts) -> dict[str, Any]:
 
 
 def retention_text(facts: TopicFacts) -> str:
-    """Retention in words: `7 days`, `unlimited`, `1 hour or 1073741824 bytes`."""
+    """Retention in words: `7 days`, `unlimited`, `1 hour or 1 GiB a partition`."""
     if facts.retention_ms is None and facts.retention_bytes is None:
         return "unknown"
     limits = []
     if facts.retention_ms is not None and facts.retention_ms >= 0:
-        limits.append(_duration(facts.retention_ms))
+        limits.append(duration(facts.retention_ms))
     if facts.retention_bytes is not None and facts.retention_bytes >= 0:
-        limits.append(f"{facts.retention_bytes} bytes a partition")
+        limits.append(f"{size(facts.retention_bytes)} a partition")
     return " or ".join(limits) or "unlimited"
-
-
-def _duration(milliseconds: int) -> str:
-    for name, size in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000)):
-        if milliseconds >= size and milliseconds % size == 0:
-            count = milliseconds // size
-            return f"{count} {name}{'s' if count > 1 else ''}"
-    return f"{milliseconds} ms"
