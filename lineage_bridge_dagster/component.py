@@ -151,13 +151,10 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         inventory = self._inventory(graph_file.load(state_path)) if state_path else None
         push = push_job(names, inventory, outside) if inventory else None
         lineage = lineage_job(names, inventory)
-<<<<<<< /tmp/tmpkkhnjhc1
         on = self.sensor.running
-=======
         watched = inventory if self.checks and self.freshness.limits else None
         fresh = freshness_job(names, watched) if watched else None
         fresh_cron = self.freshness.check_cron
->>>>>>> /tmp/tmp7yne6r2h
         loaded = loaded_tables(_version(key) if inventory else "", inventory, source.push)
         return Definitions(
             assets=self._assets(inventory, outside) if inventory else [],
@@ -175,25 +172,10 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
                 )
             ],
             schedules=[
-<<<<<<< /tmp/tmpkkhnjhc1
                 *refresh_schedule(names, refresh, self.sensor.refresh_cron, on),
                 *(push_schedule(names, push, self.sensor.push_cron, on) if push else []),
                 *nightly_schedule(names, lineage, inventory, self.sensor.nightly_cron, on),
-=======
-                *schedules(
-                    names,
-                    refresh,
-                    push,
-                    self.sensor.refresh_cron,
-                    self.sensor.push_cron,
-                    self.sensor.running,
-                ),
-                *(
-                    [freshness_schedule(names, fresh, fresh_cron, self.sensor.running)]
-                    if fresh and fresh_cron
-                    else []
-                ),
->>>>>>> /tmp/tmp7yne6r2h
+                *([freshness_schedule(names, fresh, fresh_cron, on)] if fresh and fresh_cron else []),
             ],
             resources=self._resources(),
             # The ops of a run share one process: one Spark session, one computation, one commit.

@@ -146,12 +146,6 @@ def _tables_of_run(context: AssetExecutionContext, tables: Sequence[Asset], push
     ]
 
 
-<<<<<<< /tmp/tmpwcjrjqrm
-def discovery_asset(names: Names, inventory: Inventory) -> tuple[AssetSpec, AssetChecksDefinition]:
-    """The discovery as one asset, with the check of its coverage: what it could not ask is no one table's."""
-    discovery = inventory.discovery
-    key = names.discovery_key
-=======
 def discovery_asset(
     names: Names, inventory: Inventory, policy: FreshnessPolicy | None
 ) -> tuple[AssetSpec, AssetChecksDefinition]:
@@ -160,7 +154,6 @@ def discovery_asset(
     Each refresh materializes it, so `policy` tells when discoveries stopped.
     """
     discovery, key = inventory.discovery, names.discovery_key
->>>>>>> /tmp/tmpmif4emxa
     scopes = sorted(discovery.coverage, key=lambda report: report.scope)
     rows = [[str(report.scope), report.status, report.count, report.reason] for report in scopes]
     spec = AssetSpec(

@@ -41,15 +41,10 @@ class Names:
         return self._named("push_schedule")
 
     @property
-<<<<<<< /tmp/tmph4n6k137
-    def discovery_key(self) -> AssetKey:
-        """The asset that stands for the discovery as a whole."""
-        return AssetKey(["lineage_bridge", *([self.prefix] if self.prefix else []), "discovery"])
-
-    @property
     def nightly_schedule(self) -> str:
         return self._named("nightly_schedule")
-=======
+
+    @property
     def freshness_job(self) -> str:
         return self._named("check_freshness")
 
@@ -61,4 +56,3 @@ class Names:
     def discovery_key(self) -> AssetKey:
         """The asset that stands for the discovery as a whole."""
         return AssetKey(["lineage_bridge", *([self.prefix] if self.prefix else []), "discovery"])
->>>>>>> /tmp/tmpqo53on8w
