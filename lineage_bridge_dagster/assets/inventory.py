@@ -11,15 +11,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dagster import AssetKey, AssetSpec
+from dagster._core.definitions.metadata.metadata_value import UrlMetadataValue
 
 from lineage_bridge_dagster import keys
+from lineage_bridge_dagster.graph_view import GraphView, NodeContext, Role, is_glue_table
 from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.cycles import break_cycles
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.translator import GraphView, NodeContext, Role, is_glue_table
+from lineage_bridge_dagster.pages.links import lineage_url
+
+LINEAGE_LINK = "lineage_bridge/lineage"
 
 GetAssetSpec = Callable[[Node, NodeContext], AssetSpec]
 
@@ -108,7 +112,7 @@ def build_inventory(
         incomplete = _incomplete(view, gaps, node) if gaps else ()
         for role in (Role.ITSELF, Role.CHAIN) if is_glue_table(node) else (Role.ITSELF,):
             spec = get_asset_spec(node, NodeContext(view, role, dropped, incomplete))
-            specs[node_id, role] = unique.admit(spec, node, role)
+            specs[node_id, role] = _linked(unique.admit(spec, node, role))
 
     key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.ITSELF}
     chain_key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.CHAIN}
@@ -163,6 +167,15 @@ def _incomplete(view: GraphView, gaps: Gaps, node: Node) -> tuple[ScopeReport, .
         near = view.upstream.get(node.node_id, ())
     reports = (view.discovery.coverage.get(scope) for scope in gaps.of((node.node_id, *near)))
     return tuple(report for report in reports if report is not None)
+
+
+def _linked(spec: AssetSpec) -> AssetSpec:
+    """The spec with its link to its own lineage, if a translator changed the key and left the link."""
+    link = spec.metadata.get(LINEAGE_LINK)
+    url = lineage_url(spec.key)
+    if link is None or link.value == url:
+        return spec
+    return spec.merge_attributes(metadata={LINEAGE_LINK: UrlMetadataValue(url)})
 
 
 def _apart(spec: AssetSpec, above: Iterable[AssetKey]) -> tuple[AssetSpec, tuple[AssetKey, ...]]:

@@ -19,7 +19,9 @@ from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PushOptions, render
+from lineage_bridge_dagster.lineage.redact import redact_config
 from lineage_bridge_dagster.metadata import cell, markdown_table
+from lineage_bridge_dagster.pages.words import fenced
 from lineage_bridge_dagster.settings import PushSettings
 
 if TYPE_CHECKING:
@@ -126,6 +128,10 @@ def push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> 
         "lineage_bridge/outcome": str(result.status),
         "lineage_bridge/diff": MetadataValue.md(parameter_diff(result.before, result.after)),
         "lineage_bridge/description_tree": MetadataValue.md(_tree(chain, settings)),
+        "lineage_bridge/glue_description": MetadataValue.md(
+            f"As Glue shows it\n\n{fenced(result.description_after)}" if result.description_after else "None."
+        ),
+        "lineage_bridge/parameters": MetadataValue.md(_parameters(result.after)),
         **chain_metadata(chain),
     }
     if result.reason:
@@ -136,6 +142,12 @@ def push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> 
         if version is not None:
             metadata[f"lineage_bridge/table_version_{name}"] = version
     return metadata
+
+
+def _parameters(parameters: Mapping[str, str]) -> str:
+    """All parameters that Glue holds, other people's too, without what looks like a secret."""
+    rows = sorted(redact_config(parameters).items())
+    return f"{len(rows)} parameters\n\n{markdown_table(['parameter', 'value'], rows)}"
 
 
 def parameter_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
@@ -168,4 +180,4 @@ def _tree(chain: Chain, settings: PushSettings) -> str:
     )
     block = render(chain, options).block(_TREE_BYTES, "")
     lines = [line for line in (block or "").splitlines() if not line.startswith("Last synced:")]
-    return "Upstream lineage as it stands in the description\n\n```\n" + "\n".join(lines) + "\n```"
+    return f"Upstream lineage as it stands in the description\n\n{fenced(chr(10).join(lines))}"

@@ -93,8 +93,12 @@ def test_a_table_is_pushed_to_and_shows_what_was_done(
     assert diff.splitlines()[0].endswith("0 changed, 0 removed, 3 untouched")
     assert "| + | lineage_bridge.upstream_chain |" in diff
     assert "external_dataset: postgres://pg1.example" in metadata["lineage_bridge/description_tree"].value
+    assert table["Description"] in metadata["lineage_bridge/glue_description"].value
+    assert "| owner_note | hands off |" in metadata["lineage_bridge/parameters"].value
     assert metadata["lineage_bridge/hops"].value == 7
     assert len(metadata["lineage_bridge/hop_table"].records) == 7
+    chain = latest(instance, "upstream_chain/lkc-east1/o.v1").metadata
+    assert chain["lineage_bridge/drawing"].value.startswith("![Upstream of o.v1](data:image/svg+xml;base64,")
     before, after = (metadata[f"lineage_bridge/table_version_{w}"].value for w in ("before", "after"))
     assert int(after) == int(before) + 1
 

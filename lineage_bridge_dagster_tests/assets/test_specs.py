@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from dagster import AssetKey, AssetSpec
@@ -256,6 +257,10 @@ def test_two_nodes_with_one_key_both_load() -> None:
     orders = [a.key.path[-1] for a in inventory.topics if a.key.path[-1].startswith("Orders")]
     assert len(orders) == len(set(orders)) == 2
     assert any("~" in key for key in orders)
+    for asset in inventory.topics:
+        assert asset.spec.metadata["lineage_bridge/lineage"].url.startswith(
+            "/assets/" + "/".join(quote(part, safe="") for part in asset.key.path) + "?view=lineage"
+        )
 
 
 def test_a_new_table_changes_one_bundle() -> None:
