@@ -20,15 +20,13 @@ from dagster import (
     AssetSpec,
     ComponentLoadContext,
     Definitions,
-    Model,
-    Resolvable,
     in_process_executor,
 )
 from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext
 from dagster._core.storage.defs_state.base import DefsStateStorage
 from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
 from dagster.components.component.state_backed_component import StateBackedComponent
-from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
+from dagster.components.utils.translation import TranslationFn
 from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.assets.checks import discovery_asset, table_checks
@@ -43,8 +41,9 @@ from lineage_bridge_dagster.automation.listers import outside_lister
 from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_schedule, refresh_schedule
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
-from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.automation.state import StateStore, read_state, say_unreadable
 from lineage_bridge_dagster.configuration import (
+    NAME,
     AwsConfig,
     ConfluentConfig,
     IncludeConfig,
@@ -58,7 +57,9 @@ from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.lineage import graph_file
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.translation import NodeTranslation
 from lineage_bridge_dagster.translator import LineageTranslator, NodeContext
+from lineage_bridge_dagster.yaml_section import YamlSection
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.spark.io_manager import PySparkIcebergIOManager
@@ -71,7 +72,7 @@ _STATE = DefsStateConfigArgs(
 )
 
 
-class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
+class LineageBridgeComponent(StateBackedComponent, YamlSection):
     """Upstream lineage of Confluent Tableflow tables, as assets, pushed into AWS Glue."""
 
     confluent: ConfluentConfig = Field(
@@ -89,23 +90,26 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
     checks: bool = Field(
         default=True,
         description="Asset checks of the Glue tables and of the discovery, run with each materialization.",
+        examples=[True],
     )
     freshness: FreshnessConfig = Field(
         default_factory=FreshnessConfig, description="How late a table's data and the discovery may be."
     )
-    name: str = Field(
+    name: Annotated[str, NAME] = Field(
         default="",
         description="Put before the names of jobs, sensor and schedules, where a location has two instances.",
+        examples=["eu"],
     )
-    translation: Annotated[
-        TranslationFn[Node] | None,
-        TranslationFnResolver(lambda node: {"node": node}),
-    ] = Field(default=None, description="Attributes of assets, as templates over `node` and `spec`.")
+    translation: Annotated[TranslationFn[Node] | None, NodeTranslation()] = Field(
+        default=None, description="Attributes of assets, as templates over `node` and `spec`."
+    )
     defs_state: ResolvedDefsStateConfig = Field(
         default=_STATE, description="Where the stored discoveries are kept."
     )
 
     _translator: LineageTranslator = PrivateAttr(default_factory=LineageTranslator)
+    #: Whether the stored state, if any, was at hand when the definitions were built last.
+    _fetched: bool = PrivateAttr(default=False)
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
@@ -130,8 +134,22 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         A discovery that fails raises, and then the last state stays the newest.
         """
         storage = DefsStateStorage.get()
-        last = StateStore(storage, self.defs_state_config.key).load() if storage else None
+        last = StateStore(storage, self.defs_state_config.key).last_good() if storage else None
         graph_file.dump(self._discover(last, lambda _line: None), state_path)
+
+    def build_defs(self, context: ComponentLoadContext) -> Definitions:
+        """The definitions of the stored state; where it can't be fetched, those of none.
+
+        Its storage may be down, or its file gone: the location loads, and the sensor has a state made anew.
+        """
+        self._fetched = False
+        try:
+            return super().build_defs(context)
+        except Exception as error:
+            if self._fetched:
+                raise
+            say_unreadable(error)
+            return self.build_defs_from_state(context, None)
 
     def build_defs_from_state(
         self,
@@ -139,6 +157,7 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         state_path: Path | None,
     ) -> Definitions:
         """The definitions of a state. Without one: the sensor and the refresh, which see to it."""
+        self._fetched = True
         with _no_collections():
             return self._definitions(state_path)
 
@@ -148,14 +167,15 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
         source = self._source()
         outside = self._outside(source)
         refresh = refresh_job(names, key, self._discover, discovery_asset=self.checks)
-        inventory = self._inventory(graph_file.load(state_path)) if state_path else None
+        discovery = read_state(state_path) if state_path else None
+        inventory = self._inventory(discovery) if discovery else None
         push = push_job(names, inventory, outside) if inventory else None
         lineage = lineage_job(names, inventory)
         on = self.sensor.running
         watched = inventory if self.checks and self.freshness.limits else None
         fresh = freshness_job(names, watched) if watched else None
         fresh_cron = self.freshness.check_cron
-        loaded = loaded_tables(_version(key) if inventory else "", inventory, source.push)
+        loaded = loaded_tables(_version(key), inventory, source.push)
         return Definitions(
             assets=self._assets(inventory, outside) if inventory else [],
             jobs=[refresh, *([push] if push else []), lineage, *([fresh] if fresh else [])],
@@ -175,7 +195,11 @@ class LineageBridgeComponent(StateBackedComponent, Model, Resolvable):
                 *refresh_schedule(names, refresh, self.sensor.refresh_cron, on),
                 *(push_schedule(names, push, self.sensor.push_cron, on) if push else []),
                 *nightly_schedule(names, lineage, inventory, self.sensor.nightly_cron, on),
-                *([freshness_schedule(names, fresh, fresh_cron, on)] if fresh and fresh_cron else []),
+                *(
+                    [freshness_schedule(names, fresh, fresh_cron, on)]
+                    if fresh and fresh_cron
+                    else []
+                ),
             ],
             resources=self._resources(),
             # The ops of a run share one process: one Spark session, one computation, one commit.

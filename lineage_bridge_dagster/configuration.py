@@ -12,53 +12,125 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from dagster import Model, Resolvable
-from pydantic import Field, ValidationError, field_validator
+from dagster._utils.schedules import is_valid_cron_schedule
+from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, field_validator
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.settings import PREFIX, AwsSettings, ConfluentSettings, PushSettings, Settings
+from lineage_bridge_dagster.settings import (
+    PREFIX,
+    AwsSettings,
+    ConfluentSettings,
+    PushSettings,
+    Settings,
+    Url,
+    text_like,
+)
+from lineage_bridge_dagster.yaml_schema import Takes
+from lineage_bridge_dagster.yaml_section import YamlSection
 
 #: Seconds for which variables out of Secrets Manager are kept, so that a tick every few seconds is cheap.
 _SECRETS_KEPT_SECONDS = 300.0
 
 
-class ConfluentConfig(Model, Resolvable):
+def _cron(text: str) -> str:
+    if not is_valid_cron_schedule(text):
+        raise ValueError("it is not a cron expression of five fields")
+    return text
+
+
+#: A part of the names of jobs and sensors.
+NAME = Takes(text_like(r"[A-Za-z0-9_]*", "a name of letters, digits and underscores"))
+_NAMES = Takes(
+    Annotated[
+        str | list[str],
+        WithJsonSchema(
+            {
+                "type": ["string", "array"],
+                "items": {"type": "string"},
+                "description": "a name, or a list of names",
+            }
+        ),
+    ]
+)
+CRON = Takes(
+    Annotated[
+        str,
+        AfterValidator(_cron),
+        WithJsonSchema(
+            {
+                "type": "string",
+                "pattern": r"^\s*\S+(\s+\S+){4}\s*$|^@\w+$|^\s*$",
+                "description": "a cron expression of five fields",
+            }
+        ),
+    ]
+)
+_URL = Takes(Url)
+_ROLE = Takes(text_like(r"arn:aws[a-z-]*:iam::\d{12}:role/\S+", "the ARN of a role"))
+
+
+class ConfluentConfig(YamlSection):
     """Where Confluent is, and what of it to read."""
 
+    like: ClassVar = ConfluentSettings
+
     api_url: str | None = Field(default=None, description="Base URL of the control plane.")
-    environments: str | list[str] | None = Field(
-        default=None, description="Environment ids or names to read, a list or comma-separated; empty: all."
+    environments: Annotated[str | list[str] | None, _NAMES] = Field(
+        default=None,
+        description="Environment ids or names to read, a list or comma-separated; empty: all.",
+        examples=["env-abc123, staging"],
     )
-    clusters: str | list[str] | None = Field(
-        default=None, description="Kafka cluster ids or names to read, a list or comma-separated; empty: all."
+    clusters: Annotated[str | list[str] | None, _NAMES] = Field(
+        default=None,
+        description="Kafka cluster ids or names to read, a list or comma-separated; empty: all.",
+        examples=["lkc-abc123, orders"],
     )
     timeout_seconds: float | str | None = Field(default=None, description="Of one request, in seconds.")
     max_concurrency: int | str | None = Field(default=None, description="Requests in flight at once.")
-    secrets: str | list[str] | None = Field(
+    secrets: Annotated[str | list[str] | None, _NAMES] = Field(
         default=None,
         description="AWS Secrets Manager secrets with LINEAGE_BRIDGE_* variables in them, by name or ARN. "
         "A variable that is set in the environment wins.",
+        examples=["prod/confluent"],
     )
 
 
-class AwsConfig(Model, Resolvable):
+class AwsConfig(YamlSection):
     """Where the Glue Data Catalog is. What is empty is found by boto3's own chain."""
 
+    like: ClassVar = AwsSettings
+
     region: str | None = Field(default=None, description="AWS region of the Glue catalog.")
-    profile: str | None = Field(default=None, description="Named profile of the AWS configuration.")
-    endpoint_url: str | None = Field(default=None, description="Endpoint for Glue, for private endpoints.")
-    role_arn: str | None = Field(default=None, description="Role to assume for Glue.")
+    profile: str | None = Field(
+        default=None, description="Named profile of the AWS configuration.", examples=["data-platform"]
+    )
+    endpoint_url: Annotated[str | None, _URL] = Field(
+        default=None,
+        description="Endpoint for Glue, for private endpoints.",
+        examples=["https://vpce-0abc.glue.us-east-1.vpce.amazonaws.com"],
+    )
+    role_arn: Annotated[str | None, _ROLE] = Field(
+        default=None,
+        description="Role to assume for Glue.",
+        examples=["arn:aws:iam::111122223333:role/lineage"],
+    )
     catalog_id: str | None = Field(
-        default=None, description="Account id of the catalog; the caller's by default."
+        default=None,
+        description="Account id of the catalog, in quotes; the caller's by default.",
+        examples=['"111122223333"'],
     )
 
 
-class SparkConfig(Model, Resolvable):
+class SparkConfig(YamlSection):
     """The Spark session, which starts when an asset first needs it, and the Iceberg catalog."""
 
-    master: str | None = Field(default=None, description="Spark master: local[2], spark://host:7077, yarn.")
+    master: str | None = Field(
+        default=None,
+        description="Spark master: local[2], spark://host:7077, yarn.",
+        examples=["spark://host:7077"],
+    )
     conf: dict[str, Any] = Field(
         default_factory=dict, description="Any Spark configuration, by its own keys."
     )
@@ -68,10 +140,14 @@ class SparkConfig(Model, Resolvable):
         "LINEAGE_BRIDGE_CATALOG_*.",
     )
     namespace: str = Field(
-        default="lineage_bridge", description="Database of the lineage tables in that catalog."
+        default="lineage_bridge",
+        description="Database of the lineage tables in that catalog.",
+        examples=["lineage_bridge"],
     )
     output_database: str = Field(
-        default="lineage_bridge", description="Database for DataFrames of assets whose key names none."
+        default="lineage_bridge",
+        description="Database for DataFrames of assets whose key names none.",
+        examples=["lineage_bridge"],
     )
 
     def spark_config(self) -> dict[str, Any]:
@@ -90,19 +166,25 @@ class SparkConfig(Model, Resolvable):
         return {name: value for name, value in given.items() if value not in (None, "")}
 
 
-class IncludeConfig(Model, Resolvable):
+class IncludeConfig(YamlSection):
     """Which nodes show as assets. A table's chain and its push hold all of its lineage in any case."""
 
-    topics: bool = Field(default=True, description="Kafka topics.")
-    processes: bool = Field(default=True, description="Connectors, Flink statements and ksqlDB queries.")
-    external_datasets: bool = Field(default=True, description="Datasets outside Confluent.")
+    topics: bool = Field(default=True, description="Kafka topics.", examples=[True])
+    processes: bool = Field(
+        default=True, description="Connectors, Flink statements and ksqlDB queries.", examples=[True]
+    )
+    external_datasets: bool = Field(default=True, description="Datasets outside Confluent.", examples=[True])
     examples: bool = Field(
-        default=True, description="The sample world's downstream asset, where both of its inputs are there."
+        default=True,
+        description="The sample world's downstream asset, where both of its inputs are there.",
+        examples=[True],
     )
 
 
-class PushConfig(Model, Resolvable):
+class PushConfig(YamlSection):
     """What a push writes, and its bounds. A run of the `push` job may say otherwise for itself."""
+
+    like: ClassVar = PushSettings
 
     set_parameters: bool | str | None = Field(
         default=None, description="Write the lineage_bridge.* parameters; true by default."
@@ -122,22 +204,31 @@ class PushConfig(Model, Resolvable):
     )
 
 
-class SensorConfig(Model, Resolvable):
+class SensorConfig(YamlSection):
     """What runs by itself, and when."""
 
     running: bool = Field(
-        default=False, description="Sensor and schedules are on without anyone turning them on in the UI."
+        default=False,
+        description="Sensor and schedules are on without anyone turning them on in the UI.",
+        examples=[True],
     )
-    interval_seconds: int = Field(default=10, description="Least time between ticks, in seconds.")
-    budget_seconds: float = Field(
-        default=20.0, description="After which a tick leaves the rest to the next; under 60 seconds."
+    interval_seconds: Annotated[int, Takes(Annotated[int, Field(gt=0)])] = Field(
+        default=10, description="Least time between ticks, in seconds.", examples=[10]
     )
-    refresh_cron: str = Field(
-        default="*/15 * * * *", description="Schedule of full discoveries, as a cron expression; empty: none."
+    budget_seconds: Annotated[float, Takes(Annotated[float, Field(gt=0, lt=60)])] = Field(
+        default=20.0,
+        description="After which a tick leaves the rest to the next; under 60 seconds.",
+        examples=[20],
     )
-    push_cron: str = Field(
+    refresh_cron: Annotated[str, CRON] = Field(
+        default="*/15 * * * *",
+        description="Schedule of full discoveries, as a cron expression; empty: none.",
+        examples=["*/15 * * * *"],
+    )
+    push_cron: Annotated[str, CRON] = Field(
         default="7 * * * *",
         description="Schedule of pushes that put back lost lineage, as a cron expression; empty: none.",
+        examples=["7 * * * *"],
     )
     nightly_cron: str = Field(
         default="13 2 * * *",

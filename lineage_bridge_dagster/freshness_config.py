@@ -4,40 +4,49 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from dagster import FreshnessPolicy, Model, Resolvable
+from dagster import FreshnessPolicy
 from dagster._utils.schedules import cron_string_iterator
 from pydantic import Field, field_validator
 
 from lineage_bridge_dagster.assets.freshness import Limits
+from lineage_bridge_dagster.configuration import CRON
+from lineage_bridge_dagster.yaml_schema import Takes
+from lineage_bridge_dagster.yaml_section import YamlSection
 
 #: Gaps between discoveries after which they count as late, and as stopped.
 _LATE, _STOPPED = 2, 3
 #: Days and ticks of a cron expression that are looked at: a weekend is among them, and a year of months.
 _DAYS, _TICKS = 8, 14
 
+_MINUTES = Takes(Annotated[float, Field(gt=0)])
 
-class FreshnessConfig(Model, Resolvable):
+
+class FreshnessConfig(YamlSection):
     """How long a record may wait for its Glue table, and how old a discovery may get."""
 
-    warn_minutes: float | None = Field(
+    warn_minutes: Annotated[float | None, _MINUTES] = Field(
         default=30.0,
         description="Minutes that a topic's record may wait for its table before the check table_fresh "
         "warns. Tableflow commits about every 15 minutes. Empty: it does not warn.",
+        examples=[30],
     )
-    fail_minutes: float | None = Field(
+    fail_minutes: Annotated[float | None, _MINUTES] = Field(
         default=60.0,
         description="Minutes after which it fails. Empty here and above: tables have no such check.",
+        examples=[60],
     )
-    discovery_minutes: float | None = Field(
+    discovery_minutes: Annotated[float | None, _MINUTES] = Field(
         default=None,
         description="Minutes without a discovery after which discoveries count as stopped. Empty: three "
         "times the longest gap in the sensor's refresh_cron.",
+        examples=[45],
     )
-    check_cron: str = Field(
+    check_cron: Annotated[str, CRON] = Field(
         default="37 * * * *",
         description="Schedule of the check table_fresh on all tables, as a cron expression; empty: none.",
+        examples=["37 * * * *"],
     )
 
     @field_validator("warn_minutes", "fail_minutes", "discovery_minutes", mode="before")

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -15,6 +23,27 @@ PREFIX = "LINEAGE_BRIDGE_"
 Plane = Literal["confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
 
 _SUFFIX = re.compile(r"[^A-Z0-9]+")
+
+
+def text_like(pattern: str, what: str) -> object:
+    """A text that matches a pattern whole; `what` is its name in an error and in the JSON schema."""
+    compiled = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if not compiled.fullmatch(text):
+            raise ValueError(f"it is not {what}")
+        return text
+
+    schema = {"type": "string", "pattern": f"^(?:{pattern})$", "description": what}
+    return Annotated[str, AfterValidator(check), WithJsonSchema(schema)]
+
+
+if TYPE_CHECKING:
+    Url = str
+    Region = str
+else:
+    Url = text_like(r"https?://[^\s/?#]+\S*", "a URL with its scheme")
+    Region = text_like(r"[a-z]{2,4}(-[a-z]+)+-\d+", "an AWS region")
 
 
 class Credential(BaseModel):
@@ -32,7 +61,11 @@ class ConfluentSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    api_url: str = Field("https://api.confluent.cloud", description="Base URL of the control plane.")
+    api_url: Url = Field(
+        "https://api.confluent.cloud",
+        description="Base URL of the control plane.",
+        examples=["https://api.confluent.cloud"],
+    )
     #: Plane, or plane and upper-cased qualifier (`kafka/LKC_ABC123`) -> credential.
     credentials: dict[str, Credential] = Field(default_factory=dict, repr=False)
     environments: list[str] = Field(
@@ -41,9 +74,9 @@ class ConfluentSettings(BaseModel):
     clusters: list[str] = Field(
         default_factory=list, description="Kafka cluster ids or names to read; empty means all."
     )
-    timeout_seconds: float = Field(30.0, gt=0, description="Of one request, in seconds.")
-    max_concurrency: int = Field(8, ge=1, le=64, description="Requests in flight at once.")
-    max_attempts: int = Field(5, ge=1, le=20, description="Tries of one request.")
+    timeout_seconds: float = Field(30.0, gt=0, description="Of one request, in seconds.", examples=[30])
+    max_concurrency: int = Field(8, ge=1, le=64, description="Requests in flight at once.", examples=[8])
+    max_attempts: int = Field(5, ge=1, le=20, description="Tries of one request.", examples=[5])
 
     def credential(self, plane: Plane, *qualifiers: str) -> Credential | None:
         """The key for a plane: the most specific qualifier's, else the plane's own.
@@ -65,7 +98,7 @@ class AwsSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    region: str | None = Field(None, description="AWS region of the Glue catalog.")
+    region: Region | None = Field(None, description="AWS region of the Glue catalog.", examples=["us-east-1"])
     profile: str | None = Field(None, description="Named profile of the AWS configuration.")
     endpoint_url: str | None = Field(None, description="Endpoint for Glue, for private endpoints.")
     role_arn: str | None = Field(None, description="Role to assume for Glue.")
@@ -77,16 +110,33 @@ class PushSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    set_parameters: bool = Field(True, description="Write the lineage_bridge.* parameters.")
-    set_description: bool = Field(True, description="Write our block of the description.")
+    set_parameters: bool = Field(True, description="Write the lineage_bridge.* parameters.", examples=[True])
+    set_description: bool = Field(True, description="Write our block of the description.", examples=[True])
     sql: Literal["full", "redacted", "hash", "none"] = Field(
-        "redacted", description="How SQL text is shown and pushed."
+        "redacted", description="How SQL text is shown and pushed.", examples=["redacted"]
     )
-    max_concurrency: int = Field(8, ge=1, le=64, description="Tables pushed at once.")
-    max_attempts: int = Field(8, ge=1, le=50, description="Tries of one table before it counts as failed.")
+    max_concurrency: int = Field(8, ge=1, le=64, description="Tables pushed at once.", examples=[8])
+    max_attempts: int = Field(
+        8, ge=1, le=50, description="Tries of one table before it counts as failed.", examples=[8]
+    )
     max_removal_share: float = Field(
-        0.1, ge=0, le=1, description="Largest share of tables that one push may strip of their lineage."
+        0.1,
+        ge=0,
+        le=1,
+        description="Largest share of tables that one push may strip of their lineage.",
+        examples=[0.1],
     )
+
+
+def variable_of(part: str, field: str) -> str:
+    """The variable of a setting.
+
+    >>> variable_of("push", "sql"), variable_of("confluent", "clusters")
+    ('LINEAGE_BRIDGE_PUSH_SQL', 'LINEAGE_BRIDGE_CLUSTERS')
+    """
+    if part == "confluent" and field in ("environments", "clusters", "secrets"):
+        return PREFIX + field.upper()
+    return f"{PREFIX}{part.upper()}_{field.upper()}"
 
 
 class Settings(BaseModel):
@@ -132,10 +182,16 @@ class Settings(BaseModel):
             return cls.model_validate({"confluent": confluent, "aws": aws, "push": push})
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
+            part, field, *_ = (*map(str, first["loc"]), "")
+            variable = variable_of(part, field)
+            if (part, field) == ("aws", "region") and not env.get(variable):
+                variable = next(name for name in ("AWS_REGION", "AWS_DEFAULT_REGION") if env.get(name))
+            example = cls.model_fields[part].annotation.model_fields[field].examples  # type: ignore[union-attr]
+            # The value itself is not shown: a URL may hold a password. Nor is the error that shows it.
             raise ConfigurationError(
-                f"{where}: {first['msg']}", hint=f"Correct the {PREFIX}* variable behind {where}."
-            ) from error
+                f"The variable {variable} is wrong ({part}.{field}): {first['msg']}",
+                hint=f"Set it as in {variable}={example[0]}" if example else f"Correct {variable}.",
+            ) from None
 
 
 def credentials_from_env(env: Mapping[str, str]) -> dict[str, Credential]:

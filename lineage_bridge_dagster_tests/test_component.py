@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -168,34 +167,3 @@ def test_sensors_are_on_or_off_as_the_variable_says(text: str | None, running: b
 def test_an_interval_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="above zero"):
         SensorConfig(interval_seconds=0)
-
-
-@pytest.mark.parametrize(
-    ("attributes", "told"),
-    [
-        ({"aws": {"regoin": "x"}}, r"attributes\.aws\.AwsConfigModel\.regoin at .*defs\.yaml:\d+"),
-        ({"awss": {}}, r"attributes\.awss at .*defs\.yaml:\d+"),
-        ({"sensor": {"interval_seconds": "often"}}, r"SensorConfig\ninterval_seconds"),
-        ({"include": {"topics": "maybe"}}, r"IncludeConfig\ntopics"),
-    ],
-)
-def test_a_wrong_field_of_the_yaml_is_named(
-    instance: DagsterInstance, attributes: dict[str, Any], told: str
-) -> None:
-    with create_defs_folder_sandbox() as sandbox:
-        path = sandbox.scaffold_component(
-            component_cls=LineageBridgeComponent,
-            defs_yaml_contents={
-                "type": "lineage_bridge_dagster.component.LineageBridgeComponent",
-                "attributes": attributes,
-            },
-        )
-        with (
-            pytest.raises(Exception, match=r"defs\.yaml") as raised,
-            sandbox.load_component_and_build_defs(defs_path=path),
-        ):
-            pass
-    error: BaseException = raised.value
-    while error.__cause__ is not None:
-        error = error.__cause__
-    assert re.search(told, str(error))

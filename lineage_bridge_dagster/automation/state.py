@@ -6,7 +6,7 @@ import logging
 import math
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,28 @@ KEEP_SECONDS = 24 * 3600.0
 KEEP_VERSIONS = 20
 
 _log = logging.getLogger(__name__)
+
+
+def read_state(path: Path) -> Discovery | None:
+    """The discovery in a file; one that can't be read is said and passed over.
+
+    Cut short, or of a newer version of this project: definitions have to load without it, for only then can
+    the refresh make another.
+    """
+    try:
+        return graph_file.load(path)
+    except Exception as error:
+        say_unreadable(error)
+        return None
+
+
+def say_unreadable(error: Exception) -> None:
+    """Warn that the definitions hold no assets, and what ends that."""
+    _log.warning(
+        "The stored state can't be read, so there are no assets until the refresh job has made another. The "
+        "lineage sensor asks for it when it is on; else launch the job. Nothing in Glue is touched. %s",
+        error,
+    )
 
 
 class StateStore:
@@ -59,6 +81,14 @@ class StateStore:
             path = Path(folder) / "lineage_graph.json"
             self._storage.download_state_to_path(self._key, version, path)
             return graph_file.load(path)
+
+    def last_good(self, warn: Callable[[str], object] = _log.warning) -> Discovery | None:
+        """The newest state. One that can't be read is said and passed over: a discovery must still run."""
+        try:
+            return self.load()
+        except Exception as error:
+            warn(f"The last state can't be read, so nothing is carried over from it: {error}")
+            return None
 
     def store(self, discovery: Discovery) -> str:
         """Store a discovery as the newest version and return the version.

@@ -137,6 +137,8 @@ class Tick:
         if self.loaded.discovery is None:
             if latest is None:
                 self._refresh(outcome, "there is no state yet")
+            elif latest == self.loaded.version:
+                self._refresh(outcome, "the stored state can't be read")
             return outcome
         self._settle(outcome)
         self._push(outcome, began)

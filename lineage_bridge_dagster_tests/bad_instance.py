@@ -1,0 +1,110 @@
+"""YAML instances that are wrong in known ways, and a user's own project that holds one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+TYPE = "lineage_bridge_dagster.component.LineageBridgeComponent"
+
+_PYPROJECT = """\
+[tool.dg]
+directory_type = "project"
+
+[tool.dg.project]
+root_module = "ours"
+code_location_target_module = "ours.definitions"
+code_location_name = "ours"
+registry_modules = ["lineage_bridge_dagster.component"]
+
+[tool.dg.cli]
+suppress_warnings = ["project_and_activated_venv_mismatch"]
+"""
+
+_DEFINITIONS = """\
+from pathlib import Path
+
+from dagster import Definitions, definitions, load_from_defs_folder
+
+
+@definitions
+def defs() -> Definitions:
+    return load_from_defs_folder(path_within_project=Path(__file__).parent)
+"""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong line, with words of what to write that an error has to hold."""
+
+    section: str
+    line: str
+    #: What loading says, and what `dg check yaml` says, which knows the JSON schema alone.
+    told: str
+    told_by_schema: str
+
+    @property
+    def yaml(self) -> str:
+        return f"type: {TYPE}\nattributes:\n" + (
+            f"  {self.section}:\n    {self.line}\n" if self.section else f"  {self.line}\n"
+        )
+
+
+#: What stands in the text itself: a wrong field, a wrong type, a value that can't be.
+MISTAKES = [
+    Mistake("aws", "regoin: us-east-1", "Did you mean 'region'?", "is not one of ['region', 'profile'"),
+    Mistake("aws", "region: us-east1", "an AWS region, for example us-east-1", "for example us-east-1"),
+    Mistake("aws", "catalog_id: 111122223333", 'in quotes, for example "1111', "is not of type 'string'"),
+    Mistake("aws", "role_arn: lineage", "for example arn:aws:iam::", "for example arn:aws:iam::"),
+    Mistake("aws", "endpoint_url: glue", "with its scheme, for example https://", "with its scheme"),
+    Mistake(
+        "confluent", "api_url: api.confluent.cloud", "for example https://api", "for example https://api"
+    ),
+    Mistake("confluent", "clusters: {a: b}", "a name, or a list of names", "not of type 'string', 'array'"),
+    Mistake("confluent", "timeout_seconds: soon", "a number above 0, for example 30", "of type 'number'"),
+    Mistake("include", "topics: perhaps", "true or false, for example true", "not of type 'boolean'"),
+    Mistake(
+        "push", "sql: everything", "full, redacted, hash or none", "['full', 'redacted', 'hash', 'none']"
+    ),
+    Mistake("push", "max_concurrency: 100", "a whole number from 1 to 64", "the maximum of 64"),
+    Mistake("push", "max_removal_share: 2", "a number from 0 to 1", "the maximum of 1"),
+    Mistake("sensor", "interval_seconds: 0", "a whole number above 0", "the minimum of 0"),
+    Mistake("sensor", "running: sometimes", "true or false", "not of type 'boolean'"),
+    Mistake("sensor", "refresh_cron: hourly", "for example */15 * * * *", "for example */15 * * * *"),
+    Mistake("freshness", "warn_minutes: soon", "a number above 0", "not of type 'number'"),
+    Mistake("spark", "conf: local", "a mapping", "not of type 'object'"),
+    Mistake("translation", "grup_name: x", "Did you mean 'group_name'?", "'grup_name' was unexpected"),
+    Mistake("", "region: us-east-1", "It belongs under 'aws'", "is not one of ['confluent', 'aws'"),
+    Mistake("", "name: e-u", "letters, digits and underscores", "letters, digits and underscores"),
+]
+
+
+def project(folder: Path, yaml: str | list[str]) -> Path:
+    """A user's project with an instance for each text; returns its folder."""
+    package = folder / "ours"
+    for number, text in enumerate([yaml] if isinstance(yaml, str) else yaml):
+        home = package / "defs" / f"lineage_{number}"
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "defs.yaml").write_text(text, encoding="utf-8")
+    (folder / "pyproject.toml").write_text(_PYPROJECT, encoding="utf-8")
+    (package / "__init__.py").touch()
+    (package / "definitions.py").write_text(_DEFINITIONS, encoding="utf-8")
+    return folder
+
+
+def all_at_once() -> tuple[str, dict[int, Mistake]]:
+    """One instance with every mistake that can stand beside the others; and line -> mistake."""
+    sections: dict[str, list[Mistake]] = {}
+    for mistake in MISTAKES:
+        sections.setdefault(mistake.section, []).append(mistake)
+    lines, at, seen = [f"type: {TYPE}", "attributes:"], {}, set()
+    for section, mistakes in sections.items():
+        if section:
+            lines.append(f"  {section}:")
+        for mistake in mistakes:
+            field = (section, mistake.line.partition(":")[0])
+            if field not in seen:
+                seen.add(field)
+                lines.append(("    " if section else "  ") + mistake.line)
+                at[len(lines)] = mistake
+    return "\n".join(lines) + "\n", at
