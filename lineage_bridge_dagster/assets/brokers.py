@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from lineage_bridge_dagster.assets.freshness import Unseen
@@ -80,14 +81,18 @@ def _by_cluster(
         bootstrap = str(node.attributes.get("bootstrap_endpoint") or "")
         key = (bootstrap, node.environment_id or "", node.cluster_id or "")
         clusters.setdefault(key, []).append(node)
-    for (bootstrap, environment, cluster), topics in clusters.items():
+
+    def one(place: tuple[str, str, str], topics: Sequence[Node]) -> Mapping[str, T | ConfluentError]:
         try:
-            with reader_for(settings, bootstrap, environment, cluster) as reader:
-                found = ask(reader, topics)
+            with reader_for(settings, *place) as reader:
+                return ask(reader, topics)
         except ConfluentError as error:
-            yield from ((topic, error) for topic in topics)
-            continue
-        yield from ((topic, found[topic.node_id]) for topic in topics)
+            return {topic.node_id: error for topic in topics}
+
+    # Several at once, so that clusters that are away take their timeouts together.
+    with ThreadPoolExecutor(settings.max_concurrency, thread_name_prefix="brokers") as pool:
+        for topics, found in zip(clusters.values(), pool.map(one, clusters, clusters.values()), strict=True):
+            yield from ((topic, found[topic.node_id]) for topic in topics)
 
 
 def facts_of(topic: Node, offsets: TopicOffsets) -> TopicFacts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
@@ -95,3 +96,17 @@ def test_settings_and_schema_are_the_discoverys() -> None:
     facts = brokers.facts_of(node, TopicOffsets("customers", ()))
     assert (facts.retention_ms, facts.retention_bytes) == (604_800_000, -1)
     assert (facts.schema_subject, facts.schema_version) == ("customers-value", 7)
+
+
+def test_clusters_are_asked_at_once_as_many_as_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    def reader_for(_settings: Any, *_place: str) -> Reader:
+        both.wait()
+        return Reader()
+
+    monkeypatch.setattr(brokers, "reader_for", reader_for)
+    topics = list(world().graph.of_type("kafka_topic"))
+    found = [facts for _, facts in brokers.read_topics(topics, ConfluentSettings(max_concurrency=2))]
+    assert len(found) == len(topics)
+    assert not any(isinstance(facts, Exception) for facts in found)
