@@ -230,10 +230,11 @@ class SensorConfig(YamlSection):
         description="Schedule of pushes that put back lost lineage, as a cron expression; empty: none.",
         examples=["7 * * * *"],
     )
-    nightly_cron: str = Field(
+    nightly_cron: Annotated[str, CRON] = Field(
         default="13 2 * * *",
         description="Schedule of full runs: topics, chains, pushes and checks of all, as a cron expression; "
         "empty: none.",
+        examples=["13 2 * * *"],
     )
 
     @field_validator("running", mode="before")

@@ -55,6 +55,27 @@ def test_a_malformed_number_is_named_before_anything_is_asked() -> None:
         Settings.from_env({"LINEAGE_BRIDGE_PUSH_MAX_REMOVAL_SHARE": "lots"})
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "example"),
+    [
+        ("LINEAGE_BRIDGE_PUSH_SQL", "everything", "LINEAGE_BRIDGE_PUSH_SQL=redacted"),
+        ("LINEAGE_BRIDGE_PUSH_MAX_CONCURRENCY", "many", "LINEAGE_BRIDGE_PUSH_MAX_CONCURRENCY=8"),
+        ("LINEAGE_BRIDGE_CONFLUENT_TIMEOUT_SECONDS", "-1", "LINEAGE_BRIDGE_CONFLUENT_TIMEOUT_SECONDS=30"),
+        ("LINEAGE_BRIDGE_CONFLUENT_API_URL", "me:hunter2@host", "API_URL=https://api.confluent.cloud"),
+        ("LINEAGE_BRIDGE_AWS_REGION", "us-east1", "LINEAGE_BRIDGE_AWS_REGION=us-east-1"),
+        ("AWS_DEFAULT_REGION", "us-east1", "AWS_DEFAULT_REGION=us-east-1"),
+    ],
+)
+def test_a_variable_that_is_badly_set_is_named_with_a_good_value_and_not_shown(
+    variable: str, value: str, example: str
+) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        Settings.from_env({variable: value})
+    assert variable in raised.value.message
+    assert example in raised.value.hint
+    assert value not in str(raised.value)
+
+
 def test_lists_and_the_region_are_read() -> None:
     settings = Settings.from_env(
         {"LINEAGE_BRIDGE_ENVIRONMENTS": "env-1, prod ,", "AWS_REGION": "eu-west-1"} | CLOUD

@@ -1,0 +1,165 @@
+"""A code location loads whatever is down, and whatever became of its stored state."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dagster import DagsterInstance, Definitions, SensorDefinition, SensorResult, build_sensor_context
+from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, DefinitionsLoadType
+from dagster._core.storage.defs_state.base import set_defs_state_storage
+
+import lineage_bridge_dagster.discovery
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster_tests.assets.world import world
+
+KEY = "LineageBridgeComponent"
+
+#: Loads the location as a code server does, in a process that can reach nothing and says what it tried.
+_LOAD_OFFLINE = """
+import socket
+
+tried = []
+
+def refuse(*args, **_options):
+    tried.append(repr(args[1:] if args and isinstance(args[0], socket.socket) else args))
+    raise ConnectionRefusedError("nothing may be asked at load")
+
+socket.socket.connect = socket.socket.connect_ex = refuse
+socket.socket.sendto = refuse
+socket.create_connection = socket.getaddrinfo = refuse
+
+from dagster import DagsterInstance
+from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, DefinitionsLoadType
+from dagster._core.storage.defs_state.base import set_defs_state_storage
+
+with DagsterInstance.get() as instance, set_defs_state_storage(instance.defs_state_storage):
+    from lineage_bridge_dagster.definitions import defs
+
+    with DefinitionsLoadContext.scoped(DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION)):
+        repository = defs().get_repository_def()
+    print("assets", len(repository.asset_graph.get_all_asset_keys()))
+    print("jobs", *sorted(job.name for job in repository.get_all_jobs()))
+    print("sensors", *[sensor.name for sensor in repository.sensor_defs])
+    print("tried", tried)
+"""
+
+_CLOSED = "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("with_state", [False, True], ids=["without a state", "with a state"])
+def test_it_loads_with_every_api_down_and_asks_none(tmp_path: Path, with_state: bool) -> None:
+    (tmp_path / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+    if with_state:
+        with DagsterInstance.from_config(str(tmp_path)) as instance:
+            StateStore.of(instance, KEY).store(world().discovery())
+    env = {
+        **os.environ,
+        "PYTHONWARNINGS": "ignore",
+        "DAGSTER_HOME": str(tmp_path),
+        "AWS_ENDPOINT_URL": _CLOSED,
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT": _CLOSED,
+        "LINEAGE_BRIDGE_AWS_REGION": "us-east-1",
+        "LINEAGE_BRIDGE_AWS_ENDPOINT_URL": _CLOSED,
+        "LINEAGE_BRIDGE_AWS_ROLE_ARN": "arn:aws:iam::111122223333:role/lineage",
+        "LINEAGE_BRIDGE_CONFLUENT_API_URL": _CLOSED,
+        "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY": "key",
+        "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_SECRET": "secret",
+        "LINEAGE_BRIDGE_SECRETS": "prod/confluent",
+        "LINEAGE_BRIDGE_CATALOG_WAREHOUSE": "s3://bucket/warehouse",
+        "LINEAGE_BRIDGE_CATALOG_S3_ENDPOINT": _CLOSED,
+        "LINEAGE_BRIDGE_SPARK_MASTER": "spark://127.0.0.1:1",
+        "LINEAGE_BRIDGE_SENSORS": "on",
+    }
+    command = [sys.executable, "-c", _LOAD_OFFLINE]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    said = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
+    assert said["tried"] == "[]"
+    assert (int(said["assets"]) > 20) is with_state
+    assert "refresh" in said["jobs"].split()
+    assert said["sensors"] == "lineage_sensor"
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
+    with DagsterInstance.local_temp(str(tmp_path)) as made, set_defs_state_storage(made.defs_state_storage):
+        yield made
+
+
+def load() -> Definitions:
+    from lineage_bridge_dagster.definitions import defs
+
+    with DefinitionsLoadContext.scoped(DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION)):
+        loaded = defs()
+        assert isinstance(loaded, Definitions)
+        return loaded
+
+
+def _cut_short(path: Path) -> None:
+    path.write_text(path.read_text("utf-8")[:2000], encoding="utf-8")
+
+
+def _of_a_newer_version(path: Path) -> None:
+    path.write_text('{"format": 9, "nodes": {"by_kind": {}}, "edges": {}}', encoding="utf-8")
+
+
+def _no_text_at_all(path: Path) -> None:
+    path.write_bytes(b"\x00\xff\xfe" * 100)
+
+
+def _gone(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize("spoil", [_cut_short, _of_a_newer_version, _no_text_at_all, _gone])
+def test_a_state_that_can_not_be_read_leaves_what_heals_it(
+    instance: DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    spoil: Callable[[Path], None],
+) -> None:
+    store = StateStore.of(instance, KEY)
+    version = store.store(world().discovery())
+    (path,) = Path(instance.root_directory).rglob(version)
+    spoil(path)
+
+    with caplog.at_level(logging.WARNING):
+        broken = load()
+    assert "The stored state can't be read, so there are no assets until the refresh job" in caplog.text
+    assert not broken.resolve_asset_graph().get_all_asset_keys()
+    sensor = broken.get_sensor_def("lineage_sensor")
+    assert isinstance(sensor, SensorDefinition)
+    with build_sensor_context(instance, definitions=broken) as context:
+        tick = sensor(context)
+    assert isinstance(tick, SensorResult)
+    assert [request.job_name for request in tick.run_requests or []] == ["refresh"]
+
+    monkeypatch.setattr(
+        lineage_bridge_dagster.discovery, "discover", lambda *_args, **_options: world().discovery()
+    )
+    monkeypatch.setenv("LINEAGE_BRIDGE_AWS_REGION", "us-east-1")
+    job = broken.get_repository_def().get_job("refresh")
+    assert job.execute_in_process(instance=instance).success
+    assert store.latest_version() != version
+    assert load().resolve_asset_graph().get_all_asset_keys()
+
+
+def test_a_storage_of_states_that_is_down_leaves_the_location_up(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    StateStore.of(instance, KEY).store(world().discovery())
+    storage: Any = instance.defs_state_storage
+
+    def down(*_args: object) -> None:
+        raise ConnectionError("Could not connect to the bucket")
+
+    monkeypatch.setattr(type(storage), "download_state_to_path", down)
+    assert load().get_sensor_def("lineage_sensor")
+    assert "Could not connect to the bucket" in caplog.text
