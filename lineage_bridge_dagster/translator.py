@@ -272,11 +272,10 @@ def _links(node: Node, role: Role) -> dict[str, UrlMetadataValue | str | None]:
     if role is Role.CHAIN or not region:
         return {}
     _, database, table = glue_names(node)
-    glue, editor = node.url or glue_table_url(str(region), database, table), athena_url(str(region))
     return {
-        "console": UrlMetadataValue(glue) if glue else None,
+        "console": UrlMetadataValue(node.url or glue_table_url(str(region), database, table)),
         "athena": athena_select(database, table),
-        "athena_console": UrlMetadataValue(editor) if editor else None,
+        "athena_console": UrlMetadataValue(athena_url(str(region))),
     }
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-#: Partition -> host suffix of its consoles; the region goes before it.
+#: Partition -> host suffix of its consoles; the region goes before it. The isolated ones' are on the domains
+#: of their sign-in endpoints, as AWS's SDKs have them: their consoles are documented inside them alone.
 _CONSOLES = {
     "aws": "console.aws.amazon.com",
     "aws-cn": "console.amazonaws.cn",
     "aws-us-gov": "console.amazonaws-us-gov.com",
-    "aws-iso": "console.c2s.ic.gov",
-    "aws-iso-b": "console.sc2s.sgov.gov",
+    "aws-iso": "console.c2shome.ic.gov",
+    "aws-iso-b": "console.sc2shome.sgov.gov",
+    "aws-iso-e": "console.csphome.adc-e.uk",
+    "aws-iso-f": "console.csphome.hci.ic.gov",
+    "aws-eusc": "console.amazonaws-eusc.eu",
 }
 _PREFIXES = (
     ("cn-", "aws-cn"),
@@ -28,22 +32,18 @@ def partition_of(region: str) -> str:
     return next((partition for prefix, partition in _PREFIXES if region.startswith(prefix)), "aws")
 
 
-def glue_table_url(region: str, database: str, table: str, *, catalog_id: str | None = None) -> str | None:
-    """The table's page in the Glue console; None in a partition whose console's address is not known."""
-    host = _host(region)
-    if host is None:
-        return None
+def glue_table_url(region: str, database: str, table: str, *, catalog_id: str | None = None) -> str:
+    """The table's page in the Glue console."""
     query = f"database={quote(database, safe='')}"
     if catalog_id:
         query += f"&catalogId={quote(catalog_id, safe='')}"
     place = f"#/v2/data-catalog/tables/view/{quote(table, safe='')}?{query}"
-    return f"https://{host}/glue/home?region={region}{place}"
+    return f"https://{_host(region)}/glue/home?region={region}{place}"
 
 
-def athena_url(region: str) -> str | None:
+def athena_url(region: str) -> str:
     """Athena's query editor; it takes no statement by link, so show `athena_select` beside it."""
-    host = _host(region)
-    return f"https://{host}/athena/home?region={region}#/query-editor" if host else None
+    return f"https://{_host(region)}/athena/home?region={region}#/query-editor"
 
 
 def athena_select(database: str, table: str, *, limit: int = 10) -> str:
@@ -67,6 +67,5 @@ def _backtick(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _host(region: str) -> str | None:
-    suffix = _CONSOLES.get(partition_of(region))
-    return f"{region}.{suffix}" if suffix else None
+def _host(region: str) -> str:
+    return f"{region}.{_CONSOLES[partition_of(region)]}"
