@@ -12,6 +12,7 @@ from dagster import AssetExecutionContext, DataVersion, MaterializeResult, Metad
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
+from lineage_bridge_dagster.assets.progress import plural
 from lineage_bridge_dagster.graph_view import GraphView
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.metadata import LineageMetadataSet, markdown_table, table
@@ -45,8 +46,11 @@ def execute_chains(
             context.run.run_id,
             lambda: write(inventory, selected_of_run(context, inventory.chains), context.run.run_id),
         )
+        hops = incomplete = 0
         for asset in assets:
             chain = chain_for(inventory, asset.node.node_id)
+            hops += len(chain.hops)
+            incomplete += not chain.complete
             yield MaterializeResult(
                 asset_key=asset.key,
                 data_version=DataVersion(chain_digest(chain)),
@@ -56,6 +60,12 @@ def execute_chains(
                     **stored,
                 },
             )
+        context.log.info(
+            "This step's %s: %s%s",
+            plural(len(assets), "chain"),
+            plural(hops, "hop"),
+            f", {incomplete} of a part that could not be asked" if incomplete else "",
+        )
 
 
 def chain_metadata(chain: Chain, view: GraphView | None = None) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from lineage_bridge_dagster.assets.freshness import DESCRIPTION, Limits, freshne
 from lineage_bridge_dagster.assets.grouping import Checks
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun, checked_of_run
+from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.resources import Outside
 from lineage_bridge_dagster.assets.verdicts import (
     Verdict,
@@ -42,7 +43,6 @@ from lineage_bridge_dagster.assets.verdicts import (
 )
 from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue.results import TableResult
 from lineage_bridge_dagster.metadata import markdown_table
 
 IN_SYNC = "lineage_in_sync"
@@ -115,10 +115,7 @@ def compare(
     """
     from lineage_bridge_dagster.glue.push import push_tables
 
-    def progress(done: int, total: int, _result: TableResult) -> None:
-        if done == total or done % 200 == 0:
-            context.log.info("%d of %d tables compared with Glue", done, total)
-
+    progress = Progress("Comparing tables with Glue", len(table_ids))
     try:
         report = push_tables(
             inventory.discovery,
@@ -126,8 +123,9 @@ def compare(
             outside.settings.push,
             tables=table_ids,
             dry_run=True,
-            progress=progress,
+            progress=by_table(progress, context.log.info),
         )
+        context.log.info(progress.summary())
     except LineageBridgeError as error:
         context.log.warning("Glue could not be asked: %s", error)
         verdict = Verdict(False, f"Glue could not be asked what it holds: {error.message}", error.hint)

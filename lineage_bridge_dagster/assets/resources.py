@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,12 @@ from lineage_bridge_dagster.assets.chains import WriteLineage
 from lineage_bridge_dagster.assets.commits import Commits, ReadCommits, read_commits
 from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.progress import Progress, by_table, plural
 from lineage_bridge_dagster.assets.tables import Push
 from lineage_bridge_dagster.assets.topics import TopicFacts
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue.reading import GlueReader
-from lineage_bridge_dagster.glue.results import PushReport, TableResult
+from lineage_bridge_dagster.glue.results import PushReport
 from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotReader
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -165,34 +167,43 @@ class Outside:
         def push_tables(discovery: Discovery, table_ids: Collection[str]) -> PushReport:
             from lineage_bridge_dagster.glue.push import push_tables as push
 
-            def progress(done: int, total: int, result: TableResult) -> None:
-                if done == total or done % 50 == 0:
-                    context.log.info(
-                        "%d of %d tables, the last: %s %s", done, total, result.name, result.status
-                    )
-
+            progress = Progress("Pushing tables to Glue", len(table_ids))
             client = context.resources.glue.client()
-            return push(discovery, client, settings, tables=table_ids, progress=progress)
+            report = push(
+                discovery, client, settings, tables=table_ids, progress=by_table(progress, context.log.info)
+            )
+            context.log.info(progress.summary())
+            return report
 
         return Push(settings, push_tables)
 
     def chain_writer(self, context: AssetExecutionContext) -> WriteLineage:
         """Stores chains through the run's one Spark session; it starts only when this is called."""
 
-        def write(inventory: Inventory, table_ids: Sequence[str], run_id: str) -> dict[str, Any]:
+        def write(inventory: Inventory, table_ids: Sequence[str], _run_id: str) -> dict[str, Any]:
             from lineage_bridge_dagster.spark.chains import write_lineage
 
             spark = context.resources.spark
-            context.log.info("Computing %d chains on Spark for run %s", len(table_ids), run_id)
+            context.log.info("Computing the chains of %s on Spark", plural(len(table_ids), "table"))
+            began = time.monotonic()
+            session = spark.spark_session
+            context.log.info("Spark is there after %.1f s", time.monotonic() - began)
             catalog = spark.catalog_config.name
             done = write_lineage(
-                spark.spark_session,
+                session,
                 inventory.discovery,
                 table_ids=table_ids,
                 catalog=catalog,
                 namespace=self._namespace,
+                progress=context.log.info,
             )
-            context.log.info("%d chains hold %d hops; %d changed", done.tables, done.rows, done.changed)
+            context.log.info(
+                "Chains: %s with %s in all, %d of them changed, in %.0f s",
+                plural(done.tables, "table"),
+                plural(done.rows, "hop"),
+                done.changed,
+                time.monotonic() - began,
+            )
             return {
                 "lineage_bridge/lineage_table": f"{catalog}.{self._namespace}.upstream_chains",
                 # As text: JavaScript, and so the UI, would round an integer of this size.

@@ -16,6 +16,7 @@ from lineage_bridge_dagster.assets.commits import ReadCommits, commit_metadata, 
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
+from lineage_bridge_dagster.assets.progress import counted, plural
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PushOptions, render
@@ -78,6 +79,7 @@ def execute_tables(
     commits = commits_of_run(context, inventory, read_commits)
     outcomes: Counter[str] = Counter()
     bad: list[TableResult] = []
+    held: list[TableResult] = []
     for asset in assets:
         result = results[asset.node.node_id]
         outcomes[str(result.status)] += 1
@@ -94,11 +96,14 @@ def execute_tables(
             )
         elif result.ok:
             # Held back, and rightly so: nothing was written, and the asset stays as it was.
-            context.log.warning("%s is held back: %s", result.name, result.reason)
+            held.append(result)
         else:
             bad.append(result)
-    counts = ", ".join(f"{count} {status}" for status, count in sorted(outcomes.items()))
-    context.log.info("%d tables: %s", len(assets), counts)
+    counts = counted(outcomes)
+    context.log.info("This step's %s: %s", plural(len(assets), "table"), counts)
+    if held:
+        names = ", ".join(sorted(result.name for result in held)[:20]) + (", …" if len(held) > 20 else "")
+        context.log.warning("Held back: %s. The first one: %s", names, held[0].reason)
     if bad:
         raise push_failure(bad, counts)
 

@@ -13,6 +13,8 @@ from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResu
 from lineage_bridge_dagster.assets.columns import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
+from lineage_bridge_dagster.assets.progress import Progress, plural
 from lineage_bridge_dagster.assets.throughput import Reading, last_readings, throughput
 from lineage_bridge_dagster.assets.times import last_updated, now_ms
 from lineage_bridge_dagster.lineage.model import Node
@@ -72,6 +74,8 @@ class TopicFacts:
 #: Facts of topics, one pair each, in any order; an error where a topic could not be read.
 ReadTopics = Callable[[Iterable[Node]], Iterator[tuple[Node, TopicFacts | Exception]]]
 
+_READING: OncePerRun[Progress] = OncePerRun()
+
 
 def execute_topics(
     context: AssetExecutionContext, assets: Sequence[Asset], inventory: Inventory, read: ReadTopics
@@ -84,11 +88,16 @@ def execute_topics(
     by_node = {asset.node.node_id: asset for asset in assets}
     before = last_readings(context.instance, [asset.key for asset in assets])
     bad: list[tuple[str, str]] = []
+    # Over all of the run's topics, for an op has some hundred of them.
+    progress = _READING.get(
+        context.run.run_id,
+        lambda: Progress("Reading topics", len(selected_of_run(context, inventory.topics))),
+    )
     with readable_failures():
         for node, facts in read([asset.node for asset in assets]):
             if isinstance(facts, Exception):
-                context.log.warning("Topic %s could not be read: %s", node.qualified_name, facts)
                 bad.append((node.qualified_name, str(facts)))
+                progress.did(context.log.info, "failed")
                 continue
             key = by_node[node.node_id].key
             yield MaterializeResult(
@@ -100,6 +109,10 @@ def execute_topics(
                     **column_metadata(inventory, node),
                 },
             )
+            progress.did(context.log.info, "read")
+    context.log.info("This step read %d of %s", len(assets) - len(bad), plural(len(assets), "topic"))
+    if progress.complete:
+        context.log.info(progress.summary())
     if bad:
         names = ", ".join(name for name, _ in sorted(bad)[:20])
         raise Failure(

@@ -27,6 +27,7 @@ from lineage_bridge_dagster.assets.columns import column_metadata
 from lineage_bridge_dagster.assets.commits import ReadCommits, commit_metadata, safely
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.progress import Progress, by_table, counted
 from lineage_bridge_dagster.assets.resources import GLUE, Outside
 from lineage_bridge_dagster.assets.tables import GOOD, push_failure, push_metadata, wanted_version
 from lineage_bridge_dagster.automation.names import Names
@@ -181,25 +182,26 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
 
         with readable_failures():
             settings = config.settings(outside.push_settings)
+            progress = Progress(
+                "Comparing tables with Glue" if config.dry_run else "Pushing tables to Glue",
+                len(config.tables) or len(inventory.tables),
+            )
             report = push_tables(
                 inventory.discovery,
                 context.resources.glue.client(),
                 settings,
                 tables=config.tables or None,
                 dry_run=config.dry_run,
+                progress=by_table(progress, context.log.info),
             )
         if not config.dry_run:
             _log_materializations(context, inventory, report, settings, outside.commit_reader(context))
         counts = {status: count for status, count in report.counts.items() if count}
         metadata = {**counts, "tables": MetadataValue.md(_report_markdown(report, config.dry_run))}
         context.add_output_metadata(metadata)
-        context.log.info(
-            "%s: %s",
-            "Would be" if config.dry_run else "Pushed",
-            ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no tables",
-        )
+        context.log.info(progress.summary() + (", nothing written (dry run)" if config.dry_run else ""))
         if report.failed:
-            raise push_failure(report.failed, str(counts))
+            raise push_failure(report.failed, counted(counts))
         return Output(counts)
 
     @graph(name=f"{names.push_job}_graph")

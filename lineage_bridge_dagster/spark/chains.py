@@ -107,6 +107,7 @@ def write_lineage(
     namespace: str = NAMESPACE,
     *,
     sql: str = "redacted",
+    progress: Callable[[str], None] = lambda _line: None,
 ) -> LineageWrite:
     """Write nodes, edges, coverage and the chains of the selected tables.
 
@@ -118,6 +119,7 @@ def write_lineage(
         catalog: the catalog's name in Spark.
         namespace: where the lineage tables are.
         sql: how SQL text is shown in the chains: full, redacted, hash or none.
+        progress: told of each step when it is done, and how long it took.
 
     Raises:
         LineageBridgeError: a table is not in the graph, or commits went on conflicting.
@@ -134,8 +136,11 @@ def write_lineage(
             f"{len(missing)} of {len(chosen)} tables are not in the discovery, the first being {missing[0]}.",
             hint="Run a discovery, and ask for the tables that it names.",
         )
+    said = _Steps(progress)
     ensure_namespace(spark, catalog, namespace)
     commits = [_replace(spark, catalog, namespace, records) for records in graph_records(discovery)]
+    written = [commit.table for commit in commits if commit.written]
+    said.done(f"Stored {', '.join(written)}" if written else "Nodes, edges and coverage are stored already")
     name = _ensure_table(spark, catalog, namespace, UPSTREAM_CHAINS)
     with shared(spark, adjacency(graph, incomplete_nodes(discovery))) as arrays:
         rows = _with_digest(hop_rows(spark, graph, arrays, chosen, sql)).persist()
@@ -145,6 +150,7 @@ def write_lineage(
             digests: dict[str, str] = {}
             for table_id, digest, count in rows.groupBy("table_id", "chain_digest").count().collect():
                 hops[stored_as[table_id]], digests[table_id] = count, digest
+            said.done(f"Computed the chains of {len(chosen):,} tables: {sum(hops.values()):,} hops")
             at = timestamp(discovery.discovered_at)
             changed = _retried(
                 f"{catalog}.{namespace}.{UPSTREAM_CHAINS}",
@@ -152,9 +158,22 @@ def write_lineage(
             )
         finally:
             rows.unpersist()
+    said.done(f"Stored {changed:,} changed chains" if changed else "No chain changed, so none was stored")
     after = current_snapshot(spark, name)
     commits.append(Commit(UPSTREAM_CHAINS, bool(changed), after.snapshot_id if after else None))
     return LineageWrite(len(chosen), changed, hops, tuple(commits))
+
+
+class _Steps:
+    """Tells each step with the seconds since the one before."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._began = time.monotonic()
+
+    def done(self, what: str) -> None:
+        self._say(f"{what} ({time.monotonic() - self._began:.1f} s)")
+        self._began = time.monotonic()
 
 
 def _with_digest(rows: DataFrame) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -87,12 +88,21 @@ def test_arrays_hold_the_upstream_index() -> None:
 def test_500_tables_take_one_commit_and_a_second_write_takes_none(spark: SparkSession, database: str) -> None:
     discovery = world(500)
     tables = [chain.table.node_id for chain in chains_of(discovery.graph)]
-    first = write_lineage(spark, discovery, tables, "glue", database)
+    said: list[str] = []
+    first = write_lineage(spark, discovery, tables, "glue", database, progress=said.append)
+    assert [re.sub(r"[0-9.]+ s\)", "- s)", line) for line in said] == [
+        "Stored nodes, edges, coverage (- s)",
+        "Computed the chains of 500 tables: 4,500 hops (- s)",
+        "Stored 500 changed chains (- s)",
+    ]
     assert (first.tables, first.changed, first.written) == (500, 500, True)
     assert first.rows == stored(spark, database).count() == 500 * 9
     assert set(first.hops.values()) == {9}
     assert snapshots(spark, database) == 1
-    again = write_lineage(spark, discovery, tables, "glue", database)
+    said.clear()
+    again = write_lineage(spark, discovery, tables, "glue", database, progress=said.append)
+    assert said[0].startswith("Nodes, edges and coverage are stored already")
+    assert said[-1].startswith("No chain changed, so none was stored")
     assert (again.changed, again.written, again.snapshot_id) == (0, False, first.snapshot_id)
     assert [commit.written for commit in again.commits] == [False] * 4
     assert {snapshots(spark, database, t) for t in ("nodes", "edges", "upstream_chains")} == {1}
