@@ -1,53 +1,35 @@
 """DataFrames in and out of assets.
 
 In: a topic's records, a table's rows or a chain's hops, lazily: loading an asset plans a read and runs
-none. Out: a DataFrame becomes an Iceberg table.
+none. Out: a DataFrame becomes rows of an Iceberg table. What metadata can ask for is in `io_options`.
 
 Annotations are not postponed in this module: Dagster looks for `ResourceDependency` itself, not its name.
 """
 
-import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from dagster import (
-    ConfigurableIOManager,
-    Failure,
-    InputContext,
-    MetadataValue,
-    OutputContext,
-    ResourceDependency,
-    TableColumn,
-    TableColumnConstraints,
-    TableSchema,
-)
-from pydantic import Field
+from dagster import ConfigurableIOManager, Failure, InputContext, OutputContext, ResourceDependency
+from pydantic import Field, PrivateAttr
 
-from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg import spark_name
-from lineage_bridge_dagster.settings import Settings
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.asset_source import AssetSource, table_parts
-from lineage_bridge_dagster.spark.avro import decoded, fetch_schemas
-from lineage_bridge_dagster.spark.iceberg_tables import (
-    current_snapshot,
-    ensure_namespace,
-    exists,
-    explain_missing_warehouse,
-)
-from lineage_bridge_dagster.spark.kafka import read_topic
-from lineage_bridge_dagster.spark.lineage_tables import UPSTREAM_CHAINS
+from lineage_bridge_dagster.spark.commits import CommitConflictError, Target, Write
+from lineage_bridge_dagster.spark.increments import FULL_REFRESH, Downstream
+from lineage_bridge_dagster.spark.io_options import PREFIX, ReadOptions, WriteMode, WriteOptions, plain
+from lineage_bridge_dagster.spark.loading import load
 from lineage_bridge_dagster.spark.session import SparkResource
+from lineage_bridge_dagster.spark.slices import Slice, slice_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 
 class PySparkIcebergIOManager(ConfigurableIOManager):
     """Gives a downstream asset a lazy DataFrame of what it depends on, and stores the one it returns.
 
     The table of an output is `lineage_bridge/database` and `lineage_bridge/table` of the asset's metadata,
-    or `dagster/table_name`, or the last two parts of its key; `lineage_bridge/write_mode: append` there
-    adds rows where the default replaces the table.
+    or `dagster/table_name`, or the last two parts of its key.
     """
 
     spark: ResourceDependency[SparkResource]
@@ -55,20 +37,22 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
     database: str = Field(
         "", description="Database of the table of an output whose asset key has one part alone."
     )
-    write_mode: Literal["overwrite", "append"] = Field(
-        "overwrite", description="What is done with rows that a table has, unless its asset says otherwise."
+    write_mode: WriteMode = Field(
+        "overwrite",
+        description="What is done with rows that a table has, unless its asset says otherwise. An asset with "
+        "partitions replaces those of its run.",
     )
+    preview_rows: int = Field(
+        default=5, ge=0, le=100, description="Rows shown in the metadata of a materialization; 0 shows none."
+    )
+
+    #: What incremental inputs of a step read, by run and step, until its output stores it.
+    _downstream: dict[tuple[str, str], Downstream] = PrivateAttr(default_factory=dict)
 
     def load_input(self, context: InputContext) -> "DataFrame":
         """A DataFrame of the upstream asset; nothing is computed."""
-        upstream = context.upstream_output
-        metadata = dict(
-            (upstream.definition_metadata if upstream else None) or context.definition_metadata or {}
-        )
-        key = tuple(context.asset_key.path) if context.has_asset_key else ()
         try:
-            source = AssetSource.from_metadata(metadata, key)
-            return load(self.spark.spark_session, source, self.spark.catalog_config.name, self.namespace)
+            return self._load(context)
         except LineageBridgeError as error:
             raise Failure(description=str(error), allow_retries=False) from error
 
@@ -76,121 +60,130 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
         """Write a DataFrame to its Iceberg table; None is an asset that did its own writing."""
         if obj is None:
             return
+        try:
+            self._store(context, obj)
+        except LineageBridgeError as error:
+            retry = isinstance(error, CommitConflictError)
+            raise Failure(description=str(error), allow_retries=retry) from error
+
+    def _load(self, context: InputContext) -> "DataFrame":
+        upstream = context.upstream_output
+        metadata = (upstream.definition_metadata if upstream else None) or {}
+        key = tuple(context.asset_key.path) if context.has_asset_key else ()
+        shown = "/".join(key) or context.name
+        source = AssetSource.from_metadata(metadata or context.definition_metadata, key)
+        options = ReadOptions.from_metadata(
+            context.definition_metadata if metadata or key else {}, source.kind, shown
+        )
+        slice_: Slice | None = None
+        if context.has_asset_key and context.has_asset_partitions:
+            if options.incremental:
+                raise ConfigurationError(
+                    f"Input {shown} has partitions, and incremental does not go with them.",
+                    hint="Leave incremental out: each partition loads its own slice.",
+                )
+            expr = _partition_expr(metadata)
+            slice_ = slice_of(context.asset_partitions_def, context.asset_partition_keys, expr, shown)
+        downstream = self._downstream_of(context, shown) if options.incremental else None
+        return load(
+            self.spark.spark_session,
+            source,
+            self.spark.catalog_config.name,
+            self.namespace,
+            options=options,
+            slice_=slice_,
+            downstream=downstream,
+            shown=shown,
+        )
+
+    def _store(self, context: OutputContext, obj: Any) -> None:
         from pyspark.sql import DataFrame
 
+        from lineage_bridge_dagster.spark.stored_metadata import stored_metadata
+        from lineage_bridge_dagster.spark.storing import store
+
+        key = tuple(context.asset_key.path) if context.has_asset_key else ()
+        shown = "/".join(key) or context.name
         if not isinstance(obj, DataFrame):
-            raise Failure(
-                description=f"{context.asset_key.to_user_string()} returned a {type(obj).__name__}; "
-                "this IO manager stores PySpark DataFrames.\n  -> Return a DataFrame, or None for an asset "
-                "that writes by itself, or give the asset another io_manager_key.",
-                allow_retries=False,
+            raise LineageBridgeError(
+                f"{shown} returned a {type(obj).__name__}; this IO manager stores PySpark DataFrames.",
+                hint="Return a DataFrame, or None for an asset that writes by itself, or give the asset "
+                "another io_manager_key.",
             )
-        given = {name: str(getattr(v, "value", v)) for name, v in (context.definition_metadata or {}).items()}
-        key = tuple(context.asset_key.path)
+        partitioned = context.has_asset_key and context.has_asset_partitions
+        target = self._target(context.definition_metadata, key)
+        options = WriteOptions.resolve(
+            context.definition_metadata,
+            context.output_metadata,
+            self._defaults(),
+            partitioned=partitioned,
+            shown=shown,
+        )
+        downstream = self._downstream.pop((context.run_id, context.step_key), None)
+        if downstream is not None:
+            _check_increment(options, shown)
+            if downstream.full:
+                options = options.whole()
+        slice_, partitions = None, 0
+        if partitioned:
+            keys = context.asset_partition_keys
+            partitions = len(keys)
+            if options.partition_expr:
+                slice_ = slice_of(context.asset_partitions_def, keys, options.partition_expr, shown)
+        write = Write(context.run_id, downstream.consumed if downstream else {})
+        stored = store(obj, target, options, write, slice_)
+        told = stored_metadata(
+            self.spark.spark_session, stored, partitions=partitions, preview_rows=options.preview_rows
+        )
+        if write.consumed:
+            told["lineage_bridge/consumed"] = dict(write.consumed)
+        context.add_output_metadata(told)
+
+    def _defaults(self) -> WriteOptions:
+        return WriteOptions(write_mode=self.write_mode, preview_rows=self.preview_rows)
+
+    def _target(self, metadata: Mapping[str, Any], key: tuple[str, ...]) -> Target:
+        given = {name: str(plain(value)) for name, value in metadata.items()}
         database, table = table_parts(given, key if len(key) > 1 else (self.database, *key))
-        if not database:
-            raise Failure(
-                description=f"{context.asset_key.to_user_string()} names no database to write to.\n  -> Give "
-                "its metadata dagster/table_name as database.table, or set the IO manager's database.",
-                allow_retries=False,
+        if not database or not table:
+            raise ConfigurationError(
+                f"{'/'.join(key) or 'The output'} names no database to write to.",
+                hint="Give its metadata dagster/table_name as database.table, or set the IO manager's "
+                "database.",
             )
-        mode = given.get("lineage_bridge/write_mode", self.write_mode)
-        try:
-            context.add_output_metadata(
-                store(obj, self.spark.catalog_config.name, database, table, append=mode == "append")
+        return Target(self.spark.catalog_config.name, database, table)
+
+    def _downstream_of(self, context: InputContext, shown: str) -> Downstream:
+        """The table of the asset that loads this input, shared by the inputs of its step."""
+        step = context.step_context
+        at = (step.run_id, step.step.key)
+        if at not in self._downstream:
+            definition = step.job_def.asset_layer.get_assets_def_for_node(step.node_handle)
+            keys = list(definition.keys) if definition else []
+            if definition is None or len(keys) != 1 or definition.partitions_def is not None:
+                raise ConfigurationError(
+                    f"Input {shown} is incremental, and its step does not make one asset without partitions.",
+                    hint="Use incremental in an @asset without partitions that returns one DataFrame.",
+                )
+            metadata = definition.metadata_by_key.get(keys[0], {})
+            key = tuple(keys[0].path)
+            _check_increment(
+                WriteOptions.resolve(metadata, {}, self._defaults(), partitioned=False, shown="/".join(key)),
+                "/".join(key),
             )
-        except LineageBridgeError as error:
-            raise Failure(description=str(error), allow_retries=False) from error
+            full = step.run_tags.get(FULL_REFRESH, "").lower() == "true"
+            self._downstream[at] = Downstream(self._target(metadata, key), full)
+        return self._downstream[at]
 
 
-def load(
-    spark: "SparkSession", source: AssetSource, catalog: str = "glue", namespace: str = "lineage_bridge"
-) -> "DataFrame":
-    """A lazy DataFrame of a topic's records, a table's rows or a chain's hops."""
-    if source.kind == "table":
-        return spark.table(spark_name(catalog, source.database, source.table))
-    if source.kind == "chain":
-        from pyspark.sql import functions as F
-
-        rows = spark.table(spark_name(catalog, namespace, UPSTREAM_CHAINS))
-        return rows.where(F.col("table_id") == source.node_id).orderBy("hop", "qualified_name", "node_id")
-    return load_topic(spark, source)
+def _check_increment(options: WriteOptions, shown: str) -> None:
+    if options.write_mode not in ("append", "merge"):
+        raise ConfigurationError(
+            f"{shown} has an incremental input, and write_mode {options.write_mode} would drop the rows that "
+            "it made of earlier ones.",
+            hint="Set write_mode: merge with join_cols, or append, in its metadata.",
+        )
 
 
-def load_topic(
-    spark: "SparkSession", source: AssetSource, env: Mapping[str, str] | None = None
-) -> "DataFrame":
-    """A topic's records from first to last: Kafka's own columns, then `value`, decoded.
-
-    Where the subject `{topic}-value` has an Avro schema `value` is of its type, and `raw_value` is beside
-    it; without a schema `value` stays bytes. Only the registry is asked here, for the schemas.
-    """
-    settings = Settings.from_env(os.environ if env is None else env).confluent
-    records = read_topic(
-        spark, source.topic, source.bootstrap, settings.credential("kafka", source.cluster_id)
-    )
-    if not source.schema_registry_url:
-        return records
-    schemas = fetch_schemas(
-        source.schema_registry_url, f"{source.topic}-value", settings.credential("schema_registry")
-    )
-    if schemas.reader is None:
-        return records
-    from pyspark.sql import functions as F
-
-    return records.withColumnRenamed("value", "raw_value").withColumn(
-        "value", decoded(F.col("raw_value"), schemas)
-    )
-
-
-def store(
-    frame: "DataFrame", catalog: str, database: str, table: str, *, append: bool = False
-) -> dict[str, Any]:
-    """Write a DataFrame to an Iceberg table and return what Dagster should show of it.
-
-    Rows are counted while they are written, not by a second computation.
-    """
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as F
-
-    spark = frame.sparkSession
-    name = spark_name(catalog, database, table)
-    ensure_namespace(spark, catalog, database)
-    counted = Observation()
-    writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).writeTo(name).using("iceberg")
-    writer = writer.tableProperty("format-version", "2")
-    try:
-        if append and exists(spark, name):
-            writer.append()
-        elif append:
-            writer.create()
-        else:
-            writer.createOrReplace()
-    except Exception as error:
-        better = explain_missing_warehouse(error, catalog)
-        if better is error:
-            raise
-        raise better from error
-    snapshot = current_snapshot(spark, name)
-    stored = spark.table(name).schema
-    metadata: dict[str, Any] = {
-        "dagster/row_count": int(counted.get["rows"]),
-        "dagster/table_name": f"{database}.{table}",
-        "dagster/column_schema": MetadataValue.table_schema(
-            TableSchema(
-                columns=[
-                    TableColumn(
-                        name=column.name,
-                        type=column.dataType.simpleString(),
-                        description=column.metadata.get("comment"),
-                        constraints=TableColumnConstraints(nullable=column.nullable),
-                    )
-                    for column in stored.fields
-                ]
-            )
-        ),
-    }
-    if snapshot is not None:
-        # As text: JavaScript, and so the UI, would round an integer of this size.
-        metadata["lineage_bridge/snapshot_id"] = str(snapshot.snapshot_id)
-    return metadata
+def _partition_expr(metadata: Mapping[str, Any]) -> Any:
+    return plain(metadata.get("partition_expr", metadata.get(f"{PREFIX}/partition_expr", "")))

@@ -26,6 +26,7 @@ def read_topic(
     *,
     start: Offsets | None = None,
     end: Offsets | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """A lazy DataFrame of a topic's records, with Kafka's own columns and `headers`.
 
@@ -36,6 +37,7 @@ def read_topic(
         credential: a Kafka key.
         start: where to begin in each partition, else the first record there is.
         end: where to end in each partition, exclusive, else the last one there is when the frame is computed.
+        options: further options of Spark's Kafka source; its timestamps win over offsets.
     """
     reader = spark.read.format("kafka").options(**spark_options(bootstrap, credential))
     # `assign` takes the name literally, where `subscribe` splits it at commas.
@@ -46,7 +48,7 @@ def read_topic(
     else:
         reader = reader.option("subscribe", topic)
         reader = reader.option("startingOffsets", "earliest").option("endingOffsets", "latest")
-    return reader.option("includeHeaders", "true").load()
+    return reader.options(**(options or {})).option("includeHeaders", "true").load()
 
 
 def security(bootstrap: str, credential: Credential | None) -> tuple[str, bool]:

@@ -10,7 +10,11 @@ from dagster import (
     AssetKey,
     AssetsDefinition,
     AssetSpec,
+    DailyPartitionsDefinition,
     ExecuteInProcessResult,
+    MultiPartitionsDefinition,
+    RetryPolicy,
+    StaticPartitionsDefinition,
     asset,
     materialize,
 )
@@ -19,8 +23,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import CatalogConfig, spark_name
+from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.asset_source import AssetSource
 from lineage_bridge_dagster.spark.chains import write_lineage
+from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.io_manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster_tests.spark.graphs import table_of, world
@@ -171,6 +177,148 @@ def test_a_topic_is_planned_without_asking_its_broker(
 
     assert run(manager, topic, reader).success
     assert {"key", "value", "partition", "offset", "headers"} <= set(columns)
+
+
+DAYS = DailyPartitionsDefinition("2026-01-01", end_date="2026-02-01")
+
+
+def test_partitions_replace_and_load_their_own_slice_of_one_table(
+    spark: SparkSession, manager: PySparkIcebergIOManager, database: str
+) -> None:
+    """Days in a table made for them, read by a partitioned and by a whole downstream asset."""
+    sold = {"2026-01-01": 1, "2026-01-02": 2}
+    seen: dict[str, list[int]] = {}
+
+    @asset(key=[database, "sales"], partitions_def=DAYS, metadata={"partition_expr": "at"})
+    def sales(context) -> DataFrame:  # type: ignore[no-untyped-def]
+        text = f"SELECT timestamp'{context.partition_key} 05:00:00' AS at, {sold[context.partition_key]} AS n"
+        return spark.sql(text)
+
+    @asset(key=[database, "daily"], partitions_def=DAYS, ins={"sales": AssetIn(sales.key)})
+    def daily(context, sales: DataFrame) -> None:  # type: ignore[no-untyped-def]
+        seen[context.partition_key] = sorted(row.n for row in sales.collect())
+
+    @asset(key=[database, "whole"], ins={"sales": AssetIn(sales.key)})
+    def whole(sales: DataFrame) -> None:
+        seen["whole"] = sorted(row.n for row in sales.collect())
+
+    def materialized(day: str) -> dict[str, Any]:
+        result = materialize(
+            [sales, daily], resources={"io_manager": manager}, partition_key=day, raise_on_error=True
+        )
+        (event,) = result.asset_materializations_for_node(sales.op.name)
+        return {name: value.value for name, value in event.metadata.items()}
+
+    for day in sold:
+        materialized(day)
+    sold["2026-01-02"] = 20
+    told = materialized("2026-01-02")
+
+    assert (told["dagster/row_count"], told["dagster/partition_row_count"]) == (2, 1)
+    assert told["lineage_bridge/operation"] == "overwrite"
+    assert [str(f) for f in partitioning.of_table(spark, spark_name("glue", database, "sales"))] == [
+        "day(at)"
+    ]
+    # Rows that no partition holds are in the table, and in no input.
+    spark.sql("SELECT timestamp'2030-01-01' AS at, 99 AS n").writeTo(
+        spark_name("glue", database, "sales")
+    ).append()
+    assert materialize([sales, whole], selection=[whole], resources={"io_manager": manager}).success
+    assert seen == {"2026-01-01": [1], "2026-01-02": [20], "whole": [1, 20]}
+
+
+def test_partitions_of_several_dimensions_go_by_an_expression_for_each(
+    spark: SparkSession, manager: PySparkIcebergIOManager, database: str
+) -> None:
+    both = MultiPartitionsDefinition({"day": DAYS, "country": StaticPartitionsDefinition(["de", "fr"])})
+
+    @asset(
+        key=[database, "sales"],
+        partitions_def=both,
+        metadata={"partition_expr": {"day": "at", "country": "land"}},
+    )
+    def sales(context) -> DataFrame:  # type: ignore[no-untyped-def]
+        keys = context.partition_key.keys_by_dimension
+        return spark.sql(f"SELECT date'{keys['day']}' AS at, '{keys['country']}' AS land, rand() AS n")
+
+    for key in ("de|2026-01-01", "fr|2026-01-01", "de|2026-01-02", "de|2026-01-01"):
+        assert materialize([sales], resources={"io_manager": manager}, partition_key=key).success
+    stored = spark.table(spark_name("glue", database, "sales")).select("land", "at").collect()
+    assert sorted((row.land, str(row.at)) for row in stored) == [
+        ("de", "2026-01-01"),
+        ("de", "2026-01-02"),
+        ("fr", "2026-01-01"),
+    ]
+
+
+def test_a_frame_with_rows_of_another_partition_is_refused(
+    spark: SparkSession, manager: PySparkIcebergIOManager, database: str
+) -> None:
+    @asset(key=[database, "sales"], partitions_def=DAYS, metadata={"partition_expr": "at"})
+    def sales() -> DataFrame:
+        return spark.sql("SELECT explode(array(date'2026-01-01', date'2026-01-02')) AS at")
+
+    result = materialize(
+        [sales], resources={"io_manager": manager}, partition_key="2026-01-01", raise_on_error=False
+    )
+    assert "has a row outside the slice that it replaces: 2026-01-02" in failure_of(result)
+
+
+def test_an_output_says_at_run_time_how_it_is_written(
+    spark: SparkSession, manager: PySparkIcebergIOManager, database: str
+) -> None:
+    mode = "append"
+
+    @asset(key=[database, "log"], metadata={"write_mode": "append"})
+    def log(context) -> DataFrame:  # type: ignore[no-untyped-def]
+        context.add_output_metadata({"write_mode": mode, "preview_rows": 0})
+        return spark.range(2)
+
+    for _ in range(2):
+        told = metadata_of(run(manager, log))
+    assert told["dagster/row_count"] == 4
+    assert "lineage_bridge/preview" not in told
+    mode = "overwrite"
+    assert metadata_of(run(manager, log))["dagster/row_count"] == 2
+
+
+def test_an_option_that_is_misspelt_fails_before_anything_is_written(
+    spark: SparkSession, manager: PySparkIcebergIOManager, database: str
+) -> None:
+    @asset(key=[database, "log"], metadata={"write_mod": "append"})
+    def log() -> DataFrame:
+        return spark.range(2)
+
+    assert "Did you mean write_mode?" in failure_of(run(manager, log, raise_on_error=False))
+    assert not spark.catalog.tableExists(spark_name("glue", database, "log"))
+
+    @asset(
+        key=[database, "copy"], ins={"log": AssetIn(AssetKey([database, "log"]), metadata={"column": "id"})}
+    )
+    def copy(log: DataFrame) -> DataFrame:
+        return log
+
+    asked = failure_of(run(manager, AssetSpec([database, "log"]), copy, raise_on_error=False))
+    assert "Did you mean columns?" in asked
+
+
+def test_a_conflict_with_another_writer_may_be_retried_and_other_failures_not(
+    spark: SparkSession, manager: PySparkIcebergIOManager, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def conflicts(*_: Any) -> Any:
+        calls.append("")
+        raise (CommitConflictError if len(calls) == 1 else LineageBridgeError)("no")
+
+    monkeypatch.setattr("lineage_bridge_dagster.spark.storing.store", conflicts)
+
+    @asset(key=[database, "t"], retry_policy=RetryPolicy(max_retries=5))
+    def t() -> DataFrame:
+        return spark.range(1)
+
+    assert not run(manager, t, raise_on_error=False).success
+    assert len(calls) == 2
 
 
 def test_something_else_than_a_frame_is_refused_by_name(manager: PySparkIcebergIOManager) -> None:

@@ -1,0 +1,174 @@
+"""The rows of Dagster partitions, as an SQL condition.
+
+A partition of time becomes a half-open range over `partition_expr`, any other one a set of values, as in
+Dagster's database IO managers. The condition is written for the type of the expression, so that Iceberg can
+prune files by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from typing import TYPE_CHECKING
+
+from dagster import (
+    MultiPartitionsDefinition,
+    PartitionsDefinition,
+    TimeWindow,
+    TimeWindowPartitionsDefinition,
+)
+
+from lineage_bridge_dagster.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """Some partitions of one dimension: their keys, and for time their windows, adjacent ones joined."""
+
+    expr: str
+    keys: tuple[str, ...]
+    windows: tuple[TimeWindow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Partitions of an asset: the rows that are in all dimensions of any of the boxes."""
+
+    boxes: tuple[tuple[Dimension, ...], ...]
+
+    @property
+    def exprs(self) -> tuple[str, ...]:
+        """The partition expression of each dimension."""
+        return tuple(dimension.expr for dimension in self.boxes[0]) if self.boxes else ()
+
+    def condition(self, type_of: Callable[[str], DataType]) -> str:
+        """The SQL condition of the slice; `type_of` tells the type of an expression.
+
+        Raises:
+            ConfigurationError: a range of time over a column that does not hold time.
+        """
+        types = {expr: type_of(expr) for expr in self.exprs}
+        boxes = [" AND ".join(_predicate(d, types[d.expr]) for d in box) for box in self.boxes]
+        return " OR ".join(f"({box})" for box in boxes) if boxes else "false"
+
+
+def slice_of(
+    partitions: PartitionsDefinition,
+    keys: Sequence[str],
+    partition_expr: str | Mapping[str, str],
+    shown: str,
+) -> Slice:
+    """The slice of some partition keys.
+
+    Raises:
+        ConfigurationError: `partition_expr` does not say where a dimension is.
+    """
+    if not isinstance(partitions, MultiPartitionsDefinition):
+        if not isinstance(partition_expr, str) or not partition_expr:
+            raise ConfigurationError(
+                f"{shown} has partitions of one dimension, and no one partition_expr.",
+                hint='Set partition_expr in its metadata to a column, such as "order_date".',
+            )
+        return Slice(((_dimension(partitions, keys, partition_expr),),) if keys else ())
+    named = {dimension.name: dimension.partitions_def for dimension in partitions.partitions_defs}
+    exprs = partition_expr if isinstance(partition_expr, Mapping) else {}
+    if set(exprs) != set(named):
+        raise ConfigurationError(
+            f"partition_expr of {shown} must name a column for each of its dimensions: "
+            f"{', '.join(sorted(named))}.",
+            hint=f"Set it to {{{', '.join(f'{name!r}: <column>' for name in sorted(named))}}}.",
+        )
+    split = [partitions.get_partition_key_from_str(key).keys_by_dimension for key in keys]
+    seen = {name: tuple(dict.fromkeys(key[name] for key in split)) for name in named}
+    size = 1
+    for values in seen.values():
+        size *= len(values)
+    if size == len(split):
+        # Every combination is there: one box.
+        return Slice((tuple(_dimension(named[n], seen[n], exprs[n]) for n in named),) if keys else ())
+    return Slice(tuple(tuple(_dimension(named[n], (key[n],), exprs[n]) for n in named) for key in split))
+
+
+def transforms(found: Slice, type_of: Callable[[str], DataType]) -> tuple[str, ...]:
+    """How a new table is best partitioned, so that a slice is whole files: an entry for each plain column."""
+    return tuple(
+        _transform(dimension, type_of(dimension.expr))
+        for dimension in (found.boxes[0] if found.boxes else ())
+        if dimension.expr.isidentifier()
+    )
+
+
+def _transform(dimension: Dimension, kind: DataType) -> str:
+    if not dimension.windows or kind.typeName() not in ("date", "timestamp", "timestamp_ntz"):
+        return dimension.expr
+    edges = [edge.astimezone(UTC) for window in dimension.windows for edge in window]
+    if kind.typeName() != "timestamp":
+        edges = [edge for window in dimension.windows for edge in window]
+    if any(edge.timetz().replace(tzinfo=None) != time() for edge in edges):
+        return f"hours({dimension.expr})"
+    unit = "months" if all(edge.day == 1 for edge in edges) else "days"
+    return f"{unit}({dimension.expr})"
+
+
+def _dimension(partitions: PartitionsDefinition, keys: Sequence[str], expr: str) -> Dimension:
+    if not isinstance(partitions, TimeWindowPartitionsDefinition):
+        return Dimension(expr, tuple(keys))
+    windows = _joined(partitions.time_window_for_partition_key(key) for key in keys)
+    return Dimension(expr, tuple(keys), windows)
+
+
+def _joined(windows: Iterable[TimeWindow]) -> tuple[TimeWindow, ...]:
+    joined: list[TimeWindow] = []
+    for window in sorted(windows, key=lambda w: w.start):
+        if joined and joined[-1].end == window.start:
+            joined[-1] = TimeWindow(joined[-1].start, window.end)
+        else:
+            joined.append(window)
+    return tuple(joined)
+
+
+def _predicate(dimension: Dimension, kind: DataType) -> str:
+    expr, name = dimension.expr, kind.typeName()
+    if dimension.windows and name in ("date", "timestamp", "timestamp_ntz"):
+        ranges = [
+            f"({expr} >= {_literal(w.start, name, expr)} AND {expr} < {_literal(w.end, name, expr)})"
+            for w in dimension.windows
+        ]
+        return f"({' OR '.join(ranges)})"
+    if dimension.windows and name != "string":
+        raise ConfigurationError(
+            f"partition_expr {expr} is of type {name}, which can't be compared with a range of time.",
+            hint="Use an expression of type date or timestamp, such as timestamp_millis(ts), or of type "
+            "string that holds the partition keys.",
+        )
+    values = [quote(key) for key in dimension.keys]
+    if name != "string":
+        values = [f"CAST({value} AS {kind.simpleString()})" for value in values]
+    return f"{expr} IN ({', '.join(values)})"
+
+
+def _literal(moment: datetime, kind: str, expr: str) -> str:
+    if kind == "timestamp":
+        return f"TIMESTAMP '{moment.astimezone(UTC).replace(tzinfo=None).isoformat(' ')}+00:00'"
+    wall = moment.replace(tzinfo=None)
+    if kind == "timestamp_ntz":
+        return f"TIMESTAMP_NTZ '{wall.isoformat(' ')}'"
+    if wall.time() != time():
+        raise ConfigurationError(
+            f"partition_expr {expr} is a date, and a partition ends at {wall:%H:%M}.",
+            hint="Use a timestamp for partitions shorter than a day.",
+        )
+    return f"DATE '{wall.date().isoformat()}'"
+
+
+def quote(text: str) -> str:
+    r"""A text as an SQL literal of Spark.
+
+    >>> print(quote("it's a \\ "))
+    'it\'s a \\ '
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
