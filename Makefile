@@ -60,7 +60,7 @@ browser: setup
 	$(BIN)/python -m $(CHROMIUM)
 
 screenshots: browser jars
-	$(BIN)/pytest -p no:xdist lineage_bridge_dagster_tests/browser
+	$(BIN)/pytest -n 0 lineage_bridge_dagster_tests/browser
 	@mkdir -p docs/images
 	cp ci-output/screenshots/readme/*.png docs/images/
 

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.glue import GlueReader, glue_client
 from lineage_bridge_dagster.glue.reading import GlueTable
 from lineage_bridge_dagster.settings import Settings
-from lineage_bridge_dagster_tests.dagster_ui import DagsterUi
+from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 
 
 @dataclass(slots=True)
@@ -76,3 +76,12 @@ def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
     with DagsterProcess(live_stack.stack.paths, env) as dagster:
         dagster.wait_until_it_answers()
         yield DagsterUi(dagster.url)
+
+
+@pytest.fixture(scope="session")
+def all_pushed(live_stack: LiveStack, live_ui: DagsterUi) -> LiveStack:
+    """The sensor's first work done: every table of the sample world has its lineage."""
+    wanted = {f"{database}.{name}" for database, name in live_stack.stack.tableflow_tables()}
+    assert len(wanted) >= 6
+    eventually(lambda: live_stack.pushed() >= wanted or None, 420, "lineage of the sample world in Glue", 2)
+    return live_stack

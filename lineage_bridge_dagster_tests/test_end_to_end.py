@@ -18,15 +18,6 @@ CLUSTER = "lkc-7k2m9p"
 NEW_TOPIC = "Sessions.Enriched"
 
 
-@pytest.fixture(scope="module")
-def all_pushed(live_stack: LiveStack, live_ui: DagsterUi) -> LiveStack:
-    """The sensor's first work done: every table of the sample world has its lineage."""
-    wanted = {f"{database}.{name}" for database, name in live_stack.stack.tableflow_tables()}
-    assert len(wanted) >= 6
-    eventually(lambda: live_stack.pushed() >= wanted or None, 420, "lineage of the sample world in Glue", 2)
-    return live_stack
-
-
 def test_every_table_of_the_sample_world_gets_its_lineage_by_the_sensor(all_pushed: LiveStack) -> None:
     tables = all_pushed.tables()
     global_revenue = tables["analytics_eu.revenue.global"]

@@ -58,3 +58,10 @@ def test_every_variable_that_it_names_is_read() -> None:
             or any(name == f"{group.upper()}_{field}" for group in Settings.model_fields for field in fields)
         )
         assert known, name
+
+
+def test_every_image_that_it_shows_is_there_and_small() -> None:
+    for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README):
+        path = Path(__file__).parents[1] / image
+        assert path.is_file(), f"{image}: make screenshots"
+        assert path.stat().st_size < 250_000, image

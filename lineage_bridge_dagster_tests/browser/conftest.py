@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, expect, sync_playwright
 
+from lineage_bridge_dagster_tests.browser.by_hand import automation_off
 from lineage_bridge_dagster_tests.browser.chromium import (
     FLAGS,
     ChromiumMissingError,
     find_chromium,
     leaves_loopback,
 )
+from lineage_bridge_dagster_tests.browser.pages import DagsterPages
+from lineage_bridge_dagster_tests.dagster_ui import DagsterUi
+from lineage_bridge_dagster_tests.live import LiveStack
 
 #: Kept after a run, as CI output; not in git.
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "ci-output" / "screenshots"
@@ -93,12 +97,38 @@ def page(browser: Browser, witness: Witness, request: pytest.FixtureRequest) -> 
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
     witness.watch(page)
     yield page
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    kept = SCREENSHOTS / re.sub(r"\W+", "_", request.node.name).strip("_")
+    name = re.sub(r"\W+", "_", request.node.name).strip("_")
+    for before in SCREENSHOTS.glob(f"{name}.*"):
+        before.unlink()
     failed = request.node.stash.get(_failed, False)
-    page.screenshot(path=f"{kept}.failed.png" if failed else f"{kept}.png")
-    kept.with_suffix(".errors.txt").write_text("\n".join(witness.errors), encoding="utf-8")
+    _keep(page, f"{name}.failed" if failed else name)
+    if witness.errors:
+        (SCREENSHOTS / f"{name}.errors.txt").write_text("\n".join(witness.errors), encoding="utf-8")
     context.close()
     assert not witness.outside
+
+
+def _keep(page: Page, name: str) -> None:
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", animations="disabled")
+
+
+@pytest.fixture
+def picture(page: Page) -> Callable[[str], None]:
+    """Keeps a picture for the README, by the name that it has there."""
+    return lambda name: _keep(page, f"readme/{name}")
+
+
+@pytest.fixture
+def dagster(page: Page, all_pushed: LiveStack, live_ui: DagsterUi) -> DagsterPages:
+    """The UI on the running stack, every table of the sample world with its lineage."""
+    return DagsterPages(page, live_ui.url)
+
+
+@pytest.fixture
+def by_hand(all_pushed: LiveStack, live_ui: DagsterUi) -> Iterator[LiveStack]:
+    """The running stack with the sensor and the schedules off for the test."""
+    with automation_off(live_ui):
+        yield all_pushed

@@ -1,0 +1,82 @@
+"""The running platform with its sensor and schedules off, so that only a hand changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+
+from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
+from lineage_bridge_dagster_tests.live import LiveStack
+
+_AUTOMATION = """query($s: RepositorySelector!) { repositoryOrError(repositorySelector: $s) {
+  ... on Repository { sensors { name sensorState { id status ticks(limit: 1) { status } } }
+  schedules { name scheduleState { id status } } } } }"""
+_STOP = """mutation($id: String!) { stopSensor(id: $id) { __typename
+  ... on PythonError { message } ... on UnauthorizedError { message } } }"""
+_STOP_SCHEDULE = """mutation($id: String!) { stopRunningSchedule(id: $id) { __typename
+  ... on PythonError { message } ... on UnauthorizedError { message } } }"""
+_START = """mutation($s: SensorSelector!) { startSensor(sensorSelector: $s) { __typename
+  ... on PythonError { message } } }"""
+_START_SCHEDULE = """mutation($s: ScheduleSelector!) { startSchedule(scheduleSelector: $s) { __typename
+  ... on PythonError { message } } }"""
+
+_AT_WORK = {"QUEUED", "NOT_STARTED", "MANAGED", "STARTING", "STARTED", "CANCELING"}
+
+
+@contextmanager
+def automation_off(ui: DagsterUi) -> Iterator[None]:
+    """Stop what runs by itself, wait until its last work is done, and start it again at the end."""
+    repository = _automation(ui)
+    sensors = [s for s in repository["sensors"] if s["sensorState"]["status"] == "RUNNING"]
+    schedules = [s for s in repository["schedules"] if s["scheduleState"]["status"] == "RUNNING"]
+    for sensor in sensors:
+        _done(ui.ask(_STOP, id=sensor["sensorState"]["id"]))
+    for schedule in schedules:
+        _done(ui.ask(_STOP_SCHEDULE, id=schedule["scheduleState"]["id"]))
+    try:
+        eventually(lambda: _idle(ui) or None, 180, "the end of what the sensor had begun")
+        yield
+    finally:
+        for sensor in sensors:
+            turn_on(ui, sensor["name"])
+        for schedule in schedules:
+            _done(ui.ask(_START_SCHEDULE, s={**ui.selector(), "scheduleName": schedule["name"]}))
+
+
+def turn_on(ui: DagsterUi, sensor: str) -> None:
+    """Start a sensor; one that runs goes on."""
+    _done(ui.ask(_START, s={**ui.selector(), "sensorName": sensor}))
+
+
+def wipe_lineage(stack: LiveStack, database: str, table: str) -> None:
+    """Take the description and our parameters from a Glue table, as another catalog's sync does."""
+    client: Any = boto3.client("glue", region_name=stack.settings.aws.region)
+    found = client.get_table(DatabaseName=database, Name=table)["Table"]
+    writable = client.meta.service_model.shape_for("TableInput").members
+    kept = {name: value for name, value in found.items() if name in writable and name != "Description"}
+    kept["Parameters"] = {
+        name: value for name, value in found["Parameters"].items() if not name.startswith("lineage_bridge.")
+    }
+    assert kept["Parameters"] != found["Parameters"]
+    client.update_table(DatabaseName=database, TableInput=kept)
+
+
+def _automation(ui: DagsterUi) -> dict[str, Any]:
+    return dict(ui.ask(_AUTOMATION, s=ui.selector())["repositoryOrError"])
+
+
+def _idle(ui: DagsterUi) -> bool:
+    ticking = any(
+        tick["status"] == "STARTED"
+        for sensor in _automation(ui)["sensors"]
+        for tick in sensor["sensorState"]["ticks"]
+    )
+    return not ticking and not any(run["status"] in _AT_WORK for run in ui.runs())
+
+
+def _done(answer: dict[str, Any]) -> None:
+    [said] = answer.values()
+    assert "message" not in said, said

@@ -1,0 +1,63 @@
+"""The sensor's own page: turned off and on, and ticks that say what they saw."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from lineage_bridge_dagster_tests.browser.by_hand import turn_on
+from lineage_bridge_dagster_tests.browser.pages import DagsterPages
+from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
+
+pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.timeout(900)]
+
+SENSOR = "lineage_sensor"
+
+_STATE = """query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ... on Sensor { sensorState {
+  status ticks(limit: 1) { timestamp status } } } } }"""
+
+
+@pytest.fixture
+def on_again(live_ui: DagsterUi) -> Iterator[None]:
+    """However the test ends, the sensor is on for the next one."""
+    yield
+    turn_on(live_ui, SENSOR)
+
+
+@pytest.mark.usefixtures("on_again")
+def test_the_sensor_is_turned_off_and_on_from_its_page_and_ticks_again(
+    dagster: DagsterPages, page: Page, live_ui: DagsterUi, picture: Callable[[str], None]
+) -> None:
+    dagster.open_sensor(SENSOR)
+    running = page.get_by_role("checkbox")
+    expect(running).to_be_checked()
+    # The box itself is drawn over by the switch that people see.
+    running.dispatch_event("click")
+    expect(running).not_to_be_checked()
+    eventually(lambda: _state(live_ui)["status"] == "STOPPED" or None, 30, "the sensor off")
+
+    turned_on = time.time()
+    running.dispatch_event("click")
+    expect(running).to_be_checked()
+    eventually(lambda: _ticked_after(live_ui, turned_on) or None, 60, "a tick after it was turned on")
+    page.get_by_text("View logs").first.click()
+    expect(page.get_by_role("dialog").get_by_text("lists")).to_be_visible()
+    page.get_by_text("Done", exact=True).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    picture("sensor")
+
+
+def _state(ui: DagsterUi) -> dict[str, Any]:
+    asked = ui.ask(_STATE, s={**ui.selector(), "sensorName": SENSOR})
+    return dict(asked["sensorOrError"]["sensorState"])
+
+
+def _ticked_after(ui: DagsterUi, moment: float) -> bool:
+    return any(
+        tick["timestamp"] > moment and tick["status"] in ("SKIPPED", "SUCCESS")
+        for tick in _state(ui)["ticks"]
+    )

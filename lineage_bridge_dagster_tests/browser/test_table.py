@@ -1,0 +1,54 @@
+"""A Glue table's page: its checks, materialized by hand, and what it then says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from lineage_bridge_dagster_tests.browser.by_hand import wipe_lineage
+from lineage_bridge_dagster_tests.browser.pages import DagsterPages
+from lineage_bridge_dagster_tests.live import LiveStack
+
+pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.timeout(900)]
+
+DATABASE, TABLE = "analytics_eu", "revenue.global"
+KEY = f"glue/{DATABASE}/{TABLE}"
+CHECK = {"view": "checks", "checkDetail": "lineage_in_sync"}
+
+
+def test_a_wiped_table_turns_red_and_materialize_pushes_it_green_and_shows_what_it_did(
+    dagster: DagsterPages, page: Page, by_hand: LiveStack, picture: Callable[[str], None]
+) -> None:
+    wipe_lineage(by_hand, DATABASE, TABLE)
+    dagster.open_asset(KEY, **CHECK)
+    for check in ("schema_matches", "tableflow_healthy"):
+        expect(page.get_by_text(check).first).to_be_visible()
+    dagster.await_success(dagster.launch("Execute"))
+    dagster.open_asset(KEY, **CHECK)
+    expect(_result(page)).to_have_text("Failed")
+    expect(page.get_by_text("What to do:")).to_be_visible()
+    picture("checks")
+
+    dagster.open_asset(KEY)
+    dagster.await_success(dagster.launch("Materialize"))
+    assert "lineage_bridge.digest" in by_hand.tables()[f"{DATABASE}.{TABLE}"].parameters
+    dagster.open_asset(KEY, **CHECK)
+    expect(_result(page)).to_have_text("Passed")
+
+    dagster.open_asset(KEY)
+    expect(page.get_by_text("Revenue.Global").first).to_be_visible()
+    picture("table")
+    diff = dagster.read("lineage_bridge/diff", lambda: picture("diff"))
+    assert "lineage_bridge.source_topics" in diff
+    assert "Revenue.Global,orders.v1" in diff
+    tree = dagster.read("lineage_bridge/description_tree", lambda: picture("tree"))
+    for line in ("- external_dataset: mysql://", "- connector: eu-orders-cdc", "- topic: Revenue.Global"):
+        assert line in tree
+    assert tree.index("external_dataset: postgres://") < tree.index("tableflow_table: lkc-4x8w1q")
+
+
+def _result(page: Page) -> Locator:
+    """What stands below `Evaluation result` on a check's tab."""
+    return page.get_by_text("Evaluation result", exact=True).locator("xpath=following::*[text()][1]")
