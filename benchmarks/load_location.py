@@ -1,0 +1,188 @@
+"""How long the code location takes to load, against a bare Dagster of the same assets.
+
+    python benchmarks/load_location.py
+    python benchmarks/load_location.py --tables 1000 --repeats 5 --no-checks
+
+A load is what a code server does from its stored state on: read it, build the definitions, resolve the
+repository, and serialize what the webserver and the daemon are sent; imports come before. The bare Dagster
+has the same asset specs, dependencies, bundles and check specs, written down beforehand as plain values: no
+state, no translation, no jobs, no sensor. Each measurement is a process of its own, in seconds of its CPU,
+which other work on the machine hardly moves; the figures are medians, with the least and the most. The ratios
+are ours to the bare one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dagster import (
+    AssetChecksDefinition,
+    AssetCheckSpec,
+    AssetKey,
+    AssetsDefinition,
+    AssetSpec,
+    Definitions,
+    RepositoryDefinition,
+    multi_asset,
+    multi_asset_check,
+)
+from dagster._core.remote_representation.external_data import RepositorySnap
+from dagster_shared.serdes import serialize_value
+
+from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.configuration import AwsConfig
+from lineage_bridge_dagster.lineage import graph_file
+
+
+def main() -> None:
+    """Prints the figures."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--tables", type=int, nargs="+", default=[1_000, 10_000], help="sizes to measure")
+    options.add_argument("--repeats", type=int, default=3, help="processes for each figure")
+    options.add_argument("--checks", action=argparse.BooleanOptionalAction, help="only with, or only without")
+    # One measurement: the parent starts itself with these.
+    options.add_argument("--measure", choices=["ours", "bare"], help=argparse.SUPPRESS)
+    options.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.measure:
+        print(json.dumps(measure(chosen.measure, chosen.folder, chosen.checks)))
+        return
+    header = ("tables", "checks", "assets", "", "definitions", "repository", "snapshot", "load s", "peak MiB")
+    print("{:>7} {:>6} {:>7} {:<6}{:>12}{:>11}{:>10}{:>20}{:>10}".format(*header))
+    for tables in chosen.tables:
+        for checks in [chosen.checks] if chosen.checks is not None else [True, False]:
+            with tempfile.TemporaryDirectory() as folder:
+                compare(tables, checks, chosen.repeats, Path(folder))
+
+
+def compare(tables: int, checks: bool, repeats: int, folder: Path) -> None:
+    """Measures both at one size and prints them."""
+    from synthetic import synthetic
+
+    graph_file.dump(synthetic(tables), folder / "state")
+    with (folder / "plain").open("wb") as file:
+        pickle.dump(list(plain(ours(folder, checks))), file)
+    loads, peaks, sizes = {}, {}, {}
+    for what in ("bare", "ours"):
+        runs = [_in_a_process(what, folder, checks) for _ in range(repeats)]
+        median = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+        totals = [run["load"] for run in runs]
+        loads[what], peaks[what] = median["load"], median["peak"]
+        sizes[what] = [median[name] for name in ("assets", "deps", "check_specs")]
+        load = f"{median['load']:.2f} ({min(totals):.2f}-{max(totals):.2f})"
+        print(
+            f"{tables:>7,} {'on' if checks else 'off':>6} {median['assets']:>7,} {what:<6}"
+            f"{median['definitions']:>12.2f}{median['repository']:>11.2f}{median['snapshot']:>10.2f}"
+            f"{load:>20}{median['peak']:>10.0f}",
+            flush=True,
+        )
+    assert sizes["ours"] == sizes["bare"], f"not the same assets, dependencies and checks: {sizes}"
+    ratio, memory = loads["ours"] / loads["bare"], peaks["ours"] / peaks["bare"]
+    print(f"{'':>23}ratio: {ratio:.2f} in time, {memory:.2f} in memory", flush=True)
+
+
+def _in_a_process(what: str, folder: Path, checks: bool) -> dict[str, Any]:
+    flag = "--checks" if checks else "--no-checks"
+    command = [sys.executable, __file__, "--measure", what, "--folder", str(folder), flag]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure(what: str, folder: Path, checks: bool) -> dict[str, Any]:
+    """Seconds of each step of one load, and the process's peak memory in MiB."""
+    held = pickle.loads((folder / "plain").read_bytes()) if what == "bare" else []  # noqa: S301 - our own
+    start = time.process_time()
+    definitions = ours(folder, checks) if what == "ours" else bare(held)
+    built = time.process_time()
+    repository: RepositoryDefinition = definitions.get_repository_def()
+    resolved = time.process_time()
+    serialize_value(RepositorySnap.from_def(repository))
+    end = time.process_time()
+    graph = repository.asset_graph
+    # Kibibytes on Linux, bytes on macOS.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return {
+        "definitions": built - start,
+        "repository": resolved - built,
+        "snapshot": end - resolved,
+        "load": end - start,
+        "peak": peak,
+        "assets": len(graph.get_all_asset_keys()),
+        "deps": sum(len(graph.get(key).parent_keys) for key in graph.get_all_asset_keys()),
+        "check_specs": len(graph.asset_check_keys),
+    }
+
+
+def ours(folder: Path, checks: bool) -> Definitions:
+    """The component's definitions of the stored state."""
+    component = LineageBridgeComponent(aws=AwsConfig(region="us-east-1"), checks=checks)
+    return component.build_defs_from_state(None, folder / "state")  # type: ignore[arg-type]
+
+
+def plain(definitions: Definitions) -> Iterator[dict[str, Any]]:
+    """Every bundle, or asset without one, as plain values."""
+    for made in definitions.assets or ():
+        if isinstance(made, AssetSpec):
+            yield {"name": "", "specs": [_spec(made)], "checks": []}
+        elif isinstance(made, AssetsDefinition):
+            checks = [(list(check.asset_key.path), check.name) for check in made.check_specs]
+            name = made.op.name if made.is_executable else ""
+            yield {"name": name, "specs": [_spec(spec) for spec in made.specs], "checks": checks}
+
+
+def _spec(spec: AssetSpec) -> dict[str, Any]:
+    return {
+        "key": list(spec.key.path),
+        "deps": [list(dep.asset_key.path) for dep in spec.deps],
+        "description": spec.description,
+        "group_name": spec.group_name,
+        "owners": list(spec.owners),
+        "tags": dict(spec.tags),
+        "metadata": {
+            name: value for name, value in spec.metadata.items() if not name.startswith("dagster/io_manager")
+        },
+    }
+
+
+def bare(bundles: list[dict[str, Any]]) -> Definitions:
+    """The same assets and checks in a Dagster of nobody's."""
+    made: list[AssetsDefinition | AssetSpec] = []
+    made_checks: list[AssetChecksDefinition] = []
+    for bundle in bundles:
+        specs = [
+            AssetSpec(
+                AssetKey(spec["key"]),
+                deps=[AssetKey(dep) for dep in spec["deps"]],
+                **{name: value for name, value in spec.items() if name not in ("key", "deps")},
+            )
+            for spec in bundle["specs"]
+        ]
+        checks = [AssetCheckSpec(name, asset=AssetKey(key)) for key, name in bundle["checks"]]
+        if not bundle["name"]:
+            made.extend(specs)
+        elif not specs:
+            of_checks = multi_asset_check(name=bundle["name"], specs=checks, can_subset=True)
+            made_checks.append(of_checks(lambda: iter(())))
+        else:
+            bundled = multi_asset(name=bundle["name"], specs=specs, check_specs=checks, can_subset=True)
+            made.append(bundled(lambda: None))
+    return Definitions(assets=made, asset_checks=made_checks)
+
+
+if __name__ == "__main__":
+    main()

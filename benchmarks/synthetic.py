@@ -1,0 +1,50 @@
+"""A discovery of any size, for benchmarks: every table at the end of a chain as users have them."""
+
+from __future__ import annotations
+
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
+from lineage_bridge_dagster_tests.assets.world import ENV, World
+
+#: Tables to a cluster, topics to a connector, fields to a schema.
+TABLES_A_CLUSTER, TOPICS_A_CONNECTOR, FIELDS = 500, 20, 12
+
+
+def synthetic(tables: int) -> Discovery:
+    """Tables with a chain each: dataset, connector, raw topic, Flink statement, topic, Tableflow, Glue.
+
+    Every tenth statement also reads the table's neighbour, so that chains meet; a cluster has 500 tables and
+    a connector 20 raw topics. Each table's topic has a schema of 12 fields.
+    """
+    world = World()
+    connector, above = "", ""
+    for number in range(tables):
+        cluster = f"lkc-{number // TABLES_A_CLUSTER:05d}"
+        if number % TOPICS_A_CONNECTOR == 0 or number % TABLES_A_CLUSTER == 0:
+            connector = world.connector(cluster, f"cdc-{number:06d}", "PostgresCdcSourceV2")
+            dataset = world.dataset(f"postgres://pg{number}.example:5432/shop.public")
+            world.edge(dataset, connector, EdgeType.CONSUMES)
+        raw = world.topic(cluster, f"shop.public.raw-{number:06d}")
+        world.edge(connector, raw, EdgeType.PRODUCES)
+        topic = world.topic(cluster, f"orders.{number:06d}.v1")
+        reads = [raw, above] if above and number % 10 == 0 else [raw]
+        sql = f"INSERT INTO `orders.{number:06d}.v1` SELECT * FROM `shop.public.raw-{number:06d}`"  # noqa: S608
+        world.statement(f"enrich-{number:06d}", sql, reads, [topic])
+        _schema(world, topic, f"orders.{number:06d}.v1-value")
+        table = world.graph.nodes[world.glue(cluster, f"orders.{number:06d}.v1")]
+        table.attributes["columns"] = [
+            {"name": f"field_{place}", "type": "string", "comment": ""} for place in range(FIELDS)
+        ]
+        above = topic
+    return world.discovery()
+
+
+def _schema(world: World, topic: str, subject: str) -> None:
+    node_id = ids.schema_id(ENV, subject)
+    fields = [{"name": f"field_{place}", "type": "string"} for place in range(FIELDS)]
+    attributes = {"fields": fields, "version": 3}
+    world.graph.add_node(
+        Node(node_id, "confluent", NodeType.SCHEMA, subject, environment_id=ENV, attributes=attributes)
+    )
+    world.edge(topic, node_id, EdgeType.HAS_SCHEMA)
