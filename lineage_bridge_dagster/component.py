@@ -173,8 +173,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         lineage = lineage_job(names, inventory)
         on = self.sensor.running
         watched = inventory if self.checks and self.freshness.limits else None
-        fresh = freshness_job(names, watched) if watched else None
-        fresh_cron = self.freshness.check_cron
+        fresh = freshness_job(names, watched)
         loaded = loaded_tables(_version(key), inventory, source.push)
         return Definitions(
             assets=self._assets(inventory, outside) if inventory else [],
@@ -195,11 +194,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 *refresh_schedule(names, refresh, self.sensor.refresh_cron, on),
                 *(push_schedule(names, push, self.sensor.push_cron, on) if push else []),
                 *nightly_schedule(names, lineage, inventory, self.sensor.nightly_cron, on),
-                *(
-                    [freshness_schedule(names, fresh, fresh_cron, on)]
-                    if fresh and fresh_cron
-                    else []
-                ),
+                *freshness_schedule(names, fresh, watched, self.freshness.check_cron, on),
             ],
             resources=self._resources(),
             # The ops of a run share one process: one Spark session, one computation, one commit.

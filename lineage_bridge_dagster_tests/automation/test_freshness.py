@@ -5,12 +5,20 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.client import BaseClient
-from dagster import AssetKey, DagsterInstance, DefaultScheduleStatus, FreshnessPolicy
+from dagster import (
+    AssetKey,
+    DagsterInstance,
+    DefaultScheduleStatus,
+    FreshnessPolicy,
+    RunRequest,
+    build_schedule_context,
+)
 
 from lineage_bridge_dagster.assets import brokers
 from lineage_bridge_dagster.assets.freshness import Unseen
@@ -79,15 +87,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_one_run_over_many_tables_asks_glue_by_pages_and_the_brokers_once(
     location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance, asked: list[int]
 ) -> None:
-    w = many(250)
+    w = many(150)
     create_tables(glue, w)
     built = location(w, glue=Tables(region_name=REGION))
     result = built.definitions.resolve_job_def("check_freshness").execute_in_process(instance=instance)
     found = {each.asset_key.path[-1]: each for each in result.get_asset_check_evaluations()}
-    assert len(found) == 250
+    assert len(found) == 150
     assert [name for name, each in found.items() if not each.passed] == ["topic.00001"]
-    assert asked == [250]
-    assert strict_aws.calls.get("GetTables", 0) == 3
+    assert asked == [150]
+    assert strict_aws.calls.get("GetTables", 0) == 2
     assert strict_aws.calls.get("UpdateTable", 0) == 0
 
 
@@ -141,6 +149,40 @@ def test_the_schedule_is_on_with_the_others(location: Build, running: bool) -> N
     assert found.job_name == "check_freshness"
     wanted = DefaultScheduleStatus.RUNNING if running else DefaultScheduleStatus.STOPPED
     assert found.default_status is wanted
+
+
+def requests(built: Location) -> list[RunRequest]:
+    schedule = built.repository.get_schedule_def("freshness_schedule")
+    at = datetime(2026, 5, 1, 2, 37, tzinfo=UTC)
+    context = build_schedule_context(scheduled_execution_time=at, repository_def=built.repository)
+    return list(schedule.evaluate_tick(context).run_requests or [])
+
+
+def test_a_scheduled_run_evaluates_the_check_of_every_table_and_nothing_else(
+    location: Build, glue: BaseClient, instance: DagsterInstance, asked: list[int]
+) -> None:
+    w = many(2)
+    create_tables(glue, w)
+    built = location(w, glue=Tables(region_name=REGION))
+    (request,) = requests(built)
+    assert request.asset_check_keys
+    # As the scheduler and the run's own process select.
+    job = built.definitions.resolve_job_def("check_freshness").get_subset(
+        asset_selection=None, asset_check_selection=set(request.asset_check_keys)
+    )
+    result = job.execute_in_process(instance=instance)
+    assert {each.check_name for each in result.get_asset_check_evaluations()} == {"table_fresh"}
+    assert asked == [2]
+    assert not result.get_asset_materialization_events()
+
+
+def test_many_tables_are_shared_out_among_runs_and_none_is_left_out(location: Build) -> None:
+    built = location(many(1100))
+    found = requests(built)
+    assert [len(request.asset_check_keys or []) for request in found] == [500, 500, 100]
+    keys = {key for request in found for key in request.asset_check_keys or []}
+    assert len(keys) == 1100
+    assert len({request.run_key for request in found}) == 3
 
 
 def test_without_limits_there_is_no_check_no_job_and_no_schedule(location: Build) -> None:
