@@ -9,7 +9,14 @@ Annotations are not postponed in this module: Dagster looks for `ResourceDepende
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dagster import ConfigurableIOManager, Failure, InputContext, OutputContext, ResourceDependency
+from dagster import (
+    AssetKey,
+    ConfigurableIOManager,
+    Failure,
+    InputContext,
+    OutputContext,
+    ResourceDependency,
+)
 from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
@@ -84,7 +91,7 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
                 )
             expr = _partition_expr(metadata)
             slice_ = slice_of(context.asset_partitions_def, context.asset_partition_keys, expr, shown)
-        downstream = self._downstream_of(context, shown) if options.incremental else None
+        downstream = _downstream_of(context, shown) if options.incremental else None
         return load(
             self.spark.spark_session,
             source,
@@ -153,27 +160,37 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
             )
         return Target(self.spark.catalog_config.name, database, table)
 
-    def _downstream_of(self, context: InputContext, shown: str) -> Downstream:
-        """The table of the asset that loads this input, shared by the inputs of its step."""
+    def downstream(self, context: InputContext, key: AssetKey, metadata: Mapping[str, Any]) -> Downstream:
+        """The table of an asset that this IO manager stores, for the inputs of its step to share."""
         step = context.step_context
         at = (step.run_id, step.step.key)
         if at not in self._downstream:
-            definition = step.job_def.asset_layer.get_assets_def_for_node(step.node_handle)
-            keys = list(definition.keys) if definition else []
-            if definition is None or len(keys) != 1 or definition.partitions_def is not None:
-                raise ConfigurationError(
-                    f"Input {shown} is incremental, and its step does not make one asset without partitions.",
-                    hint="Use incremental in an @asset without partitions that returns one DataFrame.",
-                )
-            metadata = definition.metadata_by_key.get(keys[0], {})
-            key = tuple(keys[0].path)
-            _check_increment(
-                WriteOptions.resolve(metadata, {}, self._defaults(), partitioned=False, shown="/".join(key)),
-                "/".join(key),
-            )
+            shown = "/".join(key.path)
+            options = WriteOptions.resolve(metadata, {}, self._defaults(), partitioned=False, shown=shown)
+            _check_increment(options, shown)
             full = step.run_tags.get(FULL_REFRESH, "").lower() == "true"
-            self._downstream[at] = Downstream(self._target(metadata, key), full)
+            self._downstream[at] = Downstream(self._target(metadata, tuple(key.path)), full)
         return self._downstream[at]
+
+
+def _downstream_of(context: InputContext, shown: str) -> Downstream:
+    """The table of the asset that loads this input; its own IO manager knows it, and will store it."""
+    step = context.step_context
+    layer = step.job_def.asset_layer
+    definition = layer.get_assets_def_for_node(step.node_handle)
+    keys = list(definition.keys) if definition else []
+    manager = getattr(step.resources, layer.get(keys[0]).io_manager_key, None) if len(keys) == 1 else None
+    if (
+        definition is None
+        or definition.partitions_def is not None
+        or not isinstance(manager, PySparkIcebergIOManager)
+    ):
+        raise ConfigurationError(
+            f"Input {shown} is incremental, and its step does not make one asset without partitions that "
+            "this IO manager stores.",
+            hint="Use incremental in an @asset that returns one DataFrame and has this IO manager's key.",
+        )
+    return manager.downstream(context, keys[0], definition.metadata_by_key.get(keys[0], {}))
 
 
 def _check_increment(options: WriteOptions, shown: str) -> None:

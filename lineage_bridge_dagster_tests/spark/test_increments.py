@@ -13,6 +13,7 @@ from dagster import (
     AssetsDefinition,
     AssetSpec,
     DagsterInstance,
+    InMemoryIOManager,
     asset,
     materialize,
 )
@@ -178,6 +179,19 @@ def test_where_incremental_makes_no_sense_it_is_refused(world: World) -> None:
         return orders
 
     assert "write_mode overwrite would drop the rows" in failure_of(world.run(switched))
+
+
+def test_an_asset_that_is_stored_elsewhere_has_no_position_to_go_on_from(world: World) -> None:
+    @asset(ins={"orders": AssetIn(world.orders.key, metadata={"incremental": True})}, io_manager_key="files")
+    def elsewhere(orders: DataFrame) -> int:
+        return orders.count()
+
+    result = materialize(
+        [world.orders, elsewhere],
+        resources={"io_manager": world.manager, "files": InMemoryIOManager()},
+        raise_on_error=False,
+    )
+    assert "is incremental, and its step does not make one asset" in failure_of(result)
 
 
 def test_offsets_go_on_from_where_the_table_stands() -> None:
