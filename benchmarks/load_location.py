@@ -84,7 +84,7 @@ def compare(tables: int, checks: bool, repeats: int, folder: Path) -> None:
         sizes[what] = [median[name] for name in ("assets", "deps", "check_specs")]
         load = f"{median['load']:.2f} ({min(totals):.2f}-{max(totals):.2f})"
         print(
-            f"{tables:>7,} {'on' if checks else 'off':>6} {median['assets']:>7,} {what:<6}"
+            f"{tables:>7,} {'on' if checks else 'off':>6} {median['assets']:>7,.0f} {what:<6}"
             f"{median['definitions']:>12.2f}{median['repository']:>11.2f}{median['snapshot']:>10.2f}"
             f"{load:>20}{median['peak']:>10.0f}",
             flush=True,
