@@ -65,7 +65,9 @@ def read_unseen(
             elif isinstance(unseen, BrokerError):
                 found[topic.node_id] = unseen
             else:
-                found[topic.node_id] = Unseen(told.records, told.last_record_ms, unseen, told.untimed)
+                found[topic.node_id] = Unseen(
+                    told.records, told.last_record_ms, unseen, told.untimed, told.written
+                )
         return found
 
     yield from _by_cluster((topic for topic, _ in since.values()), settings, ask)

@@ -5,8 +5,8 @@ is late when a record waits longer than is allowed. Dagster's own freshness poli
 materialization, which here is a push of lineage and says nothing of the data.
 
 Times are Unix milliseconds. A record's time is the broker's on a topic with LogAppendTime; with CreateTime,
-Kafka's default, it is the producer's: missing, in the past or in the future perhaps. What can't be told by
-them is a warning, never good.
+Kafka's default, it is the producer's: missing, in the past or in the future perhaps. So offsets are compared
+too, with those that the check saw before. What neither tells is a warning, never good.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dagster import AssetExecutionContext
+from dagster import AssetCheckKey, AssetExecutionContext
 
+from lineage_bridge_dagster.assets.arrivals import Arrival, arrived, last_arrivals
 from lineage_bridge_dagster.assets.commits import FRESH, Commits, commit_metadata, commits_of_run
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun, checked_of_run
@@ -56,13 +57,15 @@ class Unseen:
     """What a topic holds besides what was seen at some time.
 
     `records` is what its offsets span, `last_ms` its latest record's time (None where none has one, or where
-    the brokers did not tell: `untimed` says why), `first_ms` that of the earliest one after the time asked.
+    the brokers did not tell: `untimed` says why), `first_ms` that of the earliest one after the time asked,
+    `written` the sum of the partitions' next offsets.
     """
 
     records: int
     last_ms: int | None = None
     first_ms: int | None = None
     untimed: str = ""
+    written: int = 0
 
 
 #: Asks topics what they hold after a time; None is before every record. One pair each, in any order.
@@ -75,12 +78,14 @@ def judge_tables(
     commits: Commits,
     read_unseen: ReadUnseen,
     limits: Limits,
+    before: Mapping[str, Arrival],
     clock: Callable[[], int] = now_ms,
 ) -> dict[str, Verdict]:
     """The verdict on each table, by its node id; the topics are asked together.
 
     Args:
         commits: what the tables last committed.
+        before: what the last check of a table saw of its topic.
         read_unseen: asks the brokers; a domain error is each table's verdict, not the end of the run.
     """
     topics = {table.node_id: view.topics_of(table) for table in tables}
@@ -91,6 +96,7 @@ def judge_tables(
             topic = topics[table.node_id][0]
             asked[topic.node_id] = (topic, commit.changed_ms)
     told: dict[str, Unseen | Exception] = {}
+    asked_ms = clock()
     try:
         for node, answer in read_unseen(asked.values()):
             told[node.node_id] = answer
@@ -99,13 +105,13 @@ def judge_tables(
     now = clock()
     found = {}
     for table in tables:
-        verdict = table_fresh(
-            topics[table.node_id],
-            told,
-            commits.get(table.node_id),
-            limits,
-            now,
-        )
+        over, last = topics[table.node_id], before.get(table.node_id)
+        answer_of = told.get(over[0].node_id) if over else None
+        if isinstance(answer_of, Unseen):
+            last = arrived(answer_of.written, last, asked_ms, now)
+        verdict = table_fresh(over, answer_of, commits.get(table.node_id), limits, now, last)
+        if last is not None:
+            verdict = replace(verdict, metadata={**verdict.metadata, **last.metadata})
         link = next((n.url for n in view.sources(table) if n.node_type == NodeType.TABLEFLOW_TABLE), None)
         found[table.node_id] = replace(verdict, link=link or "")
     return found
@@ -121,19 +127,24 @@ def freshness_of_run(
         tables = [asset.node for asset in inventory.tables if asset.node.node_id in chosen]
         commits = commits_of_run(context, inventory, outside.commit_reader(context))
         context.log.info("Asking the brokers for the topics of %d tables", len(tables))
-        return judge_tables(tables, inventory.view, commits, outside.read_unseen, limits)
+        check_of = {table.node_id: AssetCheckKey(inventory.key_of[table.node_id], FRESH) for table in tables}
+        seen = last_arrivals(context.instance, check_of.values())
+        before = {node_id: seen[key] for node_id, key in check_of.items() if key in seen}
+        return judge_tables(tables, inventory.view, commits, outside.read_unseen, limits, before)
 
     return _JUDGED.get(context.run.run_id, work)
 
 
 def table_fresh(
     topics: Sequence[Node],
-    told: Mapping[str, Unseen | Exception],
+    unseen: Unseen | Exception | None,
     commit: TableState | LineageBridgeError | None,
     limits: Limits,
     now: int,
+    arrival: Arrival | None = None,
 ) -> Verdict:
-    """The verdict on one table, from its topics, what they told by node id, and its last commit."""
+    """The verdict on one table, from its topics, what the one told, its last commit, and what the offsets
+    tell of the newest record."""
     if len(topics) != 1:
         return Verdict(
             False,
@@ -143,22 +154,31 @@ def table_fresh(
     topic = topics[0]
     if not isinstance(commit, TableState):
         return _not_known("the table's last commit could not be read", commit)
-    unseen = told.get(topic.node_id)
     if not isinstance(unseen, Unseen):
         verdict = _not_known(f"topic {topic.qualified_name} could not be asked for its last record", unseen)
         return replace(verdict, metadata=commit_metadata(commit))
-    verdict = _compare(topic, unseen, commit, limits, now)
-    return replace(verdict, metadata=_metadata(topic, unseen, commit, now))
+    waiting = _waiting_since(unseen, commit, now, arrival)
+    verdict = _compare(topic, unseen, commit, limits, now, waiting, arrival)
+    return replace(verdict, metadata=_metadata(topic, unseen, commit, now, waiting))
 
 
-def _compare(topic: Node, unseen: Unseen, commit: TableState, limits: Limits, now: int) -> Verdict:
+def _compare(
+    topic: Node,
+    unseen: Unseen,
+    commit: TableState,
+    limits: Limits,
+    now: int,
+    waiting: int | None,
+    arrival: Arrival | None,
+) -> Verdict:
     name = topic.qualified_name
     last = "nothing was committed to it yet"
     if commit.changed_ms is not None:
         last = f"its last commit of rows was at {at(commit.changed_ms)}"
     if not unseen.records:
         return Verdict(True, f"Topic {name} holds no record; {last}.")
-    waiting = _waiting_since(unseen, commit, now)
+    if arrival is not None and _all_came_before(commit, arrival):
+        return Verdict(True, f"No record came to topic {name} since {at(arrival.by_ms)}; {last}.")
     late = None if waiting is None else _late(topic, waiting, now, last, limits)
     if late is not None and not late.passed:
         return late
@@ -186,12 +206,23 @@ def _compare(topic: Node, unseen: Unseen, commit: TableState, limits: Limits, no
     return Verdict(True, f"{when}; {last}.")
 
 
-def _waiting_since(unseen: Unseen, commit: TableState, now: int) -> int | None:
-    """Since when the first unseen record waits, if one does. It could not wait for a table not yet made."""
-    if unseen.first_ms is None or in_future(unseen.first_ms, now):
+def _all_came_before(commit: TableState, arrival: Arrival) -> bool:
+    """Whether, by its offsets, nothing came to the topic since the table's last commit."""
+    return commit.changed_ms is not None and arrival.by_ms <= commit.changed_ms
+
+
+def _waiting_since(unseen: Unseen, commit: TableState, now: int, arrival: Arrival | None) -> int | None:
+    """Since when the first unseen record waits, as far as times or offsets tell; None: none does.
+
+    It could not wait for a table not yet made.
+    """
+    if not unseen.records or (arrival is not None and _all_came_before(commit, arrival)):
         return None
+    since = [] if unseen.first_ms is None or in_future(unseen.first_ms, now) else [unseen.first_ms]
+    if arrival is not None and arrival.after_ms is not None and arrival.after_ms > (commit.changed_ms or 0):
+        since.append(arrival.by_ms)
     made = commit.updated_ms if commit.changed_ms is None else None
-    return max(unseen.first_ms, made or 0)
+    return max(min(since), made or 0) if since else None
 
 
 def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> Verdict:
@@ -219,7 +250,9 @@ def _not_known(what: str, error: Exception | None) -> Verdict:
     return Verdict(False, f"Not known: {what}: {error or 'it was not asked'}.", "Run this check again.")
 
 
-def _metadata(topic: Node, unseen: Unseen, commit: TableState, now: int) -> dict[str, Any]:
+def _metadata(
+    topic: Node, unseen: Unseen, commit: TableState, now: int, waiting: int | None
+) -> dict[str, Any]:
     """The times that the verdict was made of, for the check's page."""
     configs = topic.attributes.get("configs") or {}
     clock = str(configs.get("message.timestamp.type") or "CreateTime")
@@ -227,7 +260,7 @@ def _metadata(topic: Node, unseen: Unseen, commit: TableState, now: int) -> dict
         "lineage_bridge/topic_records": unseen.records,
         "lineage_bridge/record_times": "the brokers' (LogAppendTime)"
         if clock == "LogAppendTime"
-        else f"the producers' ({clock}): records that come with old times are not noticed as new",
+        else f"the producers' ({clock}); records of old times show by their offsets, from check to check",
         **commit_metadata(commit),
     }
     if unseen.untimed:
@@ -237,7 +270,6 @@ def _metadata(topic: Node, unseen: Unseen, commit: TableState, now: int) -> dict
         metadata["lineage_bridge/last_record"] = at(unseen.last_ms) if future else timestamp(unseen.last_ms)
         if commit.changed_ms is not None and not future:
             metadata["lineage_bridge/lag_seconds"] = max(0, unseen.last_ms - commit.changed_ms) / 1000
-    waiting = _waiting_since(unseen, commit, now)
     if waiting is not None:
         metadata["lineage_bridge/waited_seconds"] = max(0, now - waiting) / 1000
     return metadata

@@ -58,6 +58,11 @@ class TopicOffsets:
         """What the offsets span; compaction and transactions leave less."""
         return sum(max(0, partition.end - partition.begin) for partition in self.partitions)
 
+    @property
+    def written(self) -> int:
+        """The sum of the next offsets: it grows with every record, and falls only for a topic made anew."""
+        return sum(partition.end for partition in self.partitions)
+
 
 class Admin(Protocol):
     """What is used of confluent-kafka's `AdminClient`."""

@@ -79,9 +79,9 @@ def test_only_topics_with_a_record_after_the_time_are_asked_for_the_first_one(
     asked = [(w.graph.nodes[w.topic(EAST, name)], time) for name, time in since.items()]
     found = {n.qualified_name: f for n, f in brokers.read_unseen(asked, ConfluentSettings())}
     assert sorted(reader.asked_again) == ["o.v1", "o_v1"]
-    assert found["o.v1"] == Unseen(3, 1_000, 1_000)
-    assert found["o-v1"] == Unseen(3, 1_000)
-    assert found["o_v1"] == Unseen(3, 1_000, 0)
+    assert found["o.v1"] == Unseen(3, 1_000, 1_000, written=4)
+    assert found["o-v1"] == Unseen(3, 1_000, written=4)
+    assert found["o_v1"] == Unseen(3, 1_000, 0, written=4)
     assert isinstance(found["customers"], BrokerError)
 
 

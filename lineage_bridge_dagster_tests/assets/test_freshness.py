@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
+from lineage_bridge_dagster.assets.arrivals import OFFSETS, Arrival
 from lineage_bridge_dagster.assets.freshness import Limits, Unseen, judge_tables
 from lineage_bridge_dagster.assets.verdicts import Verdict
 from lineage_bridge_dagster.confluent.kafka_admin import BrokerError
@@ -37,6 +39,7 @@ def judge(
     commit: TableState | LineageBridgeError | None,
     limits: Limits = LIMITS,
     world: World | None = None,
+    before: Arrival | None = None,
 ) -> Verdict:
     w = world or World()
     if world is None:
@@ -53,7 +56,8 @@ def judge(
         yield from ((topic, told) for topic, _ in asked if told is not None)
 
     commits = {} if commit is None else {table.node_id: commit for table in tables}
-    found = judge_tables(tables, view, commits, read, limits, lambda: NOW)
+    arrivals = {} if before is None else {table.node_id: before for table in tables}
+    found = judge_tables(tables, view, commits, read, limits, arrivals, lambda: NOW)
     assert set(found) == {table.node_id for table in tables}
     return next(iter(found.values()))
 
@@ -190,3 +194,54 @@ def test_whose_clock_the_times_are_of_is_said() -> None:
     brokers = judge(unseen(5), committed(1), world=w).metadata["lineage_bridge/record_times"]
     assert "producers" in producers
     assert "brokers" in brokers
+
+
+def seen(written: int, after: float | None, by: float, asked: float) -> Arrival:
+    """What a check saw before; times are minutes before now."""
+    since = None if after is None else NOW - int(after * MINUTE)
+    return Arrival(written, since, NOW - int(by * MINUTE), NOW - int(asked * MINUTE))
+
+
+def held(verdict: Verdict) -> dict[str, int | None]:
+    data: dict[str, int | None] = verdict.metadata[OFFSETS].data
+    return data
+
+
+def test_records_of_old_times_are_late_by_the_offsets() -> None:
+    """A backfill: by their times all records are older than the table."""
+    topic = replace(unseen(500), written=10)
+    first = judge(topic, committed(200), before=seen(7, None, 300, 100))
+    assert first.passed
+    assert held(first) == {
+        "written": 10,
+        "after_ms": NOW - 100 * MINUTE,
+        "by_ms": NOW,
+        "asked_ms": NOW,
+    }
+    an_hour_on = judge(topic, committed(260), before=seen(10, 160, 60, 60))
+    assert an_hour_on.error
+    assert "1 hour" in an_hour_on.summary
+    assert held(an_hour_on)["by_ms"] == NOW - 60 * MINUTE
+
+
+def test_growth_that_the_table_may_hold_already_is_left_to_the_times() -> None:
+    topic = replace(unseen(500), written=10)
+    assert judge(topic, committed(80), before=seen(10, 100, 61, 61)).passed
+    assert judge(replace(unseen(500), written=10), committed(5), before=seen(7, None, 300, 100)).passed
+
+
+@pytest.mark.parametrize("told", [unseen(-60 * 24, -60 * 24), unseen(None), unseen(-4, -4)])
+def test_times_that_tell_nothing_matter_no_more_once_the_offsets_stood_still(told: Unseen) -> None:
+    assert judge(replace(told, written=10), committed(5), before=seen(10, None, 30, 20)).passed
+
+
+def test_a_topic_that_was_made_anew_has_new_records() -> None:
+    found = judge(replace(unseen(500), written=2), committed(200), before=seen(900, None, 300, 100))
+    assert held(found)["after_ms"] == NOW - 100 * MINUTE
+
+
+def test_a_topic_that_could_not_be_asked_keeps_what_was_seen_of_it() -> None:
+    before = seen(10, 160, 60, 60)
+    found = judge(BrokerError("no answer", hint="Check the key."), committed(5), before=before)
+    assert not found.passed
+    assert held(found) == asdict(before)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from botocore.client import BaseClient
@@ -21,10 +21,12 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets import brokers
+from lineage_bridge_dagster.assets.arrivals import OFFSETS
 from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.resources import GlueResource
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.configuration import SensorConfig
+from lineage_bridge_dagster.confluent.kafka_admin import BrokerError
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.freshness_config import FreshnessConfig
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -183,6 +185,38 @@ def test_many_tables_are_shared_out_among_runs_and_none_is_left_out(location: Bu
     keys = {key for request in found for key in request.asset_check_keys or []}
     assert len(keys) == 1100
     assert len({request.run_key for request in found}) == 3
+
+
+def test_each_check_compares_the_offsets_with_those_that_the_last_one_saw(
+    location: Build, glue: BaseClient, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    w = many(1)
+    create_tables(glue, w)
+    built = location(w, glue=Tables(region_name=REGION))
+    job = built.definitions.resolve_job_def("check_freshness")
+    written = iter([4, 4, 9, None, 9])
+
+    def read(
+        topics: Iterable[tuple[Node, int | None]], _settings: Any
+    ) -> Iterator[tuple[Node, Unseen | Exception]]:
+        count = next(written)
+        for topic, _ in topics:
+            gone = BrokerError("no answer", hint="Check that it can be reached.")
+            yield topic, gone if count is None else Unseen(3, 900_000, written=count)
+
+    monkeypatch.setattr(brokers, "read_unseen", read)
+    seen: list[dict[str, Any]] = []
+    for _ in range(5):
+        (found,) = job.execute_in_process(instance=instance).get_asset_check_evaluations()
+        seen.append(cast("dict[str, Any]", found.metadata[OFFSETS].value))
+    first, same, grown, unasked, again = seen
+    assert (first["after_ms"], first["written"]) == (None, 4)
+    assert same["by_ms"] == first["by_ms"]
+    assert same["asked_ms"] > first["asked_ms"]
+    assert grown["after_ms"] == same["asked_ms"]
+    assert grown["by_ms"] > same["by_ms"]
+    assert unasked == grown
+    assert (again["after_ms"], again["by_ms"]) == (grown["after_ms"], grown["by_ms"])
 
 
 def test_without_limits_there_is_no_check_no_job_and_no_schedule(location: Build) -> None:
