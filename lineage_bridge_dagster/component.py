@@ -166,7 +166,9 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         names = Names(self.name)
         source = self._source()
         outside = self._outside(source)
-        refresh = refresh_job(names, key, self._discover, discovery_asset=self.checks)
+        refresh = refresh_job(
+            names, key, self._discover, loaded_version=_version(key), discovery_asset=self.checks
+        )
         discovery = read_state(state_path) if state_path else None
         inventory = self._inventory(discovery) if discovery else None
         push = push_job(names, inventory, outside) if inventory else None

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dagster import (
+    AssetCheckEvaluation,
     AssetCheckExecutionContext,
     AssetCheckKey,
     AssetCheckResult,
@@ -18,6 +19,7 @@ from dagster import (
     AssetExecutionContext,
     AssetKey,
     AssetSpec,
+    DagsterInstance,
     FreshnessPolicy,
     In,
     MetadataValue,
@@ -25,6 +27,10 @@ from dagster import (
     Out,
     op,
 )
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
 from lineage_bridge_dagster import keys
 from lineage_bridge_dagster.assets.commits import FRESH
@@ -43,6 +49,8 @@ from lineage_bridge_dagster.assets.verdicts import (
 )
 from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.metadata import markdown_table
 
 IN_SYNC = "lineage_in_sync"
@@ -179,15 +187,50 @@ def discovery_asset(
         ins={source: In(Nothing)},
         out={output: Out(Nothing, is_required=False)},
     )
-    def _check(_context: AssetCheckExecutionContext) -> Iterator[Any]:
-        verdict = discovery_complete(discovery.coverage, discovery.discovered_at, names.refresh_job)
-        yield _result(key, DISCOVERY, verdict, discovery.discovered_at)
+    def _check(context: AssetCheckExecutionContext) -> Iterator[Any]:
+        at = _last_found(context.instance, key, discovery)
+        yield _result(key, DISCOVERY, discovery_complete(discovery.coverage, at, names.refresh_job), at)
 
     return spec, AssetChecksDefinition.create(
         keys_by_input_name={source: key},
         node_def=_check,
         check_specs_by_output_name={output: check},
         can_subset=False,
+    )
+
+
+def _last_found(instance: DagsterInstance, key: AssetKey, discovery: Discovery) -> str:
+    """When this discovery was made, or found again by a refresh that had no need to store it."""
+    event = instance.get_latest_materialization_event(key)
+    made = event.asset_materialization if event else None
+    if made is None or (made.tags or {}).get(DATA_VERSION_TAG) != graph_digest(discovery):
+        return discovery.discovered_at
+    at = made.metadata.get("discovered_at")
+    return max(discovery.discovered_at, str(at.value)) if at else discovery.discovered_at
+
+
+def report_discovery_check(instance: DagsterInstance, names: Names, discovery: Discovery) -> None:
+    """Have the check of the discovery tell of one just made, with no run of its own."""
+    key, at = names.discovery_key, discovery.discovered_at
+    result = _result(key, DISCOVERY, discovery_complete(discovery.coverage, at, names.refresh_job), at)
+    made = instance.fetch_materializations(key, limit=1).records
+    target = (
+        AssetCheckEvaluationTargetMaterializationData(
+            storage_id=made[0].storage_id, run_id=made[0].run_id, timestamp=made[0].timestamp
+        )
+        if made
+        else None
+    )
+    instance.report_runless_asset_event(
+        AssetCheckEvaluation(
+            asset_key=key,
+            check_name=DISCOVERY,
+            passed=result.passed,
+            metadata=result.metadata,
+            severity=result.severity,
+            description=result.description,
+            target_materialization_data=target,
+        )
     )
 
 

@@ -37,6 +37,8 @@ class Cursor(BaseModel):
     asked: dict[str, str] = Field(default_factory=dict)
     #: The state that was loaded when that refresh was asked for.
     asked_at: str = ""
+    #: Unix time in seconds of that asking.
+    asked_time: float = 0.0
     #: Scopes whose list was last seen at an older state: theirs may have changed with the state's.
     older: list[str] = Field(default_factory=list)
     #: The scope to ask next: where the last tick ran out of time.

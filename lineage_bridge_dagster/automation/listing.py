@@ -29,6 +29,25 @@ class ListScope:
         return ":".join(part for part in (self.api, self.environment, self.place) if part)
 
 
+def titles(discovery: Discovery) -> dict[ListScope, str]:
+    """What each list is to a person: by the names of clusters, with their ids behind."""
+    named = {
+        node.cluster_id: node.cluster_name
+        for node in discovery.graph.of_type(NodeType.KAFKA_TOPIC, NodeType.TABLEFLOW_TABLE)
+        if node.cluster_id and node.cluster_name
+    }
+    found = {}
+    for scope in scopes_of(discovery):
+        name = named.get(scope.place)
+        cluster = f"cluster {name} ({scope.place})" if name else f"cluster {scope.place}"
+        found[scope] = {
+            TABLEFLOW: f"Tableflow topics of {cluster}",
+            INTEGRATIONS: f"catalog integrations of {cluster}",
+            GLUE: f"Glue tables of database {scope.place}",
+        }[scope.api]
+    return found
+
+
 class Lister(Protocol):
     """Asks one list outside.
 
@@ -71,6 +90,15 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
     return sorted(found)
 
 
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first names, and how many more there are.
+
+    >>> some(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
 @dataclass(frozen=True)
 class Difference:
     """What a list has that the state has not, and the other way around."""
@@ -83,9 +111,7 @@ class Difference:
 
     def __str__(self) -> str:
         return "; ".join(
-            f"{word}: {', '.join(items[:5])}{f' and {len(items) - 5} more' if len(items) > 5 else ''}"
-            for word, items in (("new", self.new), ("gone", self.gone))
-            if items
+            f"{word}: {some(items)}" for word, items in (("new", self.new), ("gone", self.gone)) if items
         )
 
 

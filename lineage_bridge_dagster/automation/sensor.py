@@ -1,6 +1,7 @@
 """The sensor that puts new Tableflow tables into the graph and has their lineage pushed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 
 from dagster import (
@@ -62,7 +63,7 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
 
     tables = [
         WantedTable(
-            name=asset.node.qualified_name.removeprefix("glue://"),
+            name=asset.node.qualified_name.removeprefix("glue://").replace("/", "."),
             key=asset.key,
             chain_key=inventory.chain_key_of[asset.node.node_id],
             version=lambda table_id=asset.node.node_id: version_of(table_id),  # type: ignore[misc]
@@ -91,6 +92,14 @@ class InstanceDagster(Dagster):
 
     def refreshing(self) -> bool:
         filters = RunsFilter(job_name=self._names.refresh_job, statuses=_UNFINISHED)
+        return self._instance.get_runs_count(filters) > 0
+
+    def refreshed_since(self, since: float) -> bool:
+        filters = RunsFilter(
+            job_name=self._names.refresh_job,
+            statuses=[DagsterRunStatus.SUCCESS],
+            created_after=datetime.fromtimestamp(since, tz=UTC),
+        )
         return self._instance.get_runs_count(filters) > 0
 
     def in_flight(self) -> frozenset[AssetKey]:
@@ -161,7 +170,7 @@ def lineage_sensor(
         return SensorResult(
             run_requests=requests,
             # A result may say something only when it asks for nothing.
-            skip_reason=None if requests else " ".join(outcome.notes) or "Nothing is new.",
+            skip_reason=None if requests else outcome.skip_reason,
             cursor=outcome.cursor.write(),
         )
 

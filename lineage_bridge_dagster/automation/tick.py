@@ -17,10 +17,12 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from logging import Logger
 
 from dagster import AssetKey
 
+from lineage_bridge_dagster.assets.progress import plural
 from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, backoff
 from lineage_bridge_dagster.automation.listing import (
     Lister,
@@ -28,6 +30,8 @@ from lineage_bridge_dagster.automation.listing import (
     difference,
     fingerprint,
     scopes_of,
+    some,
+    titles,
 )
 from lineage_bridge_dagster.lineage.discovery import Discovery
 
@@ -70,6 +74,10 @@ class Dagster:
         """Whether a refresh is queued or running."""
         raise NotImplementedError
 
+    def refreshed_since(self, since: float) -> bool:
+        """Whether a refresh that was begun after a Unix time has succeeded."""
+        raise NotImplementedError
+
     def in_flight(self) -> frozenset[AssetKey]:
         """The assets that queued or running runs will materialize."""
         raise NotImplementedError
@@ -107,11 +115,20 @@ class Outcome:
     cursor: Cursor
     pushes: list[PushRequest] = field(default_factory=list)
     refresh: RefreshRequest | None = None
+    #: What it waits for or could not do, as clauses of one sentence.
     notes: list[str] = field(default_factory=list)
+    #: What it saw where there is nothing to wait for, as such clauses too.
+    seen: list[str] = field(default_factory=list)
 
     def note(self, log: Logger, text: str) -> None:
         self.notes.append(text)
-        log.info(text)
+        log.info(sentence(text))
+
+    @property
+    def skip_reason(self) -> str:
+        """One sentence on why nothing is asked for."""
+        nothing = ": ".join(["nothing is new", *([", and ".join(self.seen)] if self.seen else [])])
+        return sentence("; ".join(self.notes) or nothing)
 
 
 @dataclass(frozen=True)
@@ -154,23 +171,30 @@ class Tick:
             how = self.dagster.reload()
         except Exception as error:
             self.log.exception("Reloading failed")
-            outcome.notes.append(f"A newer state is stored, but reloading failed: {error}")
+            outcome.notes.append(f"a newer discovery is stored, but can't be loaded yet: {error}")
             return False
         outcome.note(
-            self.log, f"Reloaded the definitions from a newer state ({how}); the next tick uses them."
+            self.log,
+            f"a newer discovery was stored and the definitions reloaded ({how}); the next tick uses them",
         )
         return True
 
     def _settle(self, outcome: Outcome) -> None:
-        """A newer state than the one a refresh was asked at has been loaded: its lists count as seen."""
+        """A newer state than the one a refresh was asked at has been loaded, or the refresh found what was
+        known: its lists count as seen."""
         cursor = outcome.cursor
-        if cursor.asked_at != self.loaded.version:
-            cursor.seen.update(cursor.asked)
-            cursor.asked = {}
+        newer = cursor.asked_at != self.loaded.version
+        if not newer and not (cursor.asked and self.dagster.refreshed_since(cursor.asked_time)):
+            return
+        if not newer:
+            self.log.info("The refresh found nothing that was not known.")
+        cursor.seen.update(cursor.asked)
+        cursor.asked = {}
+        if newer:
             cursor.older = sorted(cursor.seen)
-            cursor.asked_at = self.loaded.version
-            cursor.refreshes = 0
-            cursor.refresh_not_before = 0.0
+        cursor.asked_at = self.loaded.version
+        cursor.refreshes = 0
+        cursor.refresh_not_before = 0.0
 
     def _push(self, outcome: Outcome, began: float) -> None:
         """Find tables that are not as wanted, and ask for them."""
@@ -192,7 +216,15 @@ class Tick:
             behind.update(self._behind(some, outcome))
             cursor.compared += _LOOKUP
         if cursor.compared < len(tables):
-            outcome.note(self.log, f"Compared {cursor.compared} of {len(tables)} tables; going on next tick.")
+            done = f"{cursor.compared:,} of {plural(len(tables), 'table')}"
+            outcome.note(self.log, f"{done} compared with what was pushed; the next tick goes on")
+        else:
+            good = len(tables) - len(behind)
+            told = (
+                f"{good:,} of {plural(len(tables), 'table')} were last pushed with the lineage they have now"
+            )
+            self.log.info(sentence(told))
+            outcome.seen.append(told)
         if behind:
             self._ask(outcome, behind)
 
@@ -213,14 +245,18 @@ class Tick:
         cursor, now = outcome.cursor, self.clock()
         in_flight = self.dagster.in_flight()
         due: list[tuple[str, WantedTable, Attempt]] = []
-        waiting = 0
+        under_way = 0
+        later: list[float] = []
         for key, (table, wanted) in sorted(behind.items()):
             last = cursor.attempts.get(key)
             if last is not None and last.wanted != wanted:
                 last = None
             if table.key in in_flight or (last is not None and now < last.not_before):
                 cursor.attempts.setdefault(key, Attempt(wanted=wanted, count=1, not_before=now))
-                waiting += 1
+                if table.key in in_flight:
+                    under_way += 1
+                else:
+                    later.append(cursor.attempts[key].not_before)
                 continue
             count = last.count + 1 if last else 1
             due.append((key, table, Attempt(wanted=wanted, count=count, not_before=now + backoff(count))))
@@ -234,34 +270,44 @@ class Tick:
             outcome.pushes.append(PushRequest(run_key, keys, len(part)))
         if due:
             again = sum(attempt.count > 1 for _, _, attempt in due)
-            named = ", ".join(table.name for _, table, _ in due[:5]) + (", …" if len(due) > 5 else "")
+            named = some([table.name for _, table, _ in due])
+            runs = plural(len(outcome.pushes), "run")
+            self.log.info(
+                f"Asking for the lineage of {plural(len(due), 'table')} in {runs}: {named}."
+                + (f" {again:,} of them again, for the last run left them as they were." if again else "")
+            )
+        if under_way:
+            outcome.note(self.log, f"{plural(under_way, 'table')} on the way in queued or running runs")
+        if later:
             outcome.note(
                 self.log,
-                f"Asking for the lineage of {len(due)} tables ({named})"
-                + (f", {again} of them again" if again else ""),
+                f"{plural(len(later), 'table')} not as wanted after the last run, asked for again from "
+                f"{clock_time(min(later))} on",
             )
-        if waiting:
-            outcome.note(self.log, f"{waiting} tables are on their way or wait to be asked for again.")
 
     def _watch(self, outcome: Outcome, discovery: Discovery, began: float) -> None:
         """Ask the cheap lists in turn, from where the last tick stopped; on news, ask for a refresh."""
         cursor = outcome.cursor
         scopes = scopes_of(discovery)
+        named = titles(discovery)
         news: list[str] = []
         changed: dict[str, str] = {}
-        asked = 0
+        asked = entries = 0
         start = cursor.next_scope % len(scopes) if scopes else 0
         for scope in [*scopes[start:], *scopes[:start]]:
             if asked and self._out_of_time(began):
                 outcome.note(
-                    self.log, f"Out of time after {asked} of {len(scopes)} lists; going on with {scope}."
+                    self.log,
+                    f"out of time after {asked} of {plural(len(scopes), 'list')}; the next tick goes on with "
+                    f"the {named[scope]}",
                 )
                 break
             asked += 1
             cursor.next_scope = (start + asked) % len(scopes)
-            items = self._list(outcome, scope)
+            items = self._list(outcome, scope, named[scope])
             if items is None:
                 continue
+            entries += len(items)
             print_now = fingerprint(items)
             known = cursor.seen.get(str(scope))
             unsure = known is None or str(scope) in cursor.older
@@ -273,41 +319,65 @@ class Tick:
                 cursor.seen[str(scope)] = print_now
                 continue
             changed[str(scope)] = print_now
-            news.append(f"{scope}: {found}" if found else f"{scope} changed")
+            news.append(f"{named[scope]}: {found or 'the state of some changed'}")
         else:
             cursor.next_scope = 0
         if news:
             self._refresh(outcome, "; ".join(news), changed)
         elif scopes:
-            self.log.info("Asked %d of %d lists: nothing new.", asked, len(scopes))
+            lists = f"{asked} of {plural(len(scopes), 'list')} in Confluent and Glue"
+            told = f"{lists} told {entries:,} entries, all known already"
+            self.log.info(sentence(told))
+            outcome.seen.append(told)
 
-    def _list(self, outcome: Outcome, scope: ListScope) -> list[str] | None:
+    def _list(self, outcome: Outcome, scope: ListScope, title: str) -> list[str] | None:
         """What a list holds; None when it could not be asked, which means nothing for what is known."""
         try:
             return sorted(self.lister(scope))
         except Exception as error:
-            outcome.notes.append(f"{scope} could not be asked, nothing is taken away: {error}")
-            self.log.warning("%s could not be asked, nothing is taken away: %s", scope, error)
+            told = f"the {title} could not be asked, so nothing of them is taken away: {error}"
+            outcome.notes.append(told)
+            self.log.warning(sentence(told))
             return None
 
     def _refresh(self, outcome: Outcome, reason: str, changed: Mapping[str, str] | None = None) -> None:
         """Ask for a refresh unless one is on its way or the last ones brought nothing and it is too soon."""
         cursor, now = outcome.cursor, self.clock()
         if self.dagster.refreshing():
-            outcome.note(self.log, f"A refresh is on its way ({reason}).")
+            outcome.note(self.log, f"a refresh is on its way ({reason})")
             return
         if now < cursor.refresh_not_before:
-            wait = cursor.refresh_not_before - now
             outcome.note(
-                self.log, f"The last refresh brought no newer state; again in {wait:.0f} s ({reason})."
+                self.log,
+                "the last refresh did not succeed, asked for again from "
+                f"{clock_time(cursor.refresh_not_before)} on ({reason})",
             )
             return
         cursor.refreshes += 1
         cursor.refresh_not_before = now + backoff(cursor.refreshes, first=15.0, longest=900.0)
         cursor.asked = dict(changed or {})
         cursor.asked_at = self.loaded.version
+        cursor.asked_time = now
         outcome.refresh = RefreshRequest(f"refresh:{_digest(reason)}:{int(now // 10)}", reason)
-        outcome.note(self.log, f"Asking for a refresh: {reason}")
+        self.log.info(f"Asking for a refresh: {reason}.")
+
+
+def sentence(text: str) -> str:
+    """A clause as a sentence.
+
+    >>> sentence("nothing is new")
+    'Nothing is new.'
+    """
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def clock_time(seconds: float) -> str:
+    """A Unix time as a time of day.
+
+    >>> clock_time(1_000_000.0)
+    '13:46:40 UTC'
+    """
+    return datetime.fromtimestamp(seconds, tz=UTC).strftime("%H:%M:%S UTC")
 
 
 def _digest(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 from dagster import (
+    AssetCheckKey,
     AssetKey,
     DagsterInstance,
     DagsterInvalidConfigError,
@@ -147,6 +148,44 @@ def test_a_refresh_stores_a_state_on_top_of_the_last_one(
     assert len(seen[1].graph) == 4
     output = next(e for e in second.all_events if e.event_type_value == "STEP_OUTPUT").event_specific_data
     assert "HTTP 500" in output.metadata["coverage"].value  # type: ignore[union-attr]
+
+
+def test_a_refresh_that_finds_the_same_keeps_the_state_and_still_says_when(
+    location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = iter(range(1, 9))
+
+    def answer(_last: Discovery | None) -> Discovery:
+        day = next(days)
+        w = many(2)
+        if day >= 4:
+            w.report("connect", EAST, Status.DENIED, "Grant the key's account DeveloperRead")
+        node = w.graph.nodes[w.glue(EAST, "topic.00000")]
+        w.graph.nodes[node.node_id] = node.with_attributes(update_time=f"2026-05-0{day}T00:00:00Z")
+        return w.discovery(f"2026-05-0{day}T12:00:00Z")
+
+    discovering(monkeypatch, answer)
+    built = location(world())
+    key = AssetKey(["lineage_bridge", "discovery"])
+    versions, times, green = [], [], []
+    for _ in range(5):
+        result = run(built, instance, "refresh")
+        versions.append(result.output_for_node("refresh"))
+        event = instance.get_latest_materialization_event(key)
+        assert event
+        assert event.asset_materialization
+        times.append(event.asset_materialization.metadata["discovered_at"].value)
+        check = AssetCheckKey(key, "discovery_complete")
+        record = instance.event_log_storage.get_asset_check_execution_history(check, limit=1)[0]
+        assert record.event
+        assert record.event.dagster_event
+        evaluation = record.event.dagster_event.asset_check_evaluation_data
+        green.append(evaluation.passed)
+        assert evaluation.metadata["lineage_bridge/discovered_at"].value == times[-1]
+    assert versions == [versions[0]] * 3 + [versions[3]] * 2
+    assert versions[0] != versions[3]
+    assert times == [f"2026-05-0{day}T12:00:00Z" for day in range(1, 6)]
+    assert green == [True] * 3 + [False] * 2
 
 
 def test_a_refresh_that_fails_keeps_the_last_state_and_says_what_to_do(

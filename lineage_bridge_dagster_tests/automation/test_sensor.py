@@ -104,7 +104,7 @@ def test_a_new_table_is_reloaded_asked_for_pushed_and_then_left_alone(
     assert not requests(watched.tick())
 
     StateStore.of(watched.instance, KEY).store(w.discovery())
-    assert "Reloaded" in str(watched.tick().skip_reason)
+    assert "reloaded" in str(watched.tick().skip_reason)
     assert watched.reloads == 1
     watched.load(w, StateStore.of(watched.instance, KEY).latest_version())
     second = requests(watched.tick())

@@ -37,12 +37,16 @@ class Instance(Dagster):
         self.reloads = 0
         self.reload_error: Exception | None = None
         self.lookups = 0
+        self.refreshed_at = 0.0
 
     def latest_version(self) -> str | None:
         return self.latest
 
     def refreshing(self) -> bool:
         return self.is_refreshing
+
+    def refreshed_since(self, since: float) -> bool:
+        return self.refreshed_at > since
 
     def in_flight(self) -> frozenset[AssetKey]:
         return self.flying
@@ -215,6 +219,17 @@ def test_a_refresh_that_failed_does_not_lose_what_it_was_asked_for() -> None:
     assert [bool(harness.tick(5.0).refresh) for _ in range(4)].count(True) == 1
 
 
+def test_a_refresh_that_found_nothing_new_is_not_asked_for_again_though_it_stored_no_state() -> None:
+    harness = settled()
+    harness.outside.lists[EAST_TOPICS].add("hidden\tPENDING")
+    assert harness.tick().refresh
+    harness.instance.refreshed_at = harness.now + 1
+    assert [harness.tick(60.0).refresh for _ in range(30)] == [None] * 30
+    # What comes after it is news again.
+    harness.outside.lists[EAST_TOPICS].add("returns.v1\tPENDING")
+    assert harness.tick().refresh
+
+
 def test_a_table_that_appears_in_glue_later_leads_to_another_refresh() -> None:
     w = many(1)
     w.topic(EAST, "late")
@@ -234,7 +249,7 @@ def test_a_list_that_answers_500_loses_nothing_and_keeps_no_other_from_being_ask
     harness.outside.asked.clear()
     outcome = harness.tick()
     assert outcome.refresh is None
-    assert any("nothing is taken away" in note for note in outcome.notes)
+    assert any("nothing of them is taken away" in note for note in outcome.notes)
     assert EAST_TABLES in harness.outside.asked
     harness.outside.failing = set()
     assert harness.tick().refresh is None
@@ -367,3 +382,83 @@ def test_a_cursor_comes_back_as_it_was_written() -> None:
 def test_backoff_doubles_up_to_its_bound() -> None:
     assert [backoff(count) for count in (1, 2, 3)] == [30, 60, 120]
     assert backoff(10_000) == 3600
+
+
+class Heard:
+    """A tick's own lines, as the UI shows them."""
+
+    def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
+        self._caplog = caplog
+        caplog.set_level(logging.INFO, "tick")
+
+    def tick(self, harness: Harness, seconds: float = 10.0) -> tuple[list[str], str]:
+        """Its lines, and its reason for asking for nothing."""
+        self._caplog.clear()
+        outcome = harness.tick(seconds)
+        return [record.getMessage() for record in self._caplog.records], outcome.skip_reason
+
+
+@pytest.fixture
+def heard(caplog: pytest.LogCaptureFixture) -> Heard:
+    return Heard(caplog)
+
+
+def test_a_tick_with_nothing_to_do_says_what_it_looked_at(heard: Heard) -> None:
+    lines, reason = heard.tick(settled(1200))
+    assert lines == [
+        "1,200 of 1,200 tables were last pushed with the lineage they have now.",
+        "3 of 3 lists in Confluent and Glue told 2,400 entries, all known already.",
+    ]
+    assert reason == (
+        "Nothing is new: 1,200 of 1,200 tables were last pushed with the lineage they have now, and 3 of 3 "
+        "lists in Confluent and Glue told 2,400 entries, all known already."
+    )
+
+
+def test_a_tick_says_which_tables_it_asks_for_and_what_waits_until_when(heard: Heard) -> None:
+    harness = unpushed(7)
+    lines, _ = heard.tick(harness)
+    assert lines[:2] == [
+        "0 of 7 tables were last pushed with the lineage they have now.",
+        f"Asking for the lineage of 7 tables in 1 run: {', '.join(f'{EAST}.topic.0000{n}' for n in range(5))}"
+        " and 2 more.",
+    ]
+    harness.instance.flying = frozenset(table.key for table in harness.loaded.tables[:3])
+    _, reason = heard.tick(harness)
+    assert reason == (
+        "3 tables on the way in queued or running runs; 4 tables not as wanted after the last run, "
+        "asked for again from 13:47:20 UTC on."
+    )
+    harness.instance.flying = frozenset()
+    lines, _ = heard.tick(harness, 60.0)
+    assert lines[1].endswith("7 of them again, for the last run left them as they were.")
+
+
+def test_a_tick_names_clusters_and_says_why_it_asks_for_a_refresh(heard: Heard) -> None:
+    harness = settled()
+    harness.outside.lists[EAST_TOPICS] |= {f"returns.v{number}\tPENDING" for number in range(7)}
+    lines, _ = heard.tick(harness)
+    assert lines[-1] == (
+        "Asking for a refresh: Tableflow topics of cluster east1 (lkc-east1): new: returns.v0, returns.v1, "
+        "returns.v2, returns.v3, returns.v4 and 2 more."
+    )
+    _, reason = heard.tick(harness, 5.0)
+    assert "asked for again from 13:47:15 UTC on (Tableflow topics of cluster east1" in reason
+
+
+def test_a_tick_says_which_list_could_not_be_asked_and_that_nothing_is_lost(heard: Heard) -> None:
+    harness = settled()
+    harness.outside.failing = {EAST_TABLES}
+    _, reason = heard.tick(harness)
+    assert reason == (
+        "The Glue tables of database lkc-east1 could not be asked, so nothing of them is taken away: "
+        "HTTP 500\n  -> wait."
+    )
+
+
+def test_a_tick_that_reloads_says_so_in_one_sentence(heard: Heard) -> None:
+    harness = settled()
+    harness.instance.latest = "v2"
+    lines, reason = heard.tick(harness)
+    assert lines == [reason]
+    assert reason.startswith("A newer discovery was stored and the definitions reloaded")
