@@ -156,7 +156,7 @@ def explain(error: Exception, target: Target) -> Exception:
             f"Rows of {target} that this write replaces were changed meanwhile. Nothing was written.",
             hint="Materialize again, and have one writer at a time change the same rows.",
         )
-    if "NoSuchIcebergTableException" in text or "AlreadyExistsException" in text:
+    if "NoSuchIcebergTableException" in text:
         return LineageBridgeError(
             f"{target} is in the catalog already, and is no Iceberg table.",
             hint="Give the asset another dagster/table_name, or drop the table that is there.",

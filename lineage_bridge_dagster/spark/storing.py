@@ -151,9 +151,10 @@ class _Writing:
                 hint=f'Cast it: .withColumn("{untyped[0]}", F.lit(None).cast("string")).',
             )
         columns = java_schema(self.spark, schema).toDDL()
+        # Partitions of a first backfill may all be here at once: one of them makes it.
         self.spark.sql(
-            f"CREATE TABLE {self.target.name} ({columns}) USING iceberg {partitioning.clause(parsed)} "
-            "TBLPROPERTIES ('format-version'='2')"
+            f"CREATE TABLE IF NOT EXISTS {self.target.name} ({columns}) USING iceberg "
+            f"{partitioning.clause(parsed)} TBLPROPERTIES ('format-version'='2')"
         )
 
     def _overwrite(self, frame: DataFrame, before: Snapshot | None) -> None:

@@ -56,7 +56,7 @@ class Difference:
         name = ".".join(self.path)
         frame = self.frame.simpleString() if self.frame else ""
         table = self.table.simpleString() if self.table else ""
-        if self.kind == "new":
+        if self.table is None:
             return f"{name}: {frame} in the DataFrame, not in the table"
         if self.kind == "required":
             lacks = "may be null in the DataFrame" if self.frame else "is not in the DataFrame"
@@ -118,9 +118,10 @@ def refuse(found: list[Difference], shown: str) -> SchemaMismatchError:
         lines.append(f"  and {len(found) - _SHOWN} more")
     first = {difference.kind: difference for difference in reversed(found)}
     hints = []
-    if "clash" in first and (clash := first["clash"]).table is not None:
+    if clash := first.get("clash"):
         name = ".".join(clash.path)
-        hints.append(f'cast it: .withColumn("{name}", F.col("{name}").cast("{clash.table.simpleString()}"))')
+        kind = clash.table.simpleString() if clash.table else "string"
+        hints.append(f'cast it: .withColumn("{name}", F.col("{name}").cast("{kind}"))')
     if "required" in first:
         name = ".".join(first["required"].path)
         hints.append(f'give {name} a value: F.coalesce(F.col("{name}"), F.lit(...))')

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace as replace_fields
 from typing import Any
 
 import pytest
@@ -178,6 +180,19 @@ def test_rows_that_the_user_filters_out_are_never_asked_for_their_slice(
     frame = left.join(right, "id").where("wanted").drop("wanted")
     assert store(frame, target, by("country = 'de'")).rows == 1
     assert rows(spark, target, "id") == [(2,)]
+
+
+def test_slices_of_one_new_table_are_replaced_side_by_side(spark: SparkSession, target: Target) -> None:
+    """As a backfill does, each partition in a run of its own."""
+
+    def replace(country: str) -> int:
+        made = WriteOptions(partition_by=("country",), write_mode="overwrite_slice")
+        options = replace_fields(made, overwrite_filter=f"country = '{country}'")
+        return sum(store(orders(spark, (i, country, 1.0)), target, options).rows for i in range(2))
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(replace, ("de", "fr", "es"))) == [2, 2, 2]
+    assert rows(spark, target, "country", "id") == [("de", 1), ("es", 1), ("fr", 1)]
 
 
 def test_a_commit_of_another_writer_to_the_same_slice_is_a_conflict_that_may_be_retried(

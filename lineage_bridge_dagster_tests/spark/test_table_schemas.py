@@ -74,6 +74,12 @@ def test_same_columns_are_the_same_in_any_order_case_and_nullability() -> None:
     assert not same_columns(schema(("a", "long"), ("b", struct(("x", "string")))), table)
 
 
+def test_a_new_column_without_a_type_can_not_be_added() -> None:
+    (found,) = differences(schema(("a", "void")), schema(("b", "long")))
+    assert (found.kind, str(found)) == ("clash", "a: void in the DataFrame, not in the table")
+    assert '.cast("string")' in str(refuse([found], "t"))
+
+
 def test_the_error_says_which_columns_and_what_to_write() -> None:
     found = differences(
         schema(*[(f"n{i}", "long") for i in range(12)], ("c", "string")), schema(("c", "double"))
