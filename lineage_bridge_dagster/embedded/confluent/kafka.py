@@ -160,7 +160,7 @@ class KafkaBroker:
             answer = self.admin.list_consumer_groups(request_timeout=TIMEOUT).result(TIMEOUT)
             # A coordinator that is still loading its groups says so beside those it knows.
             if answer.errors:
-                raise answer.errors[0]
+                raise KafkaException(answer.errors[0])
             return answer
 
         answer = self._ask(ask)
