@@ -188,7 +188,8 @@ def _compare(
             f"Not known: the latest record of topic {name} says that it is of {at(unseen.last_ms)}, which "
             "has not been yet, so times don't tell what is new.",
             "Correct the producer's clock or unit (Kafka wants milliseconds), or set "
-            "message.timestamp.type=LogAppendTime on the topic; it passes when those records have expired.",
+            "message.timestamp.type=LogAppendTime on the topic. Until those records have expired only the "
+            "offsets tell, from one check to the next.",
         )
     if late is not None:
         return late

@@ -1,4 +1,4 @@
-"""The least IAM policies that discovery and pushes need, as JSON documents."""
+"""The least IAM policies that discovery, pushes and the checks need, as JSON documents."""
 
 from __future__ import annotations
 
@@ -31,6 +31,22 @@ def push_policy(account: str, region: str, databases: Iterable[str] = ()) -> dic
     Where Lake Formation governs the tables, ALTER and DESCRIBE on them must be granted there as well.
     """
     return _policy(_statement("PushLineage", PUSH_ACTIONS, account, region, _names(databases)))
+
+
+def freshness_policy(region: str, buckets: Iterable[str]) -> dict[str, Any]:
+    """Read the metadata files of the tables in these buckets, which tell when each was committed to last.
+
+    No data file is read. A bucket with a key of its own needs kms:Decrypt on that key besides.
+    """
+    arn = f"arn:{partition_of(region)}:s3:::"
+    return _policy(
+        {
+            "Sid": "ReadTableMetadata",
+            "Effect": "Allow",
+            "Action": ["s3:GetObject"],
+            "Resource": [f"{arn}{bucket}/*/metadata/*" for bucket in sorted(set(buckets))],
+        }
+    )
 
 
 def _names(databases: Iterable[str]) -> list[str]:

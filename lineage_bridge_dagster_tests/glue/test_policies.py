@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import lineage_bridge_dagster.glue as room
-from lineage_bridge_dagster.glue.policies import discovery_policy, push_policy
+from lineage_bridge_dagster.glue.policies import discovery_policy, freshness_policy, push_policy
 
 
 def actions(policy: dict[str, Any]) -> set[str]:
@@ -42,3 +42,13 @@ def test_resources_are_of_the_databases_and_the_partition() -> None:
         arn + "table/shop/*",
     ]
     assert not any(resource == "*" for resource in statement["Resource"])
+
+
+def test_freshness_reads_metadata_and_no_rows() -> None:
+    (statement,) = freshness_policy("us-gov-west-1", ["tables"])["Statement"]
+    assert statement["Action"] == ["s3:GetObject"]
+    (resource,) = statement["Resource"]
+    pattern = re.escape(resource).replace(r"\*", ".*")
+    metadata = "arn:aws-us-gov:s3:::tables/10110100/110101/abc/v1/metadata/00007-9b.gz.metadata.json"
+    assert re.fullmatch(pattern, metadata)
+    assert not re.fullmatch(pattern, metadata.replace("/metadata/", "/data/"))
