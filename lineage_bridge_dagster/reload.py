@@ -133,7 +133,10 @@ def _by_webserver(url: str | None, origin: Any, timeout_seconds: int) -> None:
 
 
 def _error_text(serialized: str) -> str:
-    error = deserialize_value(serialized)
+    error: Any = deserialize_value(serialized)
+    # The first names the component alone; what was wrong, and where, is at the end of the chain.
+    while getattr(error, "cause", None) is not None:
+        error = error.cause
     return str(getattr(error, "message", error))
 
 

@@ -71,6 +71,19 @@ def test_an_error_in_the_answer_or_of_the_call_leads_to_the_next_way(
     assert str(trouble) in done.tried[0]
 
 
+def test_of_an_error_in_the_answer_the_cause_is_told(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cause = SerializableErrorInfo("defs.yaml:7 - owners: Invalid owner\n  -> ...", [], None)
+    error = serialize_value(SerializableErrorInfo("Error while building definitions", [], None, cause))
+    server = Server()
+    monkeypatch.setattr(
+        server, "reload_code_with_state", lambda *_args, **_options: SimpleNamespace(serialized_error=error)
+    )
+    done = reload_code_location(server, instance)
+    assert done.tried == ("reload_code_with_state: defs.yaml:7 - owners: Invalid owner",)
+
+
 def test_a_server_that_answers_and_loads_nothing_is_no_reload(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

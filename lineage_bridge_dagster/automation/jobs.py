@@ -103,7 +103,7 @@ def refresh_job(
     def refresh(context: OpExecutionContext) -> Output[str]:
         with readable_failures():
             store = StateStore.of(context.instance, state_key)
-            last = _last_good(store, context)
+            last = store.last_good(context.log.warning)
             found = discover(last, context.log.info)
             version = _stored(store, last, found, context)
             removed = store.prune(context.instance)
@@ -148,15 +148,6 @@ def _same(last: Discovery, found: Discovery) -> bool:
         return {(report.scope, report.status, report.reason) for report in discovery.coverage}
 
     return graph_digest(last) == graph_digest(found) and told(last) == told(found)
-
-
-def _last_good(store: StateStore, context: OpExecutionContext) -> Discovery | None:
-    """The last state. One that can't be read is said and passed over: a new discovery must still run."""
-    try:
-        return store.load()
-    except Exception as error:
-        context.log.warning("The last state can't be read, so nothing is carried over from it: %s", error)
-        return None
 
 
 def _reload(context: OpExecutionContext) -> None:
