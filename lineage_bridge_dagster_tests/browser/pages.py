@@ -45,10 +45,13 @@ class DagsterPages:
         # Out of the field, whose keys are words.
         field.locator("textarea").evaluate("field => field.blur()")
 
-    def widen(self) -> None:
-        """Leave the open graph the whole window."""
+    def hide_navigation(self) -> None:
+        """Leave its room to the page, here and on the pages to come."""
         self.page.get_by_text("Hide navigation").click()
-        # The list of groups: the navigation's own button, before it, has the same icon.
+
+    def hide_groups(self) -> None:
+        """Take the list of groups from beside the open graph."""
+        # The navigation's own button, before it, has the same icon.
         self.page.get_by_role("img", name="panel_show_right").last.click()
 
     def open_list(self, selection: str) -> None:

@@ -21,7 +21,8 @@ def test_a_table_stands_in_the_graph_with_all_that_is_upstream_of_it(
     dagster: DagsterPages, picture: Callable[[str], None]
 ) -> None:
     dagster.open_graph('+key:"glue/lkc-7k2m9p/orders.v1"')
-    dagster.widen()
+    dagster.hide_navigation()
+    dagster.hide_groups()
     dagster.expand_all_groups()
     for label in ("postgres-shop-cdc", "shop.public.orders", "enrich-orders"):
         expect(dagster.node(label)).to_have_count(1)
@@ -29,6 +30,8 @@ def test_a_table_stands_in_the_graph_with_all_that_is_upstream_of_it(
     expect(dagster.node("orders.v1")).to_have_count(3)
     # Nothing that is beside it.
     expect(dagster.node("clickstream")).to_have_count(0)
+    # The table and its chain are drawn as materialized.
+    expect(dagster.node("orders.v1").locator("[style*=green]")).to_have_count(2)
     picture("graph")
 
 
