@@ -278,6 +278,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             namespace=self.spark.namespace,
             database=self.spark.output_database,
             write_mode="overwrite",
+            preview_rows=self.spark.preview_rows,
         )
 
 

@@ -149,6 +149,13 @@ class SparkConfig(YamlSection):
         description="Database for DataFrames of assets whose key names none.",
         examples=["lineage_bridge"],
     )
+    preview_rows: int = Field(
+        default=5,
+        ge=0,
+        le=100,
+        description="Rows of a stored DataFrame that its materialization shows; 0 shows none.",
+        examples=[5],
+    )
 
     def spark_config(self) -> dict[str, Any]:
         return {**({"spark.master": self.master} if self.master else {}), **self.conf}
