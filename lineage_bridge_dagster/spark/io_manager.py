@@ -65,10 +65,11 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
 
     def handle_output(self, context: OutputContext, obj: Any) -> None:
         """Write a DataFrame to its Iceberg table; None is an asset that did its own writing."""
-        if obj is None:
-            return
         try:
-            self._store(context, obj)
+            if obj is not None:
+                self._store(context, obj)
+            elif (context.run_id, context.step_key) in self._downstream:
+                raise _no_table_of_its_own("An input")
         except LineageBridgeError as error:
             retry = isinstance(error, CommitConflictError)
             raise Failure(description=str(error), allow_retries=retry) from error
@@ -184,13 +185,18 @@ def _downstream_of(context: InputContext, shown: str) -> Downstream:
         definition is None
         or definition.partitions_def is not None
         or not isinstance(manager, PySparkIcebergIOManager)
+        or all(output.dagster_type.is_nothing for output in step.op_def.output_defs)
     ):
-        raise ConfigurationError(
-            f"Input {shown} is incremental, and its step does not make one asset without partitions that "
-            "this IO manager stores.",
-            hint="Use incremental in an @asset that returns one DataFrame and has this IO manager's key.",
-        )
+        raise _no_table_of_its_own(f"Input {shown}")
     return manager.downstream(context, keys[0], definition.metadata_by_key.get(keys[0], {}))
+
+
+def _no_table_of_its_own(which: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{which} is incremental, and its step does not make one asset without partitions that this IO "
+        "manager stores: there is no table that could say how far it has got.",
+        hint="Use incremental in an @asset that returns one DataFrame and has this IO manager's key.",
+    )
 
 
 def _check_increment(options: WriteOptions, shown: str) -> None:

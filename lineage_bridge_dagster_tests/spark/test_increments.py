@@ -193,6 +193,21 @@ def test_an_asset_that_is_stored_elsewhere_has_no_position_to_go_on_from(world: 
     )
     assert "is incremental, and its step does not make one asset" in failure_of(result)
 
+    @asset(ins={"orders": AssetIn(world.orders.key, metadata={"incremental": True})})
+    def nothing(orders: DataFrame) -> None: ...
+
+    assert "is incremental, and its step does not make one asset" in failure_of(world.run(nothing))
+
+    @asset(
+        key=[world.result.database, "late"],
+        ins={"orders": AssetIn(world.orders.key, metadata={"incremental": True})},
+        metadata={"write_mode": "append"},
+    )
+    def late(orders: DataFrame):  # type: ignore[no-untyped-def]
+        return None
+
+    assert "is incremental, and its step does not make one asset" in failure_of(world.run(late))
+
 
 def test_offsets_go_on_from_where_the_table_stands() -> None:
     first, end = {0: 10, 1: 0}, {0: 20, 1: 5}
