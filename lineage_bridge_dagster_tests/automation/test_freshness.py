@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +20,9 @@ from dagster import (
     RunRequest,
     build_schedule_context,
 )
+from dagster._core.definitions.freshness import FreshnessState
+from dagster._core.definitions.freshness_evaluator import FRESHNESS_EVALUATORS_BY_POLICY_TYPE
+from dagster._core.loader import LoadingContextForTest
 
 from lineage_bridge_dagster.assets import brokers
 from lineage_bridge_dagster.assets.arrivals import OFFSETS
@@ -238,7 +242,9 @@ def test_each_refresh_is_a_materialization_whose_version_changes_with_what_was_f
         return many(next(sizes)).discovery()
 
     monkeypatch.setattr(LineageBridgeComponent, "_discover", discover)
-    refresh = location(many(1)).definitions.resolve_job_def("refresh")
+    built = location(many(1))
+    refresh = built.definitions.resolve_job_def("refresh")
+    assert state_of_the_discovery(built, instance) is FreshnessState.UNKNOWN
     versions = []
     for _ in range(3):
         assert refresh.execute_in_process(instance=instance).success
@@ -248,6 +254,17 @@ def test_each_refresh_is_a_materialization_whose_version_changes_with_what_was_f
         versions.append((event.asset_materialization.tags or {})["dagster/data_version"])
         assert event.asset_materialization.metadata["complete"].value is True
     assert versions[0] == versions[1] != versions[2]
+    assert state_of_the_discovery(built, instance) is FreshnessState.PASS
+
+
+def state_of_the_discovery(built: Location, instance: DagsterInstance) -> FreshnessState:
+    """As Dagster's freshness daemon finds it, which is on by default."""
+    assert instance.freshness_enabled
+    node = built.repository.asset_graph.get(DISCOVERY)
+    policy = node.freshness_policy_or_from_metadata
+    assert policy
+    evaluator = FRESHNESS_EVALUATORS_BY_POLICY_TYPE[type(policy)]()
+    return asyncio.run(evaluator.evaluate_freshness(LoadingContextForTest(instance), node))
 
 
 def test_the_discovery_has_a_policy_of_dagsters_own_and_the_tables_have_none(location: Build) -> None:
