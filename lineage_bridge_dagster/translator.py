@@ -167,10 +167,14 @@ def _owners(node: Node) -> list[str]:
 
 def _tags(node: Node) -> dict[str, str]:
     tags = {"lineage_bridge/node_type": keys.tag_value(str(node.node_type))}
-    if node.environment_id:
-        tags["lineage_bridge/environment"] = keys.tag_value(node.environment_id)
-    if node.cluster_id:
-        tags["lineage_bridge/cluster"] = keys.tag_value(node.cluster_id)
+    for name, value in (
+        ("environment", node.environment_id),
+        ("environment_name", node.environment_name),
+        ("cluster", node.cluster_id),
+        ("cluster_name", node.cluster_name),
+    ):
+        if value:
+            tags[f"lineage_bridge/{name}"] = keys.tag_value(value)
     for tag in node.tags:
         tags[f"lineage_bridge/tag.{keys.tag_value(tag)[:50]}"] = ""
     return tags

@@ -245,6 +245,16 @@ def test_what_is_left_out_of_the_graph_is_stepped_over_by_dependencies() -> None
     ]
 
 
+def test_tags_select_by_id_and_by_the_name_that_people_know(assets: dict[str, Any]) -> None:
+    assert assets["kafka/lkc-west1/Orders"].spec.tags == {
+        "lineage_bridge/node_type": "kafka_topic",
+        "lineage_bridge/environment": "env-abc123",
+        "lineage_bridge/environment_name": "prod",
+        "lineage_bridge/cluster": "lkc-west1",
+        "lineage_bridge/cluster_name": "west1",
+    }
+
+
 def test_two_nodes_with_one_key_both_load() -> None:
     class Same(LineageTranslator):
         def get_asset_spec(self, node: Node, context: NodeContext) -> AssetSpec:
