@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lineage_bridge_dagster.embedded.breaking import ALL, APIS, STATUSES, Breaker, Broken, check, known_api
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, StackPaths
 from lineage_bridge_dagster.embedded.ports import PORT_BASE_VARIABLE
 from lineage_bridge_dagster.embedded.stack import Stack
+from lineage_bridge_dagster.errors import LineageBridgeError
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -41,6 +43,7 @@ def local() -> None:
       lineage-bridge local up                              start it, with the sample world
       lineage-bridge local status                          what runs, and where
       lineage-bridge local enable-tableflow orders.status  one more table
+      lineage-bridge local break tableflow 503             see what a failing API does
       eval "$(lineage-bridge local env)"                   point this shell at it
       lineage-bridge local down                            stop it; data stays
     """
@@ -220,6 +223,90 @@ def produce(topic: str, count: int, cluster: str | None) -> None:
     out.print(world.produce(_stack().home, topic, count, cluster), markup=False)
 
 
+_HOW = "\n".join(f"      {name:<16} {what}" for name, what in APIS.items())
+
+
+@local.command(
+    "break",
+    help=f"""Have an API fail, to see what the product makes of it: in the UI, in a push, on the keyboard.
+
+    STATUS is one of {", ".join(STATUSES)}. An API stays broken until it is healed, or for --times requests;
+    stopping the stack heals all. API is one of these, of which a discovery asks:
+
+    \b
+{_HOW}
+
+    \b
+    Examples:
+      lineage-bridge local break tableflow 503
+      lineage-bridge local break connect 403
+      lineage-bridge local break kafka 500 --times 3      what is tried again succeeds
+      lineage-bridge local break flink half-page          the first page answers, the next one fails
+      lineage-bridge local heal
+    """,
+)
+@click.argument("api")
+@click.argument("status")
+@click.option("--times", type=click.IntRange(1), help="Heal by itself after so many requests.")
+def break_(api: str, status: str, times: int | None) -> None:
+    check(api, status)
+    broken = _breaker().break_api(api, status, times)
+    out.print(f"From now on {broken}: {APIS[api]}.{_what_to_expect(broken)}", markup=False)
+    out.print(
+        f"""
+What to look at in Dagster's UI
+  1. Jobs, refresh, Launchpad: launch a run (or wait for its schedule). It succeeds, and its output says which
+     scopes did not answer whole.
+  2. Assets, lineage_bridge/discovery: the check discovery_complete is red, and says which scope, why and
+     what to do. Its materialization has the coverage.
+  3. The graph: the same assets and edges as before. What could not be asked is kept, and says since when.
+  4. Any Glue table: its parameters and description are as they were. A push writes nothing shorter, takes
+     nothing away.
+On the keyboard: lineage-bridge extract exits 3 and tells the coverage.
+
+Heal: lineage-bridge local heal {api}, then refresh once more: the check is green.""",
+        markup=False,
+    )
+
+
+@local.command()
+@click.argument("api", required=False)
+def heal(api: str | None) -> None:
+    """Have an API answer as it should again; without API, all of them.
+
+    \b
+    Examples:
+      lineage-bridge local heal
+      lineage-bridge local heal tableflow
+    """
+    if api is not None:
+        known_api(api)
+    healed = _breaker().heal(api)
+    if not healed:
+        out.print(f"{api or 'Nothing'} was {'not ' if api else ''}broken.", markup=False)
+        return
+    names = ", ".join(dict.fromkeys(broken.api for broken in healed))
+    out.print(
+        f"Healed: {names}. The next refresh finds all of it again; or launch one in the UI.", markup=False
+    )
+
+
+def _breaker() -> Breaker:
+    env = _stack().env()
+    return Breaker(env["LINEAGE_BRIDGE_CONFLUENT_API_URL"], env["AWS_ENDPOINT_URL"])
+
+
+def _what_to_expect(broken: Broken) -> str:
+    if broken.status == "timeout":
+        return "\nEach request waits for its timeout and is tried again: the refresh takes some minutes."
+    if broken.status == "404" and broken.api in ("kafka", "ksqldbcm", ALL):
+        return (
+            "\nFor ksqlDB, cluster links and consumer groups, 404 is Confluent's word for having none: of "
+            "those, what was known goes. Every other status keeps it."
+        )
+    return ""
+
+
 def _show(stack: Stack) -> bool:
     """Print the table of components; whether all of them work."""
     shown = Table(
@@ -240,9 +327,22 @@ def _show(stack: Stack) -> bool:
         )
     # A table that is read by a program, or in a narrow window, is still one line a component.
     Console(highlight=False, width=None if sys.stdout.isatty() else 200).print(shown)
+    for broken in _broken(stack):
+        err.print(
+            Text(f"Broken on request: {broken}. Heal: lineage-bridge local heal {broken.api}", "yellow")
+        )
     if not stack.home.exists():
         _say(f"There is no stack in {stack.home} (see {HOME_VARIABLE}); lineage-bridge local up makes one.")
     return good
+
+
+def _broken(stack: Stack) -> list[Broken]:
+    """What is broken on request; nothing where there is no stack to ask."""
+    try:
+        env = stack.env()
+        return Breaker(env["LINEAGE_BRIDGE_CONFLUENT_API_URL"], env["AWS_ENDPOINT_URL"]).standing()
+    except LineageBridgeError:
+        return []
 
 
 def _ago(since: datetime) -> str:

@@ -97,12 +97,12 @@ class Faults:
         with self._lock:
             self._faults.append(fault)
 
-    def clear(self) -> int:
-        """Forget all of them; returns how many there were."""
+    def clear(self, api: str | None = None) -> int:
+        """Forget those of one API, or all of them; returns how many there were."""
         with self._lock:
-            count = len(self._faults)
-            self._faults.clear()
-            return count
+            before = len(self._faults)
+            self._faults = [fault for fault in self._faults if api not in (None, fault.api)]
+            return before - len(self._faults)
 
     def listed(self) -> list[dict[str, Any]]:
         with self._lock:

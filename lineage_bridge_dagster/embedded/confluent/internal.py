@@ -8,8 +8,9 @@ They need no key; the emulator listens on the loopback alone.
   RUNNING says that the Glue table is there: from then on the public API tells `table_path` and SYNCED
 - `GET /emulator/tableflow/dropped`: the same objects of topics disabled since, until they are cleaned up and
   `DELETE /emulator/tableflow/dropped/{table id}` says so; the table id is the last part of `table_path`
-- `GET|POST|DELETE /emulator/faults`: scripted failures (see `faults`)
-- `POST /emulator/options`: `next_style`, `max_page_size`, `rate_limit` (see `answers.Options`)
+- `GET|POST|DELETE /emulator/faults`: scripted failures (see `faults`); `DELETE ...?api=` those of one API
+- `POST /emulator/options`: `next_style`, `max_page_size`, `rate_limit` (see `answers.Options`); null is the
+  default
 - `GET|DELETE /emulator/requests`: how often each API was asked; start counting again
 - `GET /emulator/health`: 200 with the state of each broker
 """
@@ -27,7 +28,7 @@ from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent import planes
-from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, base_url
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, Options, base_url
 from lineage_bridge_dagster.embedded.confluent.broker import BrokerError
 from lineage_bridge_dagster.embedded.confluent.faults import Fault
 from lineage_bridge_dagster.embedded.confluent.gate import Gate
@@ -160,15 +161,17 @@ class Internal:
         self._gate().faults.add(fault)
         return JSONResponse(fault.as_json(), 201)
 
-    def clear_faults(self, _: Request) -> Response:
-        return JSONResponse({"cleared": self._gate().faults.clear()})
+    def clear_faults(self, request: Request) -> Response:
+        return JSONResponse({"cleared": self._gate().faults.clear(request.query_params.get("api"))})
 
     async def set_options(self, request: Request) -> Response:
         body = await _object(request)
         known = asdict(self.context.options)
         if unknown := set(body) - set(known):
             raise ApiError(400, f"unknown options: {', '.join(sorted(unknown))}")
-        wanted = replace(self.context.options, **body)
+        defaults = asdict(Options())
+        given = {name: defaults[name] if value is None else value for name, value in body.items()}
+        wanted = replace(self.context.options, **given)
         if wanted.next_style not in ("null", "empty", "absent"):
             raise ApiError(400, "next_style must be null, empty or absent")
         for name, value in asdict(wanted).items():
