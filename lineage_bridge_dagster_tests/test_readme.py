@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from lineage_bridge_dagster.cli import main
-from lineage_bridge_dagster.glue.policies import discovery_policy, push_policy
+from lineage_bridge_dagster.glue.policies import discovery_policy, freshness_policy, push_policy
 from lineage_bridge_dagster.settings import Settings
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
@@ -26,6 +26,7 @@ def test_the_iam_policy_is_the_one_that_the_code_needs() -> None:
     assert policy["Statement"] == [
         *discovery_policy(*place)["Statement"],
         *push_policy(*place)["Statement"],
+        *freshness_policy("us-east-1", ["your-tableflow-bucket"])["Statement"],
     ]
 
 
