@@ -60,6 +60,7 @@ browser: setup
 	$(BIN)/python -m $(CHROMIUM)
 
 screenshots: browser jars
+	@rm -rf ci-output/screenshots
 	$(BIN)/pytest -n 0 lineage_bridge_dagster_tests/browser
 	@mkdir -p docs/images
 	cp ci-output/screenshots/readme/*.png docs/images/

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from playwright.sync_api import Locator, Page, expect
 
 #: Milliseconds for a run from its launch to its end: it waits in the queue, and its process starts.
-RUN = 90_000
+RUN = 180_000
 
 
 def exactly(text: str) -> re.Pattern[str]:

@@ -35,6 +35,17 @@ def test_a_table_stands_in_the_graph_with_all_that_is_upstream_of_it(
     picture("graph")
 
 
+def test_the_link_of_a_tables_metadata_opens_all_that_is_upstream_of_it(
+    dagster: DagsterPages, page: Page
+) -> None:
+    dagster.open_asset("glue/lkc-7k2m9p/orders.v1")
+    link = dagster.metadata("lineage_bridge/lineage").get_by_role("link").first
+    # It would open in a window of its own.
+    page.goto(dagster.url + (link.get_attribute("href") or ""))
+    for label in ("postgres-shop-cdc", "enrich-orders"):
+        expect(dagster.node(label)).to_have_count(1)
+
+
 def test_a_new_table_appears_in_the_open_graph_by_itself(
     dagster: DagsterPages, page: Page, all_pushed: LiveStack
 ) -> None:

@@ -50,6 +50,18 @@ def test_a_wiped_table_turns_red_and_materialize_pushes_it_green_and_shows_what_
     assert tree.index("external_dataset: postgres://") < tree.index("tableflow_table: lkc-4x8w1q")
 
 
+def test_a_chain_is_drawn_on_its_page(
+    dagster: DagsterPages, page: Page, picture: Callable[[str], None]
+) -> None:
+    dagster.open_asset("upstream_chain/lkc-7k2m9p/orders.v1")
+    dagster.metadata("lineage_bridge/drawing").get_by_text("[Show Markdown]").click()
+    image = page.get_by_role("dialog").locator("img")
+    expect(image).to_be_visible()
+    # One that the UI's rules for content keep out, or that is no SVG, has no width.
+    assert image.evaluate("image => image.naturalWidth") > 100
+    picture("drawing")
+
+
 def _result(page: Page) -> Locator:
     """What stands below `Evaluation result` on a check's tab."""
     return page.get_by_text("Evaluation result", exact=True).locator("xpath=following::*[text()][1]")
