@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from dagster.components import Resolver
+from dagster.components.resolved.base import derive_model_type
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from pydantic.fields import FieldInfo
@@ -47,11 +47,13 @@ def adapter(section: type[BaseModel], name: str, *, rendered: bool = False) -> T
     A template that rendered to digits gave a number, also where a text is meant: an account's id.
     """
     field = section.model_fields[name]
-    if any(isinstance(held, Resolver) for held in field.metadata):
-        return None
     told = next((held.type for held in field.metadata if isinstance(held, Takes)), None)
     like = _like(section, name)
-    wanted = told or (like.rebuild_annotation() if like else field.rebuild_annotation())
+    wanted: Any = told or (like.rebuild_annotation() if like else field.annotation)
+    in_yaml = derive_model_type(section).model_fields[name].annotation  # type: ignore[arg-type]
+    if not told and not like and in_yaml not in (wanted, wanted | str):
+        # The YAML holds something else, of which a resolver makes the value.
+        return None
     try:
         return TypeAdapter(wanted, config=ConfigDict(coerce_numbers_to_str=rendered))
     except (PydanticSchemaGenerationError, PydanticUserError):

@@ -31,7 +31,6 @@ Path = tuple[str | int, ...]
 #: `env.X` with nothing around it, which it makes nothing of.
 _CALLED, _BARE = "called", "bare"
 
-
 #: The variables that a field is read from in any case, and that may be left unset.
 _KNOWN = frozenset(
     variable_of(part, field)
@@ -76,10 +75,10 @@ class YamlSection(Model, Resolvable):
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
+            wanted = yaml_schema.words(cls, name)
             variables = variables_of(getattr(model, name, None))
-            remedy = f"Write {yaml_schema.words(cls, name)}."
-            if variables:
-                remedy = f"Set {variables[0]}, which the value comes from, to {remedy[6:]}"
+            source = f"Set {variables[0]}, which the value comes from, to" if variables else "Write"
+            remedy = f"{source} {wanted}."
             raise placed(context.at_path(name), _said(first["msg"]), remedy) from None
 
 
@@ -89,6 +88,8 @@ def placed(context: ResolutionContext, what: str, remedy: str) -> ResolutionExce
     if context.source_position_tree is None:
         return ResolutionException(f"{field}: {what}.\n  -> {remedy}")
     place = context.source_position_tree.lookup_closest_and_path(context.path, None)[0]
+    # A code server outlives many an edit of the file.
+    linecache.checkcache(place.filename)
     text = linecache.getline(place.filename, place.start.line).rstrip()
     shown = f"\n{place.start.line:>5} | {text}" if text else ""
     return ResolutionException(f"{place} - {field}: {what.rstrip('.')}.{shown}\n  -> {remedy}")
