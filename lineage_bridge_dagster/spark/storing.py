@@ -276,8 +276,17 @@ class _Writing:
             published = load_table(spark, name).manageSnapshots()
             published.fastForwardBranch("main", branch).removeBranch(branch).commit()
         except Exception:
-            load_table(spark, name).manageSnapshots().removeBranch(branch).commit()
+            self._drop_branch(branch)
             raise
+
+    def _drop_branch(self, branch: str) -> None:
+        """Take away what a failed write left; that failure is the one to tell of."""
+        try:
+            table = load_table(self.spark, self.target.name)
+            if branch in table.refs():
+                table.manageSnapshots().removeBranch(branch).commit()
+        except Exception as error:
+            _log.warning("Branch %s of %s could not be removed: %s", branch, self.target, error)
 
 
 def _whole_partitions(spark: SparkSession, name: str, condition: str) -> bool:

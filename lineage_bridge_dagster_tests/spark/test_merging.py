@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.spark.commits import Target
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors
 from lineage_bridge_dagster.spark.io_options import WriteOptions
 from lineage_bridge_dagster.spark.merging import MergeKeyError
 from lineage_bridge_dagster.spark.storing import store
 from lineage_bridge_dagster.spark.table_schemas import SchemaMismatchError
+from lineage_bridge_dagster_tests.spark_session import pyiceberg_properties
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -39,7 +42,7 @@ def rows(spark: SparkSession, target: Target) -> set[tuple[Any, ...]]:
 
 
 def test_known_keys_are_replaced_new_ones_added_and_marked_ones_deleted(
-    spark: SparkSession, target: Target
+    spark: SparkSession, target: Target, spark_catalog: CatalogConfig
 ) -> None:
     first = store(frame(spark, (1, "new", None), (2, "new", False), (3, "x", True)), target, options())
     assert (first.rows, rows(spark, target)) == (3, {(1, "new"), (2, "new")})
@@ -49,6 +52,9 @@ def test_known_keys_are_replaced_new_ones_added_and_marked_ones_deleted(
     stored = store(frame(spark, (1, "paid", False), (2, None, True), (4, "new", False)), target, options())
     # The delete column is never stored; a column of somebody else's keeps its value.
     assert rows(spark, target) == {(1, "paid", "kept"), (4, "new", None)}
+    catalog = load_catalog("glue", **pyiceberg_properties(spark_catalog))
+    read = catalog.load_table((target.database, target.table)).scan().to_arrow().to_pylist()
+    assert {tuple(row.values()) for row in read} == rows(spark, target)
     assert stored.rows == 3
     assert stored.snapshots[0].snapshot_id == next(ancestors(spark, target.name)).snapshot_id
 

@@ -208,6 +208,7 @@ def test_a_commit_of_another_writer_to_the_same_slice_is_a_conflict_that_may_be_
     monkeypatch.setattr(Write, "writer", late)
     with pytest.raises(CommitConflictError, match="changed meanwhile"):
         store(orders(spark, (3, "de", 3.0)), target, by("country = 'de'"))
+    monkeypatch.undo()
     assert rows(spark, target, "id") == [(1,), (2,), (9,)]
     assert list(load_table(spark, target.name).refs()) == ["main"]
 
