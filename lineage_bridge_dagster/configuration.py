@@ -149,10 +149,8 @@ class SparkConfig(YamlSection):
         description="Database for DataFrames of assets whose key names none.",
         examples=["lineage_bridge"],
     )
-    preview_rows: int = Field(
+    preview_rows: Annotated[int, Takes(Annotated[int, Field(ge=0, le=100)])] = Field(
         default=5,
-        ge=0,
-        le=100,
         description="Rows of a stored DataFrame that its materialization shows; 0 shows none.",
         examples=[5],
     )
@@ -266,8 +264,8 @@ def _listed(value: str | list[str] | None) -> list[str]:
 class SettingsSource:
     """The settings in force, read anew at each call: the YAML's fields over the environment's.
 
-    Called when something runs, not when definitions load: a malformed variable must not take the code
-    location away.
+    Called when something runs, not when definitions load: keys, secrets and variables that stand in no field
+    of the YAML are no business of a load, and a malformed one must not take the code location away.
     """
 
     def __init__(self, confluent: ConfluentConfig, aws: AwsConfig, push: PushConfig) -> None:

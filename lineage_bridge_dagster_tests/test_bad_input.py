@@ -20,6 +20,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.dagster_process import answers, free_port
+from lineage_bridge_dagster.yaml_section import YamlSection
 from lineage_bridge_dagster_tests.assets.world import EAST, World, world
 from lineage_bridge_dagster_tests.bad_instance import MISTAKES, TYPE, Mistake, all_at_once, project
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
@@ -78,6 +79,20 @@ def dg(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False
     )
+
+
+def test_every_field_may_be_a_template_and_says_what_it_is_for() -> None:
+    """A constraint on a field itself would be held against the template's text."""
+    model = LineageBridgeComponent.model()
+    schema = model.model_json_schema()
+    for name, field in LineageBridgeComponent.model_fields.items():
+        assert schema["properties"][name]["description"] == field.description
+        inner: Any = field.annotation
+        if isinstance(inner, type) and issubclass(inner, YamlSection):
+            shown = schema["$defs"][f"{inner.__name__}Model"]["properties"]
+            for part, held in inner.model_fields.items():
+                model.model_validate({name: {part: "{{ env('X', 'a') }}"}})
+                assert shown[part]["description"] == held.description
 
 
 def test_dg_check_yaml_says_of_all_mistakes_at_once_which_line_and_what_to_write(tmp_path: Path) -> None:
