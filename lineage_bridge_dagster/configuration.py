@@ -7,6 +7,7 @@ in no file, no state and no page of the UI.
 
 from __future__ import annotations
 
+import difflib
 import os
 import threading
 import time
@@ -18,6 +19,7 @@ from dagster._utils.schedules import is_valid_cron_schedule
 from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, field_validator
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.settings import (
     PREFIX,
     AwsSettings,
@@ -38,6 +40,15 @@ def _cron(text: str) -> str:
     if not is_valid_cron_schedule(text):
         raise ValueError("it is not a cron expression of five fields")
     return text
+
+
+def _catalog(fields: dict[str, Any]) -> dict[str, Any]:
+    for name in fields.keys() - CatalogConfig.model_fields.keys():
+        near = difflib.get_close_matches(name, CatalogConfig.model_fields, 1, 0.6)
+        raise ValueError(f"a catalog has no {name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+    if fields.get("type") not in (None, "", "glue", "rest"):
+        raise ValueError(f"type is glue or rest, and not {fields['type']!r}")
+    return fields
 
 
 #: A part of the names of jobs and sensors.
@@ -63,6 +74,23 @@ CRON = Takes(
                 "type": "string",
                 "pattern": r"^\s*\S+(\s+\S+){4}\s*$|^@\w+$|^\s*$",
                 "description": "a cron expression of five fields",
+            }
+        ),
+    ]
+)
+_CATALOG = Takes(
+    Annotated[
+        dict[str, Any],
+        AfterValidator(_catalog),
+        WithJsonSchema(
+            {
+                "type": "object",
+                "properties": {
+                    name: {"description": field.description}
+                    for name, field in CatalogConfig.model_fields.items()
+                },
+                "additionalProperties": False,
+                "description": f"a mapping of {', '.join(CatalogConfig.model_fields)}",
             }
         ),
     ]
@@ -134,10 +162,11 @@ class SparkConfig(YamlSection):
     conf: dict[str, Any] = Field(
         default_factory=dict, description="Any Spark configuration, by its own keys."
     )
-    catalog: dict[str, Any] = Field(
+    catalog: Annotated[dict[str, Any], _CATALOG] = Field(
         default_factory=dict,
         description="The catalog of the Iceberg tables (type, warehouse, uri, ...); empty fields come from "
         "LINEAGE_BRIDGE_CATALOG_*.",
+        examples=["{warehouse: s3://bucket/warehouse}"],
     )
     namespace: str = Field(
         default="lineage_bridge",
