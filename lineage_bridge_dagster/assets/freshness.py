@@ -89,32 +89,47 @@ def judge_tables(
         read_unseen: asks the brokers; a domain error is each table's verdict, not the end of the run.
     """
     topics = {table.node_id: view.topics_of(table) for table in tables}
-    asked: dict[str, tuple[Node, int | None]] = {}
-    for table in tables:
-        commit = commits.get(table.node_id)
-        if len(topics[table.node_id]) == 1 and isinstance(commit, TableState):
-            topic = topics[table.node_id][0]
-            asked[topic.node_id] = (topic, commit.changed_ms)
-    told: dict[str, Unseen | Exception] = {}
+    since = {
+        table.node_id: (topics[table.node_id][0], commit.changed_ms)
+        for table in tables
+        if len(topics[table.node_id]) == 1 and isinstance(commit := commits.get(table.node_id), TableState)
+    }
     asked_ms = clock()
-    try:
-        for node, answer in read_unseen(asked.values()):
-            told[node.node_id] = answer
-    except LineageBridgeError as error:
-        told = dict.fromkeys(asked, error)
+    told = _ask(since, read_unseen)
     now = clock()
     found = {}
     for table in tables:
         over, last = topics[table.node_id], before.get(table.node_id)
-        answer_of = told.get(over[0].node_id) if over else None
-        if isinstance(answer_of, Unseen):
-            last = arrived(answer_of.written, last, asked_ms, now)
-        verdict = table_fresh(over, answer_of, commits.get(table.node_id), limits, now, last)
+        answer = told.get(table.node_id)
+        if isinstance(answer, Unseen):
+            last = arrived(answer.written, last, asked_ms, now)
+        verdict = table_fresh(over, answer, commits.get(table.node_id), limits, now, last)
         if last is not None:
             verdict = replace(verdict, metadata={**verdict.metadata, **last.metadata})
         link = next((n.url for n in view.sources(table) if n.node_type == NodeType.TABLEFLOW_TABLE), None)
         found[table.node_id] = replace(verdict, link=link or "")
     return found
+
+
+def _ask(
+    since: Mapping[str, tuple[Node, int | None]], read_unseen: ReadUnseen
+) -> dict[str, Unseen | Exception]:
+    """What the topic of each table holds since the table's last commit, by the table.
+
+    All at once, but for a topic of several tables: it is asked again for each, as of that one's own commit.
+    """
+    told: dict[str, Unseen | Exception] = {}
+    left = dict(since)
+    while left:
+        table_of = {topic.node_id: table for table, (topic, _) in left.items()}
+        try:
+            for topic, answer in read_unseen([left[table] for table in table_of.values()]):
+                told[table_of[topic.node_id]] = answer
+        except LineageBridgeError as error:
+            return {**told, **dict.fromkeys(left, error)}
+        for table in table_of.values():
+            del left[table]
+    return told
 
 
 def freshness_of_run(

@@ -183,6 +183,25 @@ def test_a_table_of_two_topics_or_of_none_is_not_called_fresh() -> None:
     assert "2 topics" in found.summary
 
 
+def test_two_tables_of_one_topic_are_judged_each_by_its_own_commit() -> None:
+    w = World()
+    w.topic(EAST, "t")
+    late, fresh = w.glue(EAST, "t", "late"), w.glue(EAST, "t", "fresh")
+    commits = {late: committed(120), fresh: committed(5)}
+    records = [NOW - minutes * MINUTE for minutes in (110, 6)]
+
+    def read(topics: Iterable[tuple[Node, int | None]]) -> Iterator[tuple[Node, Unseen | Exception]]:
+        for topic, since in topics:
+            first = next((at for at in records if at > (since or 0)), None)
+            yield topic, Unseen(10, records[-1], first)
+
+    view = GraphView.of(w.discovery())
+    for order in (1, -1):
+        tables = list(w.graph.of_type("catalog_table"))[::order]
+        found = judge_tables(tables, view, commits, read, LIMITS, {}, lambda: NOW)
+        assert {node_id: verdict.passed for node_id, verdict in found.items()} == {late: False, fresh: True}
+
+
 def test_whose_clock_the_times_are_of_is_said() -> None:
     w = World()
     topic = w.topic(EAST, "t")
