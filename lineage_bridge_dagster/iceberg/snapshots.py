@@ -9,11 +9,11 @@ from __future__ import annotations
 import gzip
 import json
 import threading
+import zlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
-from urllib.parse import urlsplit
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -138,7 +138,7 @@ class SnapshotReader:
             # Iceberg compresses some (`*.gz.metadata.json`, older ones `*.metadata.json.gz`).
             text = gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body
             document = json.loads(text)
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, zlib.error) as error:
             raise _malformed(f"it is no JSON: {error}", location) from error
         try:
             return TableState.parse(document)
@@ -146,9 +146,10 @@ class SnapshotReader:
             raise SnapshotError(f"{location}: {error.message}", hint=error.hint) from error
 
     def _get(self, location: str) -> bytes:
-        place = urlsplit(location, allow_fragments=False)
-        bucket, key = place.netloc, place.path.lstrip("/")
-        if place.scheme.lower() not in _S3_SCHEMES or not bucket or not key:
+        # Not as a URL: a key may hold any character, such as a question mark.
+        scheme, _, place = location.partition("://")
+        bucket, _, key = place.partition("/")
+        if scheme.lower() not in _S3_SCHEMES or not bucket or not key:
             raise SnapshotError(
                 f"The table's metadata is at {location or 'no location'}, which is not on S3.",
                 hint="Check the parameter metadata_location of the Glue table.",
@@ -156,7 +157,7 @@ class SnapshotReader:
         with self._lock:
             away = self._away.get(bucket)
         if away is not None:
-            raise away
+            raise SnapshotError(away.message, hint=away.hint)
         try:
             body: bytes = self._client.get_object(Bucket=bucket, Key=key)["Body"].read()
         except ClientError as error:

@@ -149,6 +149,7 @@ def test_a_table_without_a_commit_has_no_times(current: int | None) -> None:
         b'{"format-version": 2, "current-snapshot-id": null}',
         b'{"format-version": 2, "last-updated-ms": 1, "current-snapshot-id": 5}',
         b"\x1f\x8bxx",
+        pytest.param(gzip.compress(b"{}", mtime=0)[:10] + b"\x07damaged", id="damaged gzip"),
     ],
 )
 def test_what_is_no_metadata_is_an_error_that_names_the_file(body: bytes) -> None:
@@ -163,7 +164,15 @@ def test_compressed_metadata_is_read() -> None:
     assert found == TableState(1, 100, 100, "append", updated_ms=900)
 
 
-@pytest.mark.parametrize("place", ["", "file:///t/metadata/1.json", "s3://bucket", "abfss://c@a/t/1.json"])
+def test_a_key_of_any_characters_is_read_as_it_stands() -> None:
+    place = "s3://bucket/odd?t#1 %20/metadata/1.metadata.json"
+    store = Store({place: json.dumps(document()).encode()})
+    assert SnapshotReader(store).state(place) == TableState(updated_ms=900)
+
+
+@pytest.mark.parametrize(
+    "place", ["", "file:///t/metadata/1.json", "s3://bucket", "s3://[bucket", "abfss://c@a/t/1.json"]
+)
 def test_metadata_that_is_not_on_s3_is_said(place: str) -> None:
     with pytest.raises(SnapshotError, match="not on S3"):
         SnapshotReader(Store({})).state(place)
