@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Some partitions of one dimension: their keys, and for time their windows, adjacent ones joined."""
+    """Some partitions of one dimension: their keys, and for time their windows."""
 
     expr: str
     keys: tuple[str, ...]
@@ -117,7 +117,7 @@ def _transform(dimension: Dimension, kind: DataType) -> str:
 def _dimension(partitions: PartitionsDefinition, keys: Sequence[str], expr: str) -> Dimension:
     if not isinstance(partitions, TimeWindowPartitionsDefinition):
         return Dimension(expr, tuple(keys))
-    windows = _joined(partitions.time_window_for_partition_key(key) for key in keys)
+    windows = tuple(partitions.time_window_for_partition_key(key) for key in keys)
     return Dimension(expr, tuple(keys), windows)
 
 
@@ -136,7 +136,7 @@ def _predicate(dimension: Dimension, kind: DataType) -> str:
     if dimension.windows and name in ("date", "timestamp", "timestamp_ntz"):
         ranges = [
             f"({expr} >= {_literal(w.start, name, expr)} AND {expr} < {_literal(w.end, name, expr)})"
-            for w in dimension.windows
+            for w in _joined(dimension.windows)
         ]
         return f"({' OR '.join(ranges)})"
     if dimension.windows and name != "string":

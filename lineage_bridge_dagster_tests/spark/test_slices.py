@@ -92,6 +92,9 @@ def test_a_new_table_is_partitioned_so_that_a_slice_is_whole_files() -> None:
     assert transforms(hour, stamp) == ("hours(t)",)
     assert transforms(slice_of(DAYS, ["2026-01-02"], "t", "a"), stamp) == ("days(t)",)
     assert transforms(slice_of(DAYS, ["2026-01-02"], "t", "a"), typed(t=StringType())) == ("t",)
+    # A backfill of all days of a month in one run is still one of days.
+    january = slice_of(DAYS, [f"2026-01-{day:02}" for day in range(1, 32)], "t", "a")
+    assert transforms(january, stamp) == ("days(t)",)
     with pytest.raises(ConfigurationError, match="is a date, and a partition ends at 05:00"):
         hour.condition(typed(t=DateType()))
     # An expression is no column to partition by.
