@@ -89,6 +89,13 @@ def test_every_table_has_its_checks_even_where_names_differ_only_in_punctuation(
     assert AssetCheckKey(AssetKey(["lineage_bridge", "discovery"]), "discovery_complete") in found
 
 
+def test_each_check_has_a_button_of_its_own(location: Build) -> None:
+    """The UI offers to run a check alone only where nothing else must run with it."""
+    graph = location(world()).repository.asset_graph
+    for check in graph.asset_check_keys:
+        assert graph.get(check).execution_set_entity_keys == {check}
+
+
 def test_checks_can_be_switched_off(location: Build) -> None:
     off = location(world(), LineageBridgeComponent(aws={"region": REGION}, checks=False))
     assert not off.repository.asset_graph.asset_check_keys

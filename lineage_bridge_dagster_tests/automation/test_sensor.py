@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,21 @@ from botocore.client import BaseClient
 from dagster import (
     AssetKey,
     DagsterInstance,
+    DagsterRun,
+    DagsterRunStatus,
     DefaultSensorStatus,
     RunRequest,
     SensorEvaluationContext,
     SensorResult,
     build_sensor_context,
 )
+from dagster._core.utils import make_new_run_id
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.listing import ListScope
 from lineage_bridge_dagster.automation.names import Names
-from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
+from lineage_bridge_dagster.automation.sensor import InstanceDagster, lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.settings import PushSettings
 from lineage_bridge_dagster.translator import LineageTranslator
@@ -158,3 +162,21 @@ def test_without_a_state_there_are_a_sensor_and_its_jobs_and_no_asset(location: 
     assert {job.name for job in repository.get_all_jobs()} == {"refresh", "materialize_lineage"}
     assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
     assert not repository.asset_graph.get_all_asset_keys()
+
+
+@pytest.mark.parametrize(
+    ("job", "status", "found"),
+    [
+        ("refresh", DagsterRunStatus.SUCCESS, True),
+        ("refresh", DagsterRunStatus.FAILURE, False),
+        ("push", DagsterRunStatus.SUCCESS, False),
+    ],
+)
+def test_a_refresh_that_succeeded_since_it_was_asked_for_is_known_by_its_run(
+    instance: DagsterInstance, job: str, status: DagsterRunStatus, found: bool
+) -> None:
+    instance.add_run(DagsterRun(job_name=job, run_id=make_new_run_id(), status=status))
+    dagster = InstanceDagster(build_sensor_context(instance=instance), KEY, Names(), lambda _: "")
+    now = time.time()
+    assert dagster.refreshed_since(now - 60) is found
+    assert not dagster.refreshed_since(now + 60)
