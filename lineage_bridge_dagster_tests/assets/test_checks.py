@@ -93,7 +93,7 @@ def test_each_check_has_a_button_of_its_own(location: Build) -> None:
     """The UI offers to run a check alone only where nothing else must run with it."""
     graph = location(world()).repository.asset_graph
     for check in graph.asset_check_keys:
-        assert graph.get(check).execution_set_entity_keys == {check}
+        assert graph.get_execution_set_asset_and_check_keys(check) == {check}
 
 
 def test_checks_can_be_switched_off(location: Build) -> None:
