@@ -21,7 +21,7 @@ from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableRes
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PushOptions, render
 from lineage_bridge_dagster.lineage.redact import redact_config
-from lineage_bridge_dagster.metadata import cell, markdown_table
+from lineage_bridge_dagster.metadata import markdown_table
 from lineage_bridge_dagster.pages.words import fenced
 from lineage_bridge_dagster.settings import PushSettings
 
@@ -163,19 +163,17 @@ def parameter_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     if not (added or removed or changed):
         return f"No parameter changed; {len(after)} stand."
     kept = len(after) - len(added) - len(changed)
-    rows = [
-        *(("+", key, "", cell(after[key])) for key in added),
-        *(("~", key, cell(before[key]), cell(after[key])) for key in changed),
-        *(("-", key, cell(before[key]), "") for key in removed),
+    first = f"{len(added)} parameters added, {len(changed)} changed, {len(removed)} removed, {kept} untouched"
+    rows: list[tuple[str, ...]] = [
+        *(("+", key, "", after[key]) for key in added),
+        *(("~", key, before[key], after[key]) for key in changed),
+        *(("-", key, before[key], "") for key in removed),
     ]
-    lines = [
-        f"{len(added)} parameters added, {len(changed)} changed, {len(removed)} removed, {kept} untouched",
-        "",
-        "|  | parameter | before | after |",
-        "| --- | --- | --- | --- |",
-        *(f"| {sign} | {cell(key)} | {old} | {new} |" for sign, key, old, new in rows),
-    ]
-    return "\n".join(lines)
+    header = ["", "parameter", "before", "after"]
+    if not (changed or removed):
+        # The first push of a table adds all of them, and an empty column takes the room of a full one.
+        header, rows = ["", "parameter", "value"], [(sign, key, value) for sign, key, _, value in rows]
+    return f"{first}\n\n{markdown_table(header, rows)}"
 
 
 def _tree(chain: Chain, settings: PushSettings) -> str:
