@@ -53,12 +53,13 @@ from lineage_bridge_dagster.configuration import (
     SparkConfig,
 )
 from lineage_bridge_dagster.freshness_config import FreshnessConfig
+from lineage_bridge_dagster.graph_view import NodeContext
 from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.lineage import graph_file
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.translation import NodeTranslation
-from lineage_bridge_dagster.translator import LineageTranslator, NodeContext
+from lineage_bridge_dagster.translator import LineageTranslator
 from lineage_bridge_dagster.yaml_section import YamlSection
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any
 from dagster import AssetKey, MetadataValue, TableColumnDep, TableColumnLineage
 
 from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.graph_view import is_glue_table
 from lineage_bridge_dagster.lineage.columns import ColumnFlow
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.metadata import MAX_ROWS, column_name, column_table, markdown_table
-from lineage_bridge_dagster.translator import is_glue_table
 
 #: Columns that one event tells of; Iceberg tables may have thousands, and every event is a row in a database.
 MAX_COLUMNS = 1_000

@@ -24,9 +24,9 @@ from lineage_bridge_dagster.assets.once import OncePerRun, checked_of_run
 from lineage_bridge_dagster.assets.times import at, in_future, now_ms, span, timestamp
 from lineage_bridge_dagster.assets.verdicts import Verdict
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.graph_view import GraphView
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.translator import GraphView
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.assets.resources import Outside

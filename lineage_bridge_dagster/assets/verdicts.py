@@ -12,9 +12,9 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.type_mapping import ColumnMatch, Match, compare_columns
 from lineage_bridge_dagster.glue.results import PushStatus, TableResult
+from lineage_bridge_dagster.graph_view import GraphView
 from lineage_bridge_dagster.lineage.coverage import Coverage, Status
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.translator import GraphView
 
 _SYNC_ACTIONS = "glue:GetDatabase, glue:CreateDatabase, glue:GetTable, glue:CreateTable and glue:UpdateTable"
 #: Names in one sentence; the table below it has them all.

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from lineage_bridge_dagster.graph_view import glue_names, is_glue_table
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.ids import glue_name
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.translator import glue_names, is_glue_table
 
 TABLEFLOW = "tableflow"
 INTEGRATIONS = "integrations"
