@@ -35,7 +35,7 @@ from lineage_bridge_dagster.assets.grouping import bundles, definition
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
 from lineage_bridge_dagster.assets.resources import GLUE, IO_MANAGER, SPARK, GlueResource, Outside
 from lineage_bridge_dagster.assets.work import Kind, Work
-from lineage_bridge_dagster.automation.freshness import freshness_job, freshness_schedule
+from lineage_bridge_dagster.automation.freshness import freshness_schedule
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.listers import outside_lister
 from lineage_bridge_dagster.automation.names import Names
@@ -176,11 +176,10 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         lineage = lineage_job(names, inventory)
         on = self.sensor.running
         watched = inventory if self.checks and self.freshness.limits else None
-        fresh = freshness_job(names, watched)
         loaded = loaded_tables(_version(key), inventory, source.push)
         return Definitions(
             assets=self._assets(inventory, outside) if inventory else [],
-            jobs=[refresh, *([push] if push else []), lineage, *([fresh] if fresh else [])],
+            jobs=[refresh, *([push] if push else []), lineage],
             sensors=[
                 lineage_sensor(
                     names,
@@ -197,7 +196,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 *refresh_schedule(names, refresh, self.sensor.refresh_cron, on),
                 *(push_schedule(names, push, self.sensor.push_cron, on) if push else []),
                 *nightly_schedule(names, lineage, inventory, self.sensor.nightly_cron, on),
-                *freshness_schedule(names, fresh, watched, self.freshness.check_cron, on),
+                *freshness_schedule(names, lineage, watched, self.freshness.check_cron, on),
             ],
             resources=self._resources(),
             # The ops of a run share one process: one Spark session, one computation, one commit.

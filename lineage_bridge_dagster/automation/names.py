@@ -45,10 +45,6 @@ class Names:
         return self._named("nightly_schedule")
 
     @property
-    def freshness_job(self) -> str:
-        return self._named("check_freshness")
-
-    @property
     def freshness_schedule(self) -> str:
         return self._named("freshness_schedule")
 

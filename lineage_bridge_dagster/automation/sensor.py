@@ -108,7 +108,11 @@ class InstanceDagster(Dagster):
             # Someone's run from the UI counts too: it has a selection, whichever job it is of.
             if run.asset_selection is not None:
                 found |= run.asset_selection
-            elif run.job_name == self._names.lineage_job and self._context.repository_def is not None:
+            elif (
+                run.asset_check_selection is None
+                and run.job_name == self._names.lineage_job
+                and self._context.repository_def is not None
+            ):
                 found |= self._context.repository_def.asset_graph.materializable_asset_keys
         return frozenset(found)
 

@@ -11,6 +11,7 @@ from dagster import (
     DagsterInstance,
     Definitions,
     ExecuteInProcessResult,
+    JobDefinition,
     RepositoryDefinition,
 )
 
@@ -70,6 +71,14 @@ class Location:
     def parents(self, key: str) -> set[str]:
         node = self.repository.asset_graph.get(AssetKey.from_user_string(key))
         return {parent.to_user_string() for parent in node.parent_keys}
+
+
+def freshness_checks(definitions: Definitions) -> JobDefinition:
+    """What the freshness schedule runs: the check of every table, as the run's own process selects it."""
+    checks = definitions.get_repository_def().asset_graph.asset_check_keys
+    return definitions.resolve_job_def("materialize_lineage").get_subset(
+        asset_selection=set(), asset_check_selection={key for key in checks if key.name == "table_fresh"}
+    )
 
 
 def create_tables(glue: BaseClient, world: World, skip: Iterable[str] = ()) -> None:

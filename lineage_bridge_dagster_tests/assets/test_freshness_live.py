@@ -15,6 +15,7 @@ from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.freshness_config import FreshnessConfig
 from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster_tests.assets.location import freshness_checks
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.live import LiveStack
 
@@ -40,7 +41,7 @@ def check(state: Path, **limits: float | None) -> dict[str, AssetCheckEvaluation
     made = LineageBridgeComponent(freshness=FreshnessConfig(**limits))
     definitions = made.build_defs_from_state(None, state)  # type: ignore[arg-type]
     with DagsterInstance.ephemeral() as instance:
-        result = definitions.resolve_job_def("check_freshness").execute_in_process(instance=instance)
+        result = freshness_checks(definitions).execute_in_process(instance=instance)
     return {each.asset_key.to_user_string(): each for each in result.get_asset_check_evaluations()}
 
 

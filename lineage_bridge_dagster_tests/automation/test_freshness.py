@@ -35,7 +35,7 @@ from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.freshness_config import FreshnessConfig
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster_tests.assets.location import Location, create_tables
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables, freshness_checks
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, many
 
 Build = Callable[..., Location]
@@ -96,7 +96,7 @@ def test_one_run_over_many_tables_asks_glue_by_pages_and_the_brokers_once(
     w = many(150)
     create_tables(glue, w)
     built = location(w, glue=Tables(region_name=REGION))
-    result = built.definitions.resolve_job_def("check_freshness").execute_in_process(instance=instance)
+    result = freshness_checks(built.definitions).execute_in_process(instance=instance)
     found = {each.asset_key.path[-1]: each for each in result.get_asset_check_evaluations()}
     assert len(found) == 150
     assert [name for name, each in found.items() if not each.passed] == ["topic.00001"]
@@ -152,7 +152,7 @@ def component(running: bool = False, **fields: Any) -> LineageBridgeComponent:
 def test_the_schedule_is_on_with_the_others(location: Build, running: bool) -> None:
     repository = location(many(1), component(running)).repository
     found = repository.get_schedule_def("freshness_schedule")
-    assert found.job_name == "check_freshness"
+    assert found.job_name == "materialize_lineage"
     wanted = DefaultScheduleStatus.RUNNING if running else DefaultScheduleStatus.STOPPED
     assert found.default_status is wanted
 
@@ -172,9 +172,10 @@ def test_a_scheduled_run_evaluates_the_check_of_every_table_and_nothing_else(
     built = location(w, glue=Tables(region_name=REGION))
     (request,) = requests(built)
     assert request.asset_check_keys
+    assert request.asset_selection == []
     # As the scheduler and the run's own process select.
-    job = built.definitions.resolve_job_def("check_freshness").get_subset(
-        asset_selection=None, asset_check_selection=set(request.asset_check_keys)
+    job = built.definitions.resolve_job_def("materialize_lineage").get_subset(
+        asset_selection=set(request.asset_selection), asset_check_selection=set(request.asset_check_keys)
     )
     result = job.execute_in_process(instance=instance)
     assert {each.check_name for each in result.get_asset_check_evaluations()} == {"table_fresh"}
@@ -197,7 +198,7 @@ def test_each_check_compares_the_offsets_with_those_that_the_last_one_saw(
     w = many(1)
     create_tables(glue, w)
     built = location(w, glue=Tables(region_name=REGION))
-    job = built.definitions.resolve_job_def("check_freshness")
+    job = freshness_checks(built.definitions)
     written = iter([4, 4, 9, None, 9])
 
     def read(
@@ -223,13 +224,12 @@ def test_each_check_compares_the_offsets_with_those_that_the_last_one_saw(
     assert (again["after_ms"], again["by_ms"]) == (grown["after_ms"], grown["by_ms"])
 
 
-def test_without_limits_there_is_no_check_no_job_and_no_schedule(location: Build) -> None:
+def test_without_limits_there_is_no_check_and_no_schedule(location: Build) -> None:
     off = location(many(1), component(warn_minutes="", fail_minutes="")).repository
     assert "table_fresh" not in {key.name for key in off.asset_graph.asset_check_keys}
-    assert not off.has_job("check_freshness")
     assert "freshness_schedule" not in {schedule.name for schedule in off.schedule_defs}
     unscheduled = location(many(1), component(check_cron="")).repository
-    assert unscheduled.has_job("check_freshness")
+    assert "table_fresh" in {key.name for key in unscheduled.asset_graph.asset_check_keys}
     assert "freshness_schedule" not in {schedule.name for schedule in unscheduled.schedule_defs}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 from dagster import (
+    AssetCheckKey,
     AssetKey,
     DagsterInstance,
     DagsterRun,
@@ -94,6 +95,23 @@ def watched(instance: DagsterInstance, location: Build) -> Watched:
 
 def requests(result: SensorResult) -> list[RunRequest]:
     return list(result.run_requests or [])
+
+
+@pytest.mark.parametrize("chosen", [None, frozenset()])
+def test_a_run_of_checks_alone_keeps_no_table_waiting(
+    watched: Watched, glue: BaseClient, chosen: frozenset[AssetKey] | None
+) -> None:
+    create_tables(glue, many(1))
+    watched.load(many(1))
+    check = AssetCheckKey(AssetKey(["glue", EAST, "topic.00000"]), "table_fresh")
+    run = DagsterRun(
+        job_name="materialize_lineage",
+        status=DagsterRunStatus.STARTED,
+        asset_selection=chosen,
+        asset_check_selection=frozenset({check}),
+    )
+    watched.instance.add_run(run)
+    assert len(requests(watched.tick())) == 1
 
 
 def test_a_new_table_is_reloaded_asked_for_pushed_and_then_left_alone(
