@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from lineage_bridge_dagster.iceberg import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_NO_NAMESPACE = re.compile(r"NoSuchNamespace|SCHEMA_NOT_FOUND|EntityNotFoundException")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,29 @@ def is_sorted(spark: SparkSession, name: str) -> bool:
 
 
 def tables(spark: SparkSession, catalog: str, namespace: str) -> list[str] | None:
-    """The Iceberg tables of a namespace, None where there is no such namespace."""
+    """The Iceberg tables of a namespace, None where there is no such namespace.
+
+    Raises what Spark does where the catalog can't be asked.
+    """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import AnalysisException
 
     try:
         rows = spark.sql(f"SHOW TABLES IN {quoted(catalog, namespace)}").collect()
-    except (AnalysisException, Py4JJavaError):
+    except (AnalysisException, Py4JJavaError) as error:
+        if not _NO_NAMESPACE.search(str(error)):
+            raise
         return None
     return [str(row.tableName) for row in rows]
+
+
+def cause(error: Exception) -> str:
+    """What a failure began with, in a line: an error of Spark's JVM has its causes in its text."""
+    first, *rest = str(error).splitlines() or [""]
+    if first.startswith("An error occurred while calling") and rest:
+        first = rest[0].removeprefix(": ")
+    deeper = [line.removeprefix("Caused by: ") for line in rest if line.startswith("Caused by: ")]
+    return (deeper[-1] if deeper else first)[:300]
 
 
 def _snapshot(found: Any) -> Snapshot:

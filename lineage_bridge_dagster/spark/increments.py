@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark.commits import CONSUMED, Target
-from lineage_bridge_dagster.spark.iceberg_tables import ancestors, exists, snapshot
+from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, ancestors, exists, snapshot
 from lineage_bridge_dagster.spark.kafka import Offsets
 
 if TYPE_CHECKING:
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 #: Set on a run, it loads incremental inputs whole and replaces all rows of the tables.
 FULL_REFRESH = "lineage_bridge/full_refresh"
-
-_AGAIN = (
-    f"Launch it once with the run tag {FULL_REFRESH}: true: {{input}} is loaded whole, all rows replaced."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,46 +60,61 @@ def position(spark: SparkSession, downstream: Downstream, shown: str) -> Mapping
             positions = json.loads(found.summary[CONSUMED])
             if shown in positions:
                 return dict(positions[shown])
-        rows = rows or (newest and found.count("total-records") > 0)
+        # Whoever wrote it may have left the count out: then rows may be there.
+        rows = rows or (newest and found.summary.get("total-records") != "0")
         newest = False
     if rows:
         raise IncrementError(
             f"{target} has rows, and none of its snapshots says how far they go in {shown}: it was written "
             "otherwise, or those snapshots have expired.",
-            hint=_AGAIN.format(input=shown),
+            hint=full_refresh_hint(shown),
         )
     return None
 
 
-def appended_since(spark: SparkSession, name: str, start: int, end: int, shown: str) -> None:
+def full_refresh_hint(shown: str) -> str:
+    """What to do where an incremental input can't go on."""
+    return (
+        f"Launch it once with the run tag {FULL_REFRESH}: true: {shown} is loaded whole, all rows replaced."
+    )
+
+
+def appended_since(spark: SparkSession, name: str, start: int, end: int, shown: str, hint: str) -> None:
     """Refuse unless all that came after one snapshot up to another are rows appended.
 
     Raises:
-        IncrementError: the first has expired or is no longer in the table's past, or rows were replaced or
-            deleted since.
+        IncrementError: one of them has expired or is not in the table's past, or rows were replaced or
+            deleted since the first.
     """
-    changed = None
-    for found in _back_from(spark, name, end):
+    past: list[Snapshot] = []
+    for found in ancestors(spark, name):
+        past.append(found)
         if found.snapshot_id == start:
             break
-        if found.operation not in ("append", "replace"):
-            changed = found
-    else:
+    ids = [found.snapshot_id for found in past]
+    if start not in ids:
         reason = (
             "is no longer part of the table's history: it was replaced or rolled back"
             if snapshot(spark, name, start)
-            else "has expired"
+            else "has expired, or is another table's"
         )
         raise IncrementError(
-            f"Snapshot {start} of {shown}, up to which its rows were read, {reason}.",
-            hint=_AGAIN.format(input=shown) + " Keep snapshots longer than the longest pause between runs.",
+            f"Snapshot {start} of {shown}, after which its rows are new, {reason}.",
+            hint=f"{hint} Keep snapshots longer than the longest pause between runs.",
         )
+    if end not in ids:
+        raise IncrementError(
+            f"Snapshot {end} of {shown} does not come after snapshot {start} in the table's history.",
+            hint=hint,
+        )
+    since = past[ids.index(end) : ids.index(start)]
+    changed = next((one for one in reversed(since) if one.operation not in ("append", "replace")), None)
     if changed is not None:
         when = iso(datetime.fromtimestamp(changed.committed_at / 1000, UTC))
         raise IncrementError(
             f"{shown} was not only appended to since snapshot {start}: snapshot {changed.snapshot_id} of "
             f"{when} is of operation {changed.operation}, which replaces or deletes rows.",
-            hint=_AGAIN.format(input=shown) + " A table that is updated in place is better loaded whole.",
+            hint=f"{hint} A table that is updated in place is better loaded whole.",
         )
 
 
@@ -122,21 +133,12 @@ def offsets_since(
             raise IncrementError(
                 f"Records {at} to {begin - 1} of partition {partition} of {shown} were removed before they "
                 "were read.",
-                hint=_AGAIN.format(input=shown) + " Give the topic a longer retention, or run more often.",
+                hint=full_refresh_hint(shown) + " Give the topic a longer retention, or run more often.",
             )
         if at > stop:
             raise IncrementError(
                 f"Partition {partition} of {shown} ends before offset {at}, up to which it was read: the "
                 "topic was made anew.",
-                hint=_AGAIN.format(input=shown),
+                hint=full_refresh_hint(shown),
             )
     return {partition: done.get(partition, begin) for partition, begin in first.items()}, dict(end)
-
-
-def _back_from(spark: SparkSession, name: str, end: int) -> Any:
-    """The snapshots of the current branch, from one of them back."""
-    met = False
-    for found in ancestors(spark, name):
-        met = met or found.snapshot_id == end
-        if met:
-            yield found

@@ -6,7 +6,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import spark_name
@@ -15,7 +15,14 @@ from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.spark import iceberg_tables
 from lineage_bridge_dagster.spark.asset_source import AssetSource
 from lineage_bridge_dagster.spark.avro import decoded, fetch_schemas
-from lineage_bridge_dagster.spark.increments import Downstream, appended_since, offsets_since, position
+from lineage_bridge_dagster.spark.expressions import filtered, type_of
+from lineage_bridge_dagster.spark.increments import (
+    Downstream,
+    appended_since,
+    full_refresh_hint,
+    offsets_since,
+    position,
+)
 from lineage_bridge_dagster.spark.io_options import ReadOptions
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets, read_topic
 from lineage_bridge_dagster.spark.lineage_tables import UPSTREAM_CHAINS
@@ -70,9 +77,10 @@ def load(
         rows = _load_table(spark, name, options, None, (catalog, namespace, UPSTREAM_CHAINS), shown)
         rows = rows.where(F.col("table_id") == source.node_id).orderBy("hop", "qualified_name", "node_id")
     if slice_ is not None:
-        rows = _filtered(rows, slice_.condition(lambda expr: _type_of(rows, expr, shown)), "partition", shown)
+        condition = slice_.condition(lambda expr: type_of(rows, expr, f"partition_expr of {shown}"))
+        rows = filtered(rows, condition, f"The partition of input {shown}")
     if options.filter:
-        rows = _filtered(rows, options.filter, "filter", shown)
+        rows = filtered(rows, options.filter, f"The filter of input {shown}")
     return _columns(rows, options.columns, shown) if options.columns else rows
 
 
@@ -169,13 +177,14 @@ def _load_table(
         rows = spark.table(name)
         _ = rows.schema
     except (AnalysisException, Py4JJavaError) as error:
-        raise _missing(spark, *parts, error) from error
+        raise _unreadable(spark, *parts, error) from error
     if options.incremental and downstream is not None:
         return _new_rows(spark, name, rows, downstream, shown)
     if options.start_snapshot_id is not None:
         current = iceberg_tables.current_snapshot(spark, name)
         end = options.end_snapshot_id or (current.snapshot_id if current else options.start_snapshot_id)
-        return _between(spark, name, options.start_snapshot_id, end, shown)
+        hint = f"Set both ids to snapshots that the table {name}.history lists, or load the table whole."
+        return _between(spark, name, options.start_snapshot_id, end, shown, hint)
     if options.as_of is not None:
         return iceberg_tables.at_snapshot(spark, name, _as_of(spark, name, options.as_of, shown))
     if options.snapshot_id is not None:
@@ -198,12 +207,12 @@ def _new_rows(
     if current is None:
         return rows
     if start := (last or {}).get("snapshot_id"):
-        return _between(spark, name, int(start), current.snapshot_id, shown)
+        return _between(spark, name, int(start), current.snapshot_id, shown, full_refresh_hint(shown))
     return iceberg_tables.at_snapshot(spark, name, current.snapshot_id)
 
 
-def _between(spark: SparkSession, name: str, start: int, end: int, shown: str) -> DataFrame:
-    appended_since(spark, name, start, end, shown)
+def _between(spark: SparkSession, name: str, start: int, end: int, shown: str, hint: str) -> DataFrame:
+    appended_since(spark, name, start, end, shown, hint)
     if start == end:
         return iceberg_tables.at_snapshot(spark, name, end).where("false")
     reader = spark.read.option("start-snapshot-id", str(start)).option("end-snapshot-id", str(end))
@@ -220,21 +229,6 @@ def _as_of(spark: SparkSession, name: str, moment: int, shown: str) -> int:
         f"{shown} has no snapshot as of {_when(moment)}: its history {kept}.",
         hint="Choose a later time, or keep snapshots longer.",
     )
-
-
-def _filtered(rows: DataFrame, condition: str, what: str, shown: str) -> DataFrame:
-    from pyspark.errors import PySparkException
-
-    try:
-        found = rows.where(condition)
-        _ = found.schema
-    except PySparkException as error:
-        raise ConfigurationError(
-            f"The {what} of input {shown} is no condition over its columns: {condition}\n"
-            f"  {str(error).splitlines()[0]}",
-            hint=f"The columns are {', '.join(rows.columns[:30])}.",
-        ) from error
-    return found
 
 
 def _columns(rows: DataFrame, names: tuple[str, ...], shown: str) -> DataFrame:
@@ -258,34 +252,34 @@ def _columns(rows: DataFrame, names: tuple[str, ...], shown: str) -> DataFrame:
     return found
 
 
-def _type_of(rows: DataFrame, expr: str, shown: str) -> Any:
-    from pyspark.errors import PySparkException
-    from pyspark.sql import functions as F
-
-    try:
-        return rows.select(F.expr(expr)).schema[0].dataType
-    except PySparkException as error:
-        raise ConfigurationError(
-            f"partition_expr {expr} of {shown} is no expression over its columns:\n"
-            f"  {str(error).splitlines()[0]}",
-            hint=f"The columns are {', '.join(rows.columns[:30])}.",
-        ) from error
-
-
-def _missing(
+def _unreadable(
     spark: SparkSession, catalog: str, database: str, table: str, error: Exception
-) -> MissingTableError:
-    tables = iceberg_tables.tables(spark, catalog, database)
+) -> LineageBridgeError:
+    """Why a table could not be loaded: it is not there, or is and can't be read."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import AnalysisException
+
+    tables: list[str] | None = [table]
+    try:
+        tables = iceberg_tables.tables(spark, catalog, database)
+    except (AnalysisException, Py4JJavaError) as away:
+        error = away
     if tables is None:
         return MissingTableError(
             f"Catalog {catalog} has no database {database}, or does not show it.",
             hint="Check the database's name and region, and grant glue:GetDatabase and glue:GetTables.",
         )
+    if table.lower() in (name.lower() for name in tables):
+        return LineageBridgeError(
+            f"Table {database}.{table} of catalog {catalog} could not be read: {iceberg_tables.cause(error)}",
+            hint="Check that the catalog and its storage answer, and that the credentials allow "
+            "glue:GetTable, glue:GetTables and s3:GetObject.",
+        )
     near = difflib.get_close_matches(table, tables, 3)
     told = f" It has {', '.join(near)}." if near else ""
-    first = next(iter(str(error).splitlines()), "")
     return MissingTableError(
-        f"Database {database} of catalog {catalog} has no Iceberg table {table}.{told}\n  {first[:300]}",
+        f"Database {database} of catalog {catalog} has no Iceberg table {table}.{told}\n"
+        f"  {iceberg_tables.cause(error)}",
         hint="Materialize the asset that makes it, or correct its dagster/table_name.",
     )
 

@@ -63,6 +63,15 @@ def test_the_rows_appended_between_two_snapshots(spark: SparkSession, source: As
     assert ids(spark, source, start_snapshot_id=first) == [1, 2]
     assert ids(spark, source, start_snapshot_id=first, end_snapshot_id=second) == [1]
     assert ids(spark, source, start_snapshot_id=third) == []
+    for start, end, reason in (
+        (12345, third, "Snapshot 12345 of orders.v1, .* has expired, or is another table's"),
+        (first, 12345, "Snapshot 12345 of orders.v1 does not come after"),
+        (third, first, f"Snapshot {third} of orders.v1|Snapshot {first} of orders.v1 does not come after"),
+    ):
+        with pytest.raises(LineageBridgeError, match=reason) as refused:
+            ids(spark, source, start_snapshot_id=start, end_snapshot_id=end)
+        assert "history lists" in str(refused.value)
+        assert "full_refresh" not in str(refused.value)
 
 
 def test_a_table_that_is_not_there_is_said_with_those_that_are(
@@ -74,6 +83,24 @@ def test_a_table_that_is_not_there_is_said_with_those_that_are(
     away = AssetSource("table", database="lkc-none", table="t")
     with pytest.raises(MissingTableError, match="Catalog glue has no database lkc-none"):
         load(spark, away)
+
+
+def test_a_catalog_that_does_not_answer_is_not_called_empty(
+    spark: SparkSession, source: AssetSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key, value in {
+        "": "org.apache.iceberg.spark.SparkCatalog",
+        ".type": "rest",
+        ".uri": "http://127.0.0.1:9",
+    }.items():
+        spark.conf.set(f"spark.sql.catalog.away{key}", value)
+    with pytest.raises(LineageBridgeError, match=r"could not be read: .*[Cc]onnect") as refused:
+        load(spark, source, "away")
+    assert not isinstance(refused.value, MissingTableError)
+    # Nor one that is there, but for its storage.
+    monkeypatch.setattr(spark.__class__, "table", lambda *_: spark.sql("SELECT * FROM away.a.b"))
+    with pytest.raises(LineageBridgeError, match=r"Table .*orders\.v1 of catalog glue could not be read"):
+        load(spark, source)
 
 
 def test_a_column_or_a_filter_that_does_not_fit_is_said_before_anything_runs(
