@@ -79,7 +79,7 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
         metadata = (upstream.definition_metadata if upstream else None) or {}
         key = tuple(context.asset_key.path) if context.has_asset_key else ()
         shown = "/".join(key) or context.name
-        source = AssetSource.from_metadata(metadata or context.definition_metadata, key)
+        source = AssetSource.from_metadata(metadata or context.definition_metadata, self._named(key))
         options = ReadOptions.from_metadata(
             context.definition_metadata if metadata or key else {}, source.kind, shown
         )
@@ -107,7 +107,7 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
     def _store(self, context: OutputContext, obj: Any) -> None:
         from pyspark.sql import DataFrame
 
-        from lineage_bridge_dagster.spark.stored_metadata import stored_metadata
+        from lineage_bridge_dagster.spark.stored_metadata import stored_metadata, written_metadata
         from lineage_bridge_dagster.spark.storing import store
 
         key = tuple(context.asset_key.path) if context.has_asset_key else ()
@@ -140,9 +140,16 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
                 slice_ = slice_of(context.asset_partitions_def, keys, options.partition_expr, shown)
         write = Write(context.run_id, downstream.consumed if downstream else {})
         stored = store(obj, target, options, write, slice_)
-        told = stored_metadata(
-            self.spark.spark_session, stored, partitions=partitions, preview_rows=options.preview_rows
-        )
+        try:
+            told = stored_metadata(
+                self.spark.spark_session, stored, partitions=partitions, preview_rows=options.preview_rows
+            )
+        except Exception:
+            # The rows are there: a failure now would have a retry append them again.
+            context.log.warning(
+                f"{target} was written, but could not be read for the metadata", exc_info=True
+            )
+            told = written_metadata(stored)
         if write.consumed:
             told["lineage_bridge/consumed"] = dict(write.consumed)
         context.add_output_metadata(told)
@@ -152,7 +159,7 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
 
     def _target(self, metadata: Mapping[str, Any], key: tuple[str, ...]) -> Target:
         given = {name: str(plain(value)) for name, value in metadata.items()}
-        database, table = table_parts(given, key if len(key) > 1 else (self.database, *key))
+        database, table = table_parts(given, self._named(key))
         if not database or not table:
             raise ConfigurationError(
                 f"{'/'.join(key) or 'The output'} names no database to write to.",
@@ -160,6 +167,10 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
                 "database.",
             )
         return Target(self.spark.catalog_config.name, database, table)
+
+    def _named(self, key: tuple[str, ...]) -> tuple[str, ...]:
+        """A key that names a database too: ours, where it has one part alone."""
+        return key if len(key) > 1 or not self.database else (self.database, *key)
 
     def downstream(self, context: InputContext, key: AssetKey, metadata: Mapping[str, Any]) -> Downstream:
         """The table of an asset that this IO manager stores, for the inputs of its step to share."""

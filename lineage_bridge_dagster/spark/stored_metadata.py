@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,20 @@ from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, at_snapshot, c
 from lineage_bridge_dagster.spark.storing import Stored
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructField, StructType
 
 #: Bounds of the preview: an event is kept for ever, and a table may be wide.
 _COLUMNS, _CHARACTERS = 30, 80
+
+
+def written_metadata(stored: Stored) -> dict[str, Any]:
+    """What the write itself tells; nothing is asked."""
+    return {
+        "lineage_bridge/rows_written": stored.rows,
+        "dagster/table_name": f"{stored.target.database}.{stored.target.table}",
+        **(_commit(stored.snapshots) if stored.snapshots else {}),
+    }
 
 
 def stored_metadata(
@@ -39,15 +49,12 @@ def stored_metadata(
     in_slice = rows.where(stored.condition) if stored.condition else rows
     metadata: dict[str, Any] = {
         "dagster/row_count": _row_count(rows, last),
-        "lineage_bridge/rows_written": stored.rows,
-        "dagster/table_name": f"{stored.target.database}.{stored.target.table}",
+        **written_metadata(stored),
         "dagster/column_schema": column_schema(spark.table(name).schema),
         "dagster/uri": location(spark, name),
     }
     if partitions == 1 and stored.condition:
         metadata["dagster/partition_row_count"] = in_slice.count()
-    if stored.snapshots:
-        metadata |= _commit(stored.snapshots)
     if preview_rows and (shown := preview(in_slice, preview_rows)):
         metadata["lineage_bridge/preview"] = shown
     return metadata
@@ -72,10 +79,8 @@ def column_schema(schema: StructType) -> Any:
 
 def preview(rows: DataFrame, limit: int) -> Any:
     """The first rows as a table: 30 columns at most, values cut at 80 characters; None without rows."""
-    from lineage_bridge_dagster.spark.table_schemas import column
-
     names = rows.columns[:_COLUMNS]
-    found = rows.select(*[column(name) for name in names]).limit(limit).collect()
+    found = rows.select(*[_readable(field) for field in rows.schema.fields[:_COLUMNS]]).limit(limit).collect()
     if not found:
         return None
     records = [TableRecord({n: _cell(value) for n, value in zip(names, row, strict=True)}) for row in found]
@@ -110,12 +115,30 @@ def _row_count(rows: DataFrame, last: Snapshot | None) -> int:
     return last.count("total-records")
 
 
+def _readable(field: StructField) -> Column:
+    """A column, as text where Python would show it worse: times as those of its machine's zone."""
+    from pyspark.sql import functions as F
+
+    from lineage_bridge_dagster.spark.table_schemas import column
+
+    match field.dataType.typeName():
+        case "timestamp":
+            return F.date_format(column(field.name), "yyyy-MM-dd'T'HH:mm:ss.SSSXXX")
+        case "struct" | "array" | "map":
+            return F.to_json(column(field.name))
+        case _:
+            return column(field.name)
+
+
 def _cell(value: Any) -> str | int | float | bool | None:
-    if value is None or isinstance(value, bool | float):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, float):
+        # JSON has no NaN: a browser that met one would show nothing of the page.
+        return value if math.isfinite(value) else str(value)
     if isinstance(value, int) and abs(value) < 2**53:
         return value
     if isinstance(value, bytes | bytearray):
         return f"{len(value)} bytes"
-    text = str(value.asDict(recursive=True) if hasattr(value, "asDict") else value)
+    text = str(value)
     return text if len(text) <= _CHARACTERS else text[: _CHARACTERS - 1] + "…"

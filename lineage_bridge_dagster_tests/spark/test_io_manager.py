@@ -321,6 +321,40 @@ def test_a_conflict_with_another_writer_may_be_retried_and_other_failures_not(
     assert len(calls) == 2
 
 
+def test_rows_that_were_written_are_not_written_again_because_they_could_not_be_shown(
+    spark: SparkSession, manager: PySparkIcebergIOManager, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("the storage did not answer")
+
+    monkeypatch.setattr("lineage_bridge_dagster.spark.stored_metadata.preview", fails)
+
+    @asset(key=[database, "log"], metadata={"write_mode": "append"}, retry_policy=RetryPolicy(max_retries=2))
+    def log() -> DataFrame:
+        return spark.range(2)
+
+    told = metadata_of(run(manager, log))
+    assert (told["lineage_bridge/rows_written"], told["lineage_bridge/operation"]) == (2, "append")
+    assert spark.table(spark_name("glue", database, "log")).count() == 2
+
+
+def test_an_asset_whose_key_names_no_database_is_loaded_from_where_it_was_stored(
+    spark: SparkSession, manager: PySparkIcebergIOManager
+) -> None:
+    @asset(key="alone")
+    def alone() -> DataFrame:
+        return spark.range(3)
+
+    seen: list[int] = []
+
+    @asset(ins={"alone": AssetIn(AssetKey("alone"))})
+    def reader(alone: DataFrame) -> None:
+        seen.append(alone.count())
+
+    assert run(manager, alone, reader).success
+    assert seen == [3]
+
+
 def test_something_else_than_a_frame_is_refused_by_name(manager: PySparkIcebergIOManager) -> None:
     @asset(key=["db", "wrong"])
     def wrong() -> list[int]:
