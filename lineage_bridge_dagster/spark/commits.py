@@ -156,6 +156,12 @@ def explain(error: Exception, target: Target) -> Exception:
             f"Rows of {target} that this write replaces were changed meanwhile. Nothing was written.",
             hint="Materialize again, and have one writer at a time change the same rows.",
         )
+    if "Cannot find source column for sort field" in text:
+        return LineageBridgeError(
+            f"{target} was once sorted by a column that the DataFrame lacks or has of another type, and "
+            "Iceberg can't replace the columns of such a table. Nothing was written.",
+            hint="Keep that column, or drop the table first; its snapshots go with it.",
+        )
     if "NoSuchIcebergTableException" in text:
         return LineageBridgeError(
             f"{target} is in the catalog already, and is no Iceberg table.",

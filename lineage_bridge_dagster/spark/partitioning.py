@@ -69,6 +69,11 @@ def of_table(spark: SparkSession, name: str) -> tuple[PartitionField, ...]:
     return tuple(found)
 
 
+def same(one: Iterable[PartitionField], other: Iterable[PartitionField]) -> bool:
+    """Whether two partitionings are one; names are compared as Spark does, whatever their case."""
+    return [field.ddl.lower() for field in one] == [field.ddl.lower() for field in other]
+
+
 def clause(fields: Iterable[PartitionField]) -> str:
     """The PARTITIONED BY clause, empty without fields."""
     listed = ", ".join(field.ddl for field in fields)

@@ -132,7 +132,8 @@ def _joined(windows: Iterable[TimeWindow]) -> tuple[TimeWindow, ...]:
 
 
 def _predicate(dimension: Dimension, kind: DataType) -> str:
-    expr, name = dimension.expr, kind.typeName()
+    name = kind.typeName()
+    expr = dimension.expr if dimension.expr.isidentifier() else f"({dimension.expr})"
     if dimension.windows and name in ("date", "timestamp", "timestamp_ntz"):
         ranges = [
             f"({expr} >= {_literal(w.start, name, expr)} AND {expr} < {_literal(w.end, name, expr)})"

@@ -12,12 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.commits import Target, Write, explain, outcome_unknown, view, within
+from lineage_bridge_dagster.spark.expressions import filtered, type_of
 from lineage_bridge_dagster.spark.iceberg_tables import (
     Snapshot,
+    cause,
     current_snapshot,
     ensure_namespace,
     exists,
@@ -118,22 +120,35 @@ class _Writing:
             else:
                 counted = self._change(frame, kept, condition, before)
         except Exception as error:
-            if not outcome_unknown(error) or not self.write.snapshots(spark, name, since):
+            if not outcome_unknown(error) or not self._made(since, "may have been made"):
                 raise
             _log.warning("The commit to %s was made, though the catalog did not say so.", self.target)
-        made = tuple(self.write.snapshots(spark, name, since))
+        made = self._made(since, "was made")
         if counted is None:
             counted = made[0].count("added-records") if made else 0
         return Stored(self.target, counted, made, condition)
 
+    def _made(self, since: int | None, known: str) -> tuple[Snapshot, ...]:
+        """The write's snapshots. Not to be able to ask for them is no reason to write the rows again."""
+        try:
+            return tuple(self.write.snapshots(self.spark, self.target.name, since))
+        except Exception as error:
+            raise LineageBridgeError(
+                f"The commit to {self.target} {known}, and the catalog can't be asked for it: {cause(error)}",
+                hint=f"Look at the table {self.target.name}.snapshots before the next run.",
+            ) from error
+
     def _condition(self, frame: DataFrame) -> str:
         """The SQL condition of the rows that the write is about, empty for all."""
         if self.slice_ is not None:
-            return self.slice_.condition(_types_in(frame, self.target))
+            return self.slice_.condition(self._type_in(frame))
         if self.options.write_mode != "overwrite_slice" or self.options.overwrite_filter == "true":
             return ""
-        _check_condition(frame, self.options.overwrite_filter, self.target)
+        filtered(frame, self.options.overwrite_filter, f"overwrite_filter of {self.target}")
         return self.options.overwrite_filter
+
+    def _type_in(self, frame: DataFrame) -> Callable[[str], DataType]:
+        return lambda expr: type_of(frame, expr, f"partition_expr of {self.target}")
 
     def _without_flag(self, frame: DataFrame) -> DataFrame:
         return frame.drop(self.options.delete_column) if self.options.delete_column else frame
@@ -142,14 +157,9 @@ class _Writing:
         """An empty table, so that every mode finds one."""
         fields: tuple[str, ...] = self.options.partition_by
         if not fields and self.slice_ is not None:
-            fields = transforms(self.slice_, _types_in(frame, self.target))
+            fields = transforms(self.slice_, self._type_in(frame))
         parsed = partitioning.parse(fields, schema, str(self.target))
-        untyped = [field.name for field in schema if field.dataType.typeName() == "void"]
-        if untyped:
-            raise LineageBridgeError(
-                f"Column {untyped[0]} of the DataFrame for {self.target} has no type: it is null throughout.",
-                hint=f'Cast it: .withColumn("{untyped[0]}", F.lit(None).cast("string")).',
-            )
+        _check_typed(schema, self.target)
         columns = java_schema(self.spark, schema).toDDL()
         # Partitions of a first backfill may all be here at once: one of them makes it.
         self.spark.sql(
@@ -166,13 +176,14 @@ class _Writing:
         schema = spark.table(name).schema
         now = partitioning.of_table(spark, name)
         wanted = partitioning.parse(self.options.partition_by, frame.schema, str(self.target))
-        if same_columns(frame.schema, schema) and (not wanted or wanted == now):
+        if same_columns(frame.schema, schema) and (not wanted or partitioning.same(wanted, now)):
             writer = self.write.writer(conform(frame, schema), name)
             if before is None:
                 writer.append()
             else:
                 writer.overwrite(F.lit(True))
             return
+        _check_typed(frame.schema, self.target)
         fields = wanted or self._carried(now, frame.schema, schema)
         if is_sorted(spark, name):
             _log.warning("%s gets other columns, and loses its sort order; set it again.", self.target)
@@ -245,7 +256,7 @@ class _Writing:
     def _check_partitioning(self, schema: StructType) -> None:
         wanted = partitioning.parse(self.options.partition_by, schema, str(self.target))
         now = partitioning.of_table(self.spark, self.target.name)
-        if wanted and wanted != now:
+        if wanted and not partitioning.same(wanted, now):
             _log.warning(
                 "%s stays partitioned by %s; partition_by says %s, which only a new table or write_mode "
                 "overwrite takes. Change it with ALTER TABLE ... REPLACE PARTITION FIELD.",
@@ -307,31 +318,10 @@ def _whole_partitions(spark: SparkSession, name: str, condition: str) -> bool:
     return bool(selects(expression, load_table(spark, name), False))
 
 
-def _check_condition(frame: DataFrame, condition: str, target: Target) -> None:
-    from pyspark.errors import PySparkException
-
-    try:
-        _ = frame.where(condition).schema
-    except PySparkException as error:
-        raise ConfigurationError(
-            f"overwrite_filter of {target} is no condition over the DataFrame: {condition}\n"
-            f"  {str(error).splitlines()[0]}",
-            hint=f"Its columns are {', '.join(frame.columns[:30])}.",
-        ) from error
-
-
-def _types_in(frame: DataFrame, target: Target) -> Callable[[str], DataType]:
-    from pyspark.errors import PySparkException
-    from pyspark.sql import functions as F
-
-    def type_of(expr: str) -> DataType:
-        try:
-            return frame.select(F.expr(expr)).schema[0].dataType
-        except PySparkException as error:
-            raise ConfigurationError(
-                f"partition_expr {expr} is no expression over the DataFrame for {target}: "
-                f"{str(error).splitlines()[0]}",
-                hint=f"Its columns are {', '.join(frame.columns[:30])}.",
-            ) from error
-
-    return type_of
+def _check_typed(schema: StructType, target: Target) -> None:
+    untyped = [field.name for field in schema if field.dataType.typeName() == "void"]
+    if untyped:
+        raise LineageBridgeError(
+            f"Column {untyped[0]} of the DataFrame for {target} has no type: it is null throughout.",
+            hint=f'Cast it: .withColumn("{untyped[0]}", F.lit(None).cast("string")).',
+        )

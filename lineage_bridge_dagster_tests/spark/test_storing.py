@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace as replace_fields
 from typing import Any
 
 import pytest
+from dagster import StaticPartitionsDefinition
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark import commits, partitioning
 from lineage_bridge_dagster.spark.commits import CommitConflictError, Target, Write
-from lineage_bridge_dagster.spark.iceberg_tables import ancestors, at_snapshot, load_table
+from lineage_bridge_dagster.spark.iceberg_tables import ancestors, at_snapshot, is_sorted, load_table
 from lineage_bridge_dagster.spark.io_options import WriteOptions
-from lineage_bridge_dagster.spark.stored_metadata import stored_metadata
+from lineage_bridge_dagster.spark.slices import slice_of
+from lineage_bridge_dagster.spark.stored_metadata import preview, stored_metadata
 from lineage_bridge_dagster.spark.storing import Stored, store
 from lineage_bridge_dagster.spark.table_schemas import SchemaMismatchError
 
@@ -238,6 +242,25 @@ def test_a_commit_whose_outcome_the_catalog_did_not_say_is_looked_up(
     assert rows(spark, target, "id") == [(1,), (2,)]
 
 
+def test_a_commit_that_can_not_be_looked_up_is_no_reason_to_write_again(
+    spark: SparkSession, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any) -> Any:
+        raise RuntimeError("the catalog did not answer")
+
+    store(orders(spark, (1, "de", 1.0)), target, APPEND)
+    monkeypatch.setattr(Write, "snapshots", away)
+    with pytest.raises(LineageBridgeError, match=r"was made, and .* can't be asked .* did not answer"):
+        store(orders(spark, (2, "de", 1.0)), target, APPEND)
+
+    def unsure(*_: Any) -> Any:
+        raise RuntimeError("org.apache.iceberg.exceptions.CommitStateUnknownException: timed out")
+
+    monkeypatch.setattr(Write, "writer", unsure)
+    with pytest.raises(LineageBridgeError, match=r"may have been made, and the catalog can't be asked"):
+        store(orders(spark, (3, "de", 1.0)), target, APPEND)
+
+
 def test_iceberg_s_retries_running_out_is_said_with_the_property_to_raise() -> None:
     target = Target("glue", "db", "t")
     error = commits.explain(RuntimeError("org.apache.iceberg.exceptions.CommitFailedException: x"), target)
@@ -268,6 +291,31 @@ def test_metadata_tells_of_the_table_and_of_the_commit(spark: SparkSession, targ
     assert next(ancestors(spark, target.name)).summary["dagster-run-id"] == "run-1"
 
 
+def test_the_preview_is_of_any_values_and_the_same_on_every_machine(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = spark.sql(
+        "SELECT double('nan') AS no_number, timestamp'2026-01-01 12:00:00Z' AS at, "
+        "named_struct('at', timestamp'2026-01-01 12:00:00Z', 'ids', array(1, 2)) AS nested, "
+        "map('k', 1) AS counts, X'00FF' AS raw, timestamp_ntz'2026-01-01 12:00:00' AS wall"
+    )
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        (record,) = preview(frame, 5).records
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert record.data == {
+        "no_number": "nan",
+        "at": "2026-01-01T12:00:00.000Z",
+        "nested": '{"at":"2026-01-01T12:00:00.000Z","ids":[1,2]}',
+        "counts": '{"k":1}',
+        "raw": "2 bytes",
+        "wall": "2026-01-01 12:00:00",
+    }
+
+
 def test_rows_deleted_without_a_rewrite_are_not_counted(spark: SparkSession, target: Target) -> None:
     store(orders(spark, (1, "de", 1.0), (2, "fr", 2.0)).coalesce(1), target, WriteOptions())
     spark.sql(f"ALTER TABLE {target.name} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
@@ -286,6 +334,34 @@ def test_what_is_not_there_is_said_with_what_is(spark: SparkSession, target: Tar
         store(frame, target, by("land = 'de'"))
     with pytest.raises(LineageBridgeError, match=r"Column nothing .* has no type"):
         store(spark.sql("SELECT null AS nothing"), target, WriteOptions())
+    store(frame, target, WriteOptions())
+    with pytest.raises(LineageBridgeError, match=r"Column country .* has no type"):
+        store(frame.withColumn("country", F.lit(None)), target, WriteOptions())
+
+
+def test_names_in_another_case_are_the_same_columns_and_partitions(
+    spark: SparkSession, target: Target
+) -> None:
+    options = WriteOptions(partition_by=("country",))
+    store(orders(spark, (1, "de", 1.0)), target, options)
+    spark.sql(f"ALTER TABLE {target.name} WRITE ORDERED BY id")
+    store(spark.sql("SELECT 2 AS ID, 'fr' AS COUNTRY, 2.0D AS Total"), target, options)
+    assert is_sorted(spark, target.name)
+    assert rows(spark, target) == [(2, "fr", 2.0)]
+    # Iceberg can't leave out a column that a table was ever sorted by.
+    with pytest.raises(LineageBridgeError, match="was once sorted by a column"):
+        store(spark.sql("SELECT 'fr' AS country"), target, WriteOptions())
+    assert rows(spark, target) == [(2, "fr", 2.0)]
+
+
+def test_an_expression_holds_a_partition_as_a_whole(spark: SparkSession, target: Target) -> None:
+    expr = "id > 1 AND country = 'de'"
+    slice_ = slice_of(StaticPartitionsDefinition(["true", "false"]), ["false"], expr, "orders")
+    options = WriteOptions(write_mode="overwrite_slice", partition_expr=expr)
+    store(orders(spark, (0, "de", 1.0), (5, "fr", 1.0)), target, options, slice_=slice_)
+    with pytest.raises(LineageBridgeError, match="outside the slice"):
+        store(orders(spark, (5, "de", 1.0)), target, options, slice_=slice_)
+    assert rows(spark, target, "id") == [(0,), (5,)]
 
 
 def test_a_glue_table_that_is_not_iceberg_is_left_alone(
