@@ -116,7 +116,7 @@ class _Writing:
         counted: int | None = None
         try:
             if options.write_mode == "overwrite":
-                self._overwrite(frame, before)
+                self._overwrite(frame)
             else:
                 counted = self._change(frame, kept, condition, before)
         except Exception as error:
@@ -167,7 +167,7 @@ class _Writing:
             f"{partitioning.clause(parsed)} TBLPROPERTIES ('format-version'='2')"
         )
 
-    def _overwrite(self, frame: DataFrame, before: Snapshot | None) -> None:
+    def _overwrite(self, frame: DataFrame) -> None:
         """All rows replaced. Other columns or another partitioning replace the table's definition with them,
         in the same commit; its snapshots stay."""
         from pyspark.sql import functions as F
@@ -177,11 +177,7 @@ class _Writing:
         now = partitioning.of_table(spark, name)
         wanted = partitioning.parse(self.options.partition_by, frame.schema, str(self.target))
         if same_columns(frame.schema, schema) and (not wanted or partitioning.same(wanted, now)):
-            writer = self.write.writer(conform(frame, schema), name)
-            if before is None:
-                writer.append()
-            else:
-                writer.overwrite(F.lit(True))
+            self.write.writer(conform(frame, schema), name).overwrite(F.lit(True))
             return
         _check_typed(frame.schema, self.target)
         fields = wanted or self._carried(now, frame.schema, schema)
@@ -225,7 +221,7 @@ class _Writing:
         if options.delete_column:
             frame = frame.where(f"NOT coalesce({quoted(options.delete_column)}, false)")
         rows = conform(self._without_flag(frame), schema)
-        if options.write_mode == "append" or before is None:
+        if options.write_mode == "append":
             self.write.writer(self._within(rows, condition), name).append()
         else:
             self._replace_slice(self._within(rows, condition), condition, before)
@@ -265,7 +261,7 @@ class _Writing:
                 ", ".join(map(str, wanted)),
             )
 
-    def _replace_slice(self, rows: DataFrame, condition: str, before: Snapshot) -> None:
+    def _replace_slice(self, rows: DataFrame, condition: str, before: Snapshot | None) -> None:
         """The rows of the slice replaced, for a reader at one moment.
 
         Where the slice is whole partitions one commit drops their files and adds the new ones. Elsewhere
@@ -276,6 +272,10 @@ class _Writing:
         spark, name = self.spark, self.target.name
         if not condition or _whole_partitions(spark, name, condition):
             self.write.writer(rows, name).overwrite(F.expr(condition or "true"))
+            return
+        if before is None:
+            # There is nothing to branch from, and nothing to replace.
+            self.write.writer(rows, name).append()
             return
         branch = f"lineage_bridge_{uuid.uuid4().hex[:12]}"
         load_table(spark, name).manageSnapshots().createBranch(branch, before.snapshot_id).commit()

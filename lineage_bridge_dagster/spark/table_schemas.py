@@ -119,9 +119,14 @@ def refuse(found: list[Difference], shown: str) -> SchemaMismatchError:
     first = {difference.kind: difference for difference in reversed(found)}
     hints = []
     if clash := first.get("clash"):
-        name = ".".join(clash.path)
+        name, *within = clash.path
         kind = clash.table.simpleString() if clash.table else "string"
-        hints.append(f'cast it: .withColumn("{name}", F.col("{name}").cast("{kind}"))')
+        col = name if name.isidentifier() else quoted(name)
+        hints.append(
+            f"cast {'.'.join(clash.path)} to {kind} within its column"
+            if within
+            else f'cast it: .withColumn("{name}", F.col("{col}").cast("{kind}"))'
+        )
     if "required" in first:
         name = ".".join(first["required"].path)
         hints.append(f'give {name} a value: F.coalesce(F.col("{name}"), F.lit(...))')

@@ -217,6 +217,21 @@ def test_a_commit_of_another_writer_to_the_same_slice_is_a_conflict_that_may_be_
     assert list(load_table(spark, target.name).refs()) == ["main"]
 
 
+@pytest.mark.parametrize("options", [WriteOptions(), by("country = 'de'", partition_by=("country",))])
+def test_of_two_first_writes_at_once_one_replaces_the_other(
+    spark: SparkSession, target: Target, options: WriteOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = Write.writer
+
+    def late(self: Write, frame: DataFrame, name: str) -> Any:
+        orders(spark, (1, "de", 1.0)).writeTo(target.name).append()
+        return writer(self, frame, name)
+
+    monkeypatch.setattr(Write, "writer", late)
+    store(orders(spark, (2, "de", 2.0)), target, options)
+    assert rows(spark, target, "id") == [(2,)]
+
+
 def test_a_commit_whose_outcome_the_catalog_did_not_say_is_looked_up(
     spark: SparkSession, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
