@@ -21,12 +21,13 @@ from lineage_bridge_dagster.assets.arrivals import Arrival, arrived, last_arriva
 from lineage_bridge_dagster.assets.commits import FRESH, Commits, commit_metadata, commits_of_run
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun, checked_of_run
-from lineage_bridge_dagster.assets.times import at, in_future, now_ms, span, timestamp
+from lineage_bridge_dagster.assets.times import at, in_future, now_ms, timestamp
 from lineage_bridge_dagster.assets.verdicts import Verdict
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.graph_view import GraphView
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.pages.words import duration
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.assets.resources import Outside
@@ -244,7 +245,7 @@ def _waiting_since(unseen: Unseen, commit: TableState, now: int, arrival: Arriva
 def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> Verdict:
     """How long a record has waited, against what is allowed."""
     name, waited = topic.qualified_name, max(0, now - since)
-    summary = f"A record of topic {name} has waited for the table for {span(waited)}, since {at(since)}"
+    summary = f"A record of topic {name} has waited for the table for {duration(waited)}, since {at(since)}"
     failed = limits.fail_minutes is not None and waited >= limits.fail_minutes * _MINUTE
     warned = limits.warn_minutes is not None and waited >= limits.warn_minutes * _MINUTE
     if not failed and not warned:

@@ -17,8 +17,6 @@ from lineage_bridge_dagster.lineage.times import iso
 #: How far another machine's clock may be ahead of ours.
 SKEW_MS = 300_000
 
-_UNITS = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000))
-
 
 def now_ms() -> int:
     """The time now."""
@@ -52,20 +50,3 @@ def at(at_ms: int) -> str:
         return iso(datetime.fromtimestamp(at_ms / 1000, tz=UTC))
     except (ValueError, OverflowError, OSError):
         return f"{at_ms} ms since 1970"
-
-
-def span(milliseconds: int) -> str:
-    """A length of time in its two largest units.
-
-    >>> span(3_725_000), span(59_999), span(172_800_000), span(40)
-    ('1 hour 2 minutes', '59 seconds', '2 days', 'under a second')
-    """
-    parts = []
-    rest = milliseconds
-    for name, size in _UNITS:
-        count, rest = divmod(rest, size)
-        if count:
-            parts.append(f"{count} {name}{'s' if count > 1 else ''}")
-        elif parts:
-            break
-    return " ".join(parts[:2]) or "under a second"

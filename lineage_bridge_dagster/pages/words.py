@@ -17,8 +17,8 @@ _KINDS: Mapping[str, str] = {
     NodeType.TABLEFLOW_TABLE: "Tableflow table",
     NodeType.EXTERNAL_DATASET: "",
 }
-#: Seconds of each unit, longest first.
-_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+#: Milliseconds of each unit, longest first.
+_UNITS = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000))
 
 
 def kind_of(node: Node) -> str:
@@ -61,16 +61,20 @@ def some(texts: Sequence[str], limit: int = 5) -> str:
 
 
 def duration(milliseconds: int) -> str:
-    """`7 days`, `36 hours`, `1.5 seconds`: in the largest unit that takes it whole.
+    """A length of time in its two largest units.
 
-    >>> duration(604_800_000), duration(129_600_000), duration(1_500)
-    ('7 days', '36 hours', '1.5 seconds')
+    >>> duration(604_800_000), duration(3_725_000), duration(59_999), duration(40)
+    ('7 days', '1 hour 2 minutes', '59 seconds', 'under a second')
     """
-    for seconds, unit in _UNITS:
-        count, rest = divmod(milliseconds, seconds * 1000)
-        if count and not rest:
-            return f"{count} {unit}{'' if count == 1 else 's'}"
-    return f"{milliseconds / 1000:g} seconds"
+    parts = []
+    rest = milliseconds
+    for unit, length in _UNITS:
+        count, rest = divmod(rest, length)
+        if count:
+            parts.append(f"{count} {unit}{'' if count == 1 else 's'}")
+        elif parts:
+            break
+    return " ".join(parts[:2]) or "under a second"
 
 
 def size(count: int) -> str:
