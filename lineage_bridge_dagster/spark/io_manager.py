@@ -61,7 +61,8 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
         try:
             return self._load(context)
         except LineageBridgeError as error:
-            raise Failure(description=str(error), allow_retries=False) from error
+            retry = not isinstance(error, ConfigurationError)
+            raise Failure(description=str(error), allow_retries=retry) from error
 
     def handle_output(self, context: OutputContext, obj: Any) -> None:
         """Write a DataFrame to its Iceberg table; None is an asset that did its own writing."""

@@ -21,7 +21,7 @@ from dagster import (
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import CatalogConfig, spark_name
 from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.asset_source import AssetSource
@@ -319,6 +319,29 @@ def test_a_conflict_with_another_writer_may_be_retried_and_other_failures_not(
 
     assert not run(manager, t, raise_on_error=False).success
     assert len(calls) == 2
+
+
+def test_an_input_that_could_not_be_loaded_may_be_tried_again_unless_its_options_are_wrong(
+    spark: SparkSession, manager: PySparkIcebergIOManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors: list[LineageBridgeError] = []
+
+    def loads(*_: Any, **__: Any) -> DataFrame:
+        if errors:
+            raise errors.pop()
+        return spark.range(1)
+
+    monkeypatch.setattr("lineage_bridge_dagster.spark.io_manager.load", loads)
+
+    @asset(ins={"t": AssetIn(AssetKey(["db", "t"]))}, retry_policy=RetryPolicy(max_retries=3))
+    def reader(t: DataFrame) -> None:
+        assert t.columns == ["id"]
+
+    errors.append(LineageBridgeError("the broker did not answer"))
+    assert run(manager, AssetSpec(["db", "t"]), reader).success
+    errors.extend([LineageBridgeError("not asked"), ConfigurationError("no such column")])
+    assert not run(manager, AssetSpec(["db", "t"]), reader, raise_on_error=False).success
+    assert len(errors) == 1
 
 
 def test_rows_that_were_written_are_not_written_again_because_they_could_not_be_shown(
