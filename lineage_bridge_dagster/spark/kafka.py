@@ -68,7 +68,8 @@ def security(bootstrap: str, credential: Credential | None) -> tuple[str, bool]:
 def spark_options(bootstrap: str, credential: Credential | None) -> dict[str, str]:
     """Options of Spark's Kafka source for a cluster."""
     servers, secured = security(bootstrap, credential)
-    options = {"kafka.bootstrap.servers": servers}
+    # Flink and others write in transactions: what they aborted was never said.
+    options = {"kafka.bootstrap.servers": servers, "kafka.isolation.level": "read_committed"}
     if secured and credential is not None:
         secret = credential.secret.get_secret_value()
         module = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -124,13 +125,13 @@ class KafkaTopic:
         return AdminClient(client_options(self.bootstrap, self.credential))
 
     def bounds(self) -> tuple[Offsets, Offsets]:
-        """The first offset and the end of every partition.
+        """The first offset and the end of every partition; it ends where a transaction is open.
 
         Raises:
             TopicNotFoundError: the cluster has no such topic.
             LineageBridgeError: the cluster did not answer, or refused.
         """
-        from confluent_kafka import KafkaError, KafkaException, TopicPartition
+        from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
         from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
         try:
@@ -148,7 +149,11 @@ class KafkaTopic:
             found = []
             for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):  # type: ignore[no-untyped-call]
                 asked = {TopicPartition(self.name, number): spec for number in described.partitions}
-                answers = self._admin.list_offsets(asked, request_timeout=self.timeout_seconds)
+                answers = self._admin.list_offsets(
+                    asked,
+                    request_timeout=self.timeout_seconds,
+                    isolation_level=IsolationLevel.READ_COMMITTED,
+                )
                 found.append({tp.partition: future.result().offset for tp, future in answers.items()})
         except KafkaException as error:
             raise LineageBridgeError(

@@ -80,5 +80,5 @@ def test_a_key_goes_out_with_tls_alone() -> None:
         assert 'password="s\\"\\\\x";' in options["kafka.sasl.jaas.config"]
         assert client_options(bootstrap, KEY)["sasl.password"] == 's"\\x'
     for bootstrap in ("127.0.0.1:9092", "localhost:1,127.0.0.1:2", "PLAINTEXT://host.example:9092"):
-        assert set(spark_options(bootstrap, KEY)) == {"kafka.bootstrap.servers"}
+        assert set(spark_options(bootstrap, KEY)) == {"kafka.bootstrap.servers", "kafka.isolation.level"}
         assert "sasl.password" not in client_options(bootstrap, KEY)

@@ -108,3 +108,25 @@ def test_each_record_is_taken_once(spark: SparkSession, topic: AssetSource, data
     assert take() == (6, {"offsets": {"0": 3, "1": 3}})
     assert take() == (1, {"offsets": {"0": 4, "1": 3}})
     assert spark.table(target.name).distinct().count() == 7
+
+
+def test_records_of_a_transaction_are_there_once_it_is_committed_and_never_when_it_is_aborted(
+    spark: SparkSession, broker: KafkaBroker, topic: AssetSource
+) -> None:
+    def begun(name: str, key: bytes) -> Producer:
+        producer = Producer({"bootstrap.servers": broker.address, "transactional.id": name})
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.produce(topic.topic, key, key, partition=0)
+        producer.flush()
+        return producer
+
+    def seen(**options: Any) -> set[bytes]:
+        rows = load(spark, topic, options=ReadOptions(filter="key IS NOT NULL", **options)).collect()
+        return {bytes(row.key) for row in rows}
+
+    begun("one", b"aborted").abort_transaction()
+    still = begun("two", b"open")
+    assert seen() == seen(ending_offsets="latest") == set()
+    still.commit_transaction()
+    assert seen() == seen(ending_offsets="latest") == {b"open"}
