@@ -137,4 +137,5 @@ def cell(value: object, limit: int = 300) -> str:
     text = " ".join(str("" if value is None else value).split())
     if len(text) > limit:
         text = text[: limit - 1] + "…"
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    # A backtick would begin code, and one that is cut off from its other would stand for both.
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")

@@ -21,6 +21,7 @@ from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableRes
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PushOptions, render
 from lineage_bridge_dagster.lineage.redact import redact_config
+from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.metadata import markdown_table
 from lineage_bridge_dagster.pages.words import fenced
 from lineage_bridge_dagster.settings import PushSettings
@@ -36,6 +37,10 @@ GOOD = frozenset({PushStatus.UPDATED, PushStatus.UNCHANGED})
 
 #: Bytes of the tree that the UI shows; Glue's own limit is 2,048.
 _TREE_BYTES = 16_384
+#: Characters of a line of it: one long line makes the UI's whole table of metadata as wide.
+_TREE_WIDTH = 110
+#: Characters of a value in a diff; the table of all parameters shows more of it.
+_DIFF_WIDTH = 64
 
 
 @dataclass(frozen=True)
@@ -165,9 +170,9 @@ def parameter_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     kept = len(after) - len(added) - len(changed)
     first = f"{len(added)} parameters added, {len(changed)} changed, {len(removed)} removed, {kept} untouched"
     rows: list[tuple[str, ...]] = [
-        *(("+", key, "", after[key]) for key in added),
-        *(("~", key, before[key], after[key]) for key in changed),
-        *(("-", key, before[key], "") for key in removed),
+        *(("+", key, "", shorten(after[key], _DIFF_WIDTH)) for key in added),
+        *(("~", key, shorten(before[key], _DIFF_WIDTH), shorten(after[key], _DIFF_WIDTH)) for key in changed),
+        *(("-", key, shorten(before[key], _DIFF_WIDTH), "") for key in removed),
     ]
     header = ["", "parameter", "before", "after"]
     if not (changed or removed):
@@ -182,5 +187,9 @@ def _tree(chain: Chain, settings: PushSettings) -> str:
         set_parameters=settings.set_parameters, set_description=settings.set_description, sql=settings.sql
     )
     block = render(chain, options).block(_TREE_BYTES, "")
-    lines = [line for line in (block or "").splitlines() if not line.startswith("Last synced:")]
+    lines = [
+        shorten(line, _TREE_WIDTH)
+        for line in (block or "").splitlines()
+        if not line.startswith("Last synced:")
+    ]
     return f"Upstream lineage as it stands in the description\n\n{fenced(chr(10).join(lines))}"

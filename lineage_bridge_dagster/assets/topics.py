@@ -146,7 +146,7 @@ def topic_metadata(facts: TopicFacts) -> dict[str, Any]:
 
 
 def retention_text(facts: TopicFacts) -> str:
-    """Retention in words: `7 days`, `unlimited`, `1 hour or 1 GiB a partition`."""
+    """Retention in words: `7 days`, `for ever`, `1 hour or 1 GiB a partition`."""
     if facts.retention_ms is None and facts.retention_bytes is None:
         return "unknown"
     limits = []
@@ -154,4 +154,4 @@ def retention_text(facts: TopicFacts) -> str:
         limits.append(duration(facts.retention_ms))
     if facts.retention_bytes is not None and facts.retention_bytes >= 0:
         limits.append(f"{size(facts.retention_bytes)} a partition")
-    return " or ".join(limits) or "unlimited"
+    return " or ".join(limits) or "for ever"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dagster import (
     AssetMaterialization,
@@ -33,16 +33,15 @@ from lineage_bridge_dagster.assets.resources import GLUE, Outside
 from lineage_bridge_dagster.assets.tables import GOOD, push_failure, push_metadata, wanted_version
 from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.automation.versions import pushed_versions
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.glue.results import PushReport, PushStatus
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.metadata import markdown_table
 from lineage_bridge_dagster.reload import reload_code_location
 from lineage_bridge_dagster.settings import PushSettings
-
-if TYPE_CHECKING:
-    from lineage_bridge_dagster.glue.results import PushReport
 
 #: Runs a discovery on top of the last one, saying each step.
 Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]
@@ -237,32 +236,39 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
 def _log_materializations(
     context: OpExecutionContext,
     inventory: Inventory,
-    report: "PushReport",
+    report: PushReport,
     settings: PushSettings,
     read: ReadCommits,
 ) -> None:
-    """Let the tables' assets show this push too."""
-    done = {result.table for result in report.results if result.status in GOOD}
-    commits = safely(read, [asset.node for asset in inventory.tables if asset.node.node_id in done])
-    for result in report.results:
-        key = inventory.key_of.get(result.table)
-        if key is None or result.status not in GOOD:
-            continue
-        chain = chain_for(inventory, result.table)
+    """Let the tables' assets show this push too: those that it changed, and those that did not show this
+    lineage yet. An event for a table that stays as it was would tell nothing, and age its checks."""
+    good = [result for result in report.results if result.status in GOOD and result.table in inventory.key_of]
+    chains = {result.table: chain_for(inventory, result.table) for result in good}
+    shown = pushed_versions(context.instance, [inventory.key_of[result.table] for result in good])
+    news = [
+        result
+        for result in good
+        if result.status is PushStatus.UPDATED
+        or shown[inventory.key_of[result.table]] != wanted_version(chains[result.table], settings)
+    ]
+    nodes = inventory.view.graph.nodes
+    commits = safely(read, [nodes[result.table] for result in news])
+    for result in news:
+        chain = chains[result.table]
         context.log_event(
             AssetMaterialization(
-                key,
+                inventory.key_of[result.table],
                 metadata={
                     **push_metadata(result, chain, settings),
                     **commit_metadata(commits.get(result.table)),
-                    **column_metadata(inventory, inventory.view.graph.nodes[result.table]),
+                    **column_metadata(inventory, nodes[result.table]),
                 },
                 tags={DATA_VERSION_TAG: wanted_version(chain, settings)},
             )
         )
 
 
-def _report_markdown(report: "PushReport", dry_run: bool) -> str:
+def _report_markdown(report: PushReport, dry_run: bool) -> str:
     rows = [[result.name, str(result.status), result.reason] for result in report.results]
     first = f"{len(rows)} tables" + (", nothing written (dry run)" if dry_run else "")
     return f"{first}\n\n{markdown_table(['table', 'outcome', 'reason'], sorted(rows))}"

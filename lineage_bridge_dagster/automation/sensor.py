@@ -17,7 +17,6 @@ from dagster import (
     SensorResult,
     sensor,
 )
-from dagster._core.definitions.data_version import DATA_VERSION_TAG
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from lineage_bridge_dagster.assets.chains import chain_for
@@ -28,6 +27,7 @@ from lineage_bridge_dagster.automation.listing import Lister
 from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.tick import Dagster, Loaded, Outcome, Tick, WantedTable
+from lineage_bridge_dagster.automation.versions import pushed_versions
 from lineage_bridge_dagster.reload import reload_code_location
 from lineage_bridge_dagster.settings import PushSettings
 
@@ -117,13 +117,7 @@ class InstanceDagster(Dagster):
         return frozenset(found)
 
     def pushed_versions(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:
-        found: dict[AssetKey, str | None] = dict.fromkeys(keys)
-        for record in self._instance.get_asset_records(keys):
-            event = record.asset_entry.last_materialization
-            if event is not None and event.asset_materialization is not None:
-                tags = event.asset_materialization.tags or {}
-                found[record.asset_entry.asset_key] = tags.get(DATA_VERSION_TAG)
-        return found
+        return pushed_versions(self._instance, keys)
 
     def reload(self) -> str:
         return self._reload(self._context)

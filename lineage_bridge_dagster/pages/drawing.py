@@ -107,11 +107,11 @@ def _box(node: Node, at: tuple[float, float]) -> str:
     if node.node_type == NodeType.KAFKA_TOPIC and (cluster := node.cluster_name or node.cluster_id):
         kind = _short(f"{kind} of {cluster}")
     return (
-        f"<g><title>{escape(node.qualified_name)}</title>"
+        f"<g><title>{_text(node.qualified_name)}</title>"
         f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="5" '
         f'fill="{fill}" stroke="{border}"/>'
-        f'<text x="{x + 9:g}" y="{y + 19:g}" fill="#16161d">{escape(name)}</text>'
-        f'<text x="{x + 9:g}" y="{y + 35:g}" fill="#55555f" font-size="10">{escape(kind)}</text></g>'
+        f'<text x="{x + 9:g}" y="{y + 19:g}" fill="#16161d">{_text(name)}</text>'
+        f'<text x="{x + 9:g}" y="{y + 35:g}" fill="#55555f" font-size="10">{_text(kind)}</text></g>'
     )
 
 
@@ -124,6 +124,11 @@ def _arrow(source: tuple[float, float], target: tuple[float, float]) -> str:
         f'<path d="M{x1:g} {y1:g}C{x1 + bend:g} {y1:g} {x2 - bend:g} {y2:g} {x2:g} {y2:g}" '
         f'fill="none" stroke="#9a9aa6"/><circle cx="{x2:g}" cy="{y2:g}" r="3" fill="#9a9aa6"/>'
     )
+
+
+def _text(text: str) -> str:
+    """Text as XML takes it: without control characters and lone surrogates."""
+    return escape("".join(letter if letter.isprintable() else " " for letter in text))
 
 
 def _short(text: str) -> str:

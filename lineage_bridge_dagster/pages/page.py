@@ -14,6 +14,8 @@ from lineage_bridge_dagster.metadata import markdown_table
 from lineage_bridge_dagster.pages import process, table, topic
 from lineage_bridge_dagster.pages.words import kind_of, plain, where
 
+_DRAWN = "Once it is materialized, `lineage_bridge/drawing` in its metadata is a picture of it."
+
 
 def description(node: Node, context: NodeContext) -> str:
     """First line: plain words that say what it is and where it is from. Below it, Markdown."""
@@ -21,12 +23,12 @@ def description(node: Node, context: NodeContext) -> str:
         case NodeType.KAFKA_TOPIC:
             return _page(topic.first_line(node, context), "", topic.facts(node, context))
         case NodeType.CONNECTOR | NodeType.FLINK_JOB | NodeType.KSQLDB_QUERY:
-            first, facts = process.first_line(node, context), process.facts(node, context)
-            return _page(first, process.statement(node), facts)
+            first, telling = process.first_line(node, context), [process.state(node), process.statement(node)]
+            return _page(first, "\n\n".join(filter(None, telling)), process.facts(node, context))
         case NodeType.CATALOG_TABLE if is_glue_table(node):
             first, origin = table.first_line(node, context), table.origin(node, context)
             if context.role is Role.CHAIN:
-                return _page(first, origin)
+                return _page(first, origin, below=_DRAWN)
             return _page(first, origin, table.facts(node, context), table.athena(node))
         case NodeType.EXTERNAL_DATASET:
             return _page(f"Dataset outside Confluent: {plain(node.qualified_name)}")

@@ -17,12 +17,12 @@ _NAMED = {
 _FACTS = {
     "phase": "Phase",
     "state": "State",
-    "statement_kind": "Kind",
-    "connector_type": "Kind",
-    "compute_pool_id": "Compute pool",
-    "principal": "Runs as",
-    "region": "Region",
-    "evidence": "Known by",
+    "statement_kind": "kind",
+    "connector_type": "kind",
+    "compute_pool_id": "compute pool",
+    "principal": "runs as",
+    "region": "region",
+    "evidence": "known by",
 }
 
 
@@ -40,17 +40,22 @@ def first_line(process: Node, context: NodeContext) -> str:
     return words
 
 
-def facts(process: Node, context: NodeContext) -> list[Fact]:
-    """Its state, where and as whom it runs, all that it reads and writes, and what is wrong with it."""
-    attributes, view = process.attributes, context.view
-    found = [(name, plain(str(attributes.get(key) or ""))) for key, name in _FACTS.items()]
-    found += [
-        ("Reads", listed(view.sources(process), 20)),
-        ("Writes", listed(view.targets(process), 20)),
-        ("Could not parse", plain(str(attributes.get("parse_error") or ""))),
-    ]
+def state(process: Node) -> str:
+    """Its state, where and as whom it runs, in one line; below it what is wrong with it."""
+    attributes = process.attributes
+    told = [(name, plain(str(attributes.get(key) or ""))) for key, name in _FACTS.items()]
+    lines = [", ".join(f"{name} {text}" for name, text in told if text)]
+    if error := attributes.get("parse_error"):
+        lines.append(f"Could not parse: {plain(str(error))}")
     warnings = attributes.get("warnings")
-    found += [("Note", plain(str(one))) for one in warnings] if isinstance(warnings, list) else []
+    lines += [f"Note: {plain(str(one))}" for one in warnings] if isinstance(warnings, list) else []
+    return "\n\n".join(f"{line}." for line in lines if line)
+
+
+def facts(process: Node, context: NodeContext) -> list[Fact]:
+    """All that it reads and writes."""
+    view = context.view
+    found = [("Reads", listed(view.sources(process), 20)), ("Writes", listed(view.targets(process), 20))]
     return [(name, text) for name, text in found if text]
 
 

@@ -262,7 +262,7 @@ def test_the_diff_escapes_what_would_break_its_table() -> None:
     ("ms", "size", "words"),
     [
         (604_800_000, None, "7 days"),
-        (-1, -1, "unlimited"),
+        (-1, -1, "for ever"),
         (3_600_000, 1024, "1 hour or 1 KiB a partition"),
         (None, None, "unknown"),
     ],

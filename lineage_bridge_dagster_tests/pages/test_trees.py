@@ -85,8 +85,8 @@ def test_any_graph_has_a_tree_within_its_lines_and_a_drawing_that_is_xml(
     edges: list[tuple[int, int]], lines: int
 ) -> None:
     w = World()
-    topics = [w.topic(EAST, f"<t&{number}>") for number in range(13)]
-    table = w.glue(EAST, "<t&0>")
+    topics = [w.topic(EAST, f"<t&{number}>\x01\ud800") for number in range(13)]
+    table = w.glue(EAST, "<t&0>\x01\ud800")
     for source, target in edges:
         w.edge(topics[source], topics[target], EdgeType.TRANSFORMS)
     view = view_of(w)

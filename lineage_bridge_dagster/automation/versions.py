@@ -1,0 +1,19 @@
+"""The data versions that tables were last materialized with: what tells whether one is as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dagster import AssetKey, DagsterInstance
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
+
+
+def pushed_versions(instance: DagsterInstance, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:
+    """Each asset's version by its last materialization; None where there is none, or none with a version."""
+    found: dict[AssetKey, str | None] = dict.fromkeys(keys)
+    for record in instance.get_asset_records(keys):
+        event = record.asset_entry.last_materialization
+        if event is not None and event.asset_materialization is not None:
+            tags = event.asset_materialization.tags or {}
+            found[record.asset_entry.asset_key] = tags.get(DATA_VERSION_TAG)
+    return found
