@@ -6,12 +6,14 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
 from lineage_bridge_dagster.cli import main
 from lineage_bridge_dagster.glue.policies import discovery_policy, freshness_policy, push_policy
 from lineage_bridge_dagster.settings import Settings
+from lineage_bridge_dagster_tests.assets.world import EAST, world
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -28,6 +30,17 @@ def test_the_iam_policy_is_the_one_that_the_code_needs() -> None:
         *push_policy(*place)["Statement"],
         *freshness_policy("us-east-1", ["your-tableflow-bucket"])["Statement"],
     ]
+
+
+def test_its_own_translation_changes_keys_groups_owners_and_descriptions() -> None:
+    names: dict[str, Any] = {}
+    exec(_blocks("python")[0], names)  # noqa: S102 - the README's own example
+    inventory = names["OurLineage"]()._inventory(world().discovery())
+    spec = next(asset for asset in inventory.tables if asset.key.path[-1] == "o.v1").spec
+    assert spec.key.path == ["lake", "glue", EAST, "o.v1"]
+    assert (spec.group_name, spec.owners) == ("lake/catalog_table", ["team:data-platform"])
+    assert spec.description.endswith("Questions: #data-platform")
+    assert [key.path for key in inventory.deps_of[spec.key]] == [["lake", "upstream_chain", EAST, "o.v1"]]
 
 
 def test_every_command_that_it_names_is_there() -> None:
