@@ -43,12 +43,17 @@ class ObjectStore(Protocol):
     def get_object(self, *, Bucket: str, Key: str) -> Any: ...
 
 
+#: What a snapshot's summary counts where rows came or went.
+_CHANGES = ("added-records", "deleted-records", "added-position-deletes", "added-equality-deletes")
+
+
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A table's current snapshot; times are Unix milliseconds. Where no rows were ever committed all is None,
+    """A table's current snapshot; times are Unix milliseconds. Where nothing was ever committed all is None,
     but for `updated_ms`, when the metadata last changed: of such a table mostly when it was made.
 
-    `changed_ms` is when rows last changed: a compaction makes a snapshot with no new rows. Where the commit
+    `changed_ms` is when rows last changed, None where no row ever came: a compaction makes a snapshot with no
+    new rows, and so does an empty commit. Where the commit
     before it has expired already, it is the time of the oldest compaction since, which is too late.
     `rows` is left out where delete files take away from `total_records`.
     """
@@ -82,13 +87,13 @@ class TableState:
         if current not in known:
             raise _malformed(f"its current snapshot {current} is not among its snapshots")
         snapshot = known[current]
-        summary = _summary(snapshot)
+        summary, changed = _summary(snapshot), _last_change(snapshot, known)
         total = _count(summary, "total-records")
         deletes = any(_count(summary, f"total-{kind}-deletes") for kind in ("equality", "position"))
         return cls(
             snapshot_id=int(current),
             committed_ms=_time(snapshot),
-            changed_ms=_time(_last_change(snapshot, known)),
+            changed_ms=None if changed is None else _time(changed),
             operation=str(summary.get("operation") or ""),
             total_records=total,
             rows=None if deletes else total,
@@ -185,16 +190,29 @@ def _of_answer(error: ClientError, location: str, bucket: str) -> SnapshotError:
     return SnapshotError(f"s3:GetObject on {location}: {error}", hint=hint)
 
 
-def _last_change(snapshot: Mapping[str, Any], known: Mapping[Any, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The newest snapshot, from this one back, that did not merely rewrite files."""
+def _last_change(
+    snapshot: Mapping[str, Any], known: Mapping[Any, Mapping[str, Any]]
+) -> Mapping[str, Any] | None:
+    """The newest snapshot, from this one back, that changed rows; None where none ever did."""
     seen = {snapshot.get("snapshot-id")}
-    while _summary(snapshot).get("operation") == "replace":
+    while not _changes_rows(snapshot):
         parent = snapshot.get("parent-snapshot-id")
+        if parent is None and _count(_summary(snapshot), "total-records") == 0:
+            # Made by a commit of its own, as an engine does that writes no rows at first.
+            return None
         if parent not in known or parent in seen:
             break
         seen.add(parent)
         snapshot = known[parent]
     return snapshot
+
+
+def _changes_rows(snapshot: Mapping[str, Any]) -> bool:
+    """Whether rows came or went: files are rewritten without, and a commit may be empty."""
+    summary = _summary(snapshot)
+    if summary.get("operation") == "replace":
+        return False
+    return "total-records" not in summary or any(_count(summary, name) for name in _CHANGES)
 
 
 def _summary(snapshot: Mapping[str, Any]) -> Mapping[str, Any]:

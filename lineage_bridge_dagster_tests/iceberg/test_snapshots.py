@@ -121,6 +121,17 @@ def test_a_compaction_brings_no_rows() -> None:
     assert (found.changed_ms, found.committed_ms, found.operation, found.rows) == (100, 300, "replace", 7)
 
 
+def test_an_empty_commit_brings_no_rows() -> None:
+    """As an engine makes one that creates its table by writing nothing."""
+    first = snapshot(1, 100, "append", total_records="0")
+    rows = snapshot(2, 200, "append", 1, total_records="5", added_records="5")
+    more = snapshot(3, 300, "append", 2, total_records="5")
+    assert TableState.parse(document(first, current=1)).changed_ms is None
+    assert TableState.parse(document(first, rows, more, current=3)).changed_ms == 200
+    gone = snapshot(4, 400, "delete", 3, total_records="0", deleted_records="5")
+    assert TableState.parse(document(first, rows, more, gone, current=4)).changed_ms == 400
+
+
 def test_a_compaction_whose_commit_has_expired_tells_the_latest_time_that_may_be() -> None:
     found = TableState.parse(
         document(snapshot(2, 200, "replace", 1), snapshot(3, 300, "replace", 2), current=3)
