@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Edge, Node
 
 #: Attributes that change with each commit to a table, each push and each discovery.
 _PASSING = frozenset({"parameters", "description", "version_id", "update_time", "sql_cache"})
+_TIMES = frozenset({"first_seen", "last_seen"})
 
 
 def graph_digest(discovery: Discovery) -> str:
@@ -18,22 +20,19 @@ def graph_digest(discovery: Discovery) -> str:
     graph = discovery.graph
     digests = sorted(
         [
-            *(
-                _digest(node.node_id, node.display_name, node.cluster_name, _lasting(node.attributes))
-                for node in graph.nodes.values()
-            ),
-            *(
-                _digest(*edge.key, edge.confidence, _lasting(edge.attributes))
-                for edge in graph.edges.values()
-            ),
+            *(_digest(_lasting(node)) for node in graph.nodes.values()),
+            *(_digest(_lasting(edge)) for edge in graph.edges.values()),
             *(_digest(str(report.scope), str(report.status)) for report in discovery.coverage),
         ]
     )
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:32]
 
 
-def _lasting(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in attributes.items() if name not in _PASSING}
+def _lasting(thing: Node | Edge) -> dict[str, Any]:
+    """All of a node or an edge but what passes: what is shown must never be older than what was found."""
+    held = {field.name: getattr(thing, field.name) for field in fields(thing) if field.name not in _TIMES}
+    attributes = {name: value for name, value in thing.attributes.items() if name not in _PASSING}
+    return {**held, "attributes": attributes}
 
 
 def _digest(*parts: Any) -> str:

@@ -27,7 +27,7 @@ def test_times_orders_and_commits_are_nothing_new() -> None:
     assert graph_digest(again) == graph_digest(first)
 
 
-def test_a_node_an_edge_an_attribute_and_an_api_that_fails_are_new() -> None:
+def test_a_node_an_edge_an_attribute_a_name_and_an_api_that_fails_are_new() -> None:
     def failing() -> World:
         w = many(2)
         w.report("connect", EAST, Status.FAILED, "HTTP 500")
@@ -39,10 +39,16 @@ def test_a_node_an_edge_an_attribute_and_an_api_that_fails_are_new() -> None:
         w.graph.nodes[node.node_id] = node.with_attributes(partitions_count=12)
         return w
 
+    def renamed() -> World:
+        w = many(2)
+        node = next(iter(w.graph.of_type("kafka_topic")))
+        w.graph.nodes[node.node_id] = replace(node, environment_name="production")
+        return w
+
     def without_an_edge() -> World:
         w = many(2)
         w.graph.edges.pop(next(iter(w.graph.edges)))
         return w
 
-    found = [many(2), many(3), failing(), altered(), without_an_edge()]
+    found = [many(2), many(3), failing(), altered(), renamed(), without_an_edge()]
     assert len({graph_digest(w.discovery()) for w in found}) == len(found)
