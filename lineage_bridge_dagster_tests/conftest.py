@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["lineage_bridge_dagster_tests.spark_session", "lineage_bridge_dagster_tests.live"]
+pytest_plugins = [
+    "lineage_bridge_dagster_tests.spark_session",
+    "lineage_bridge_dagster_tests.live",
+    "lineage_bridge_dagster_tests.project",
+]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

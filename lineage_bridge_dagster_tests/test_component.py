@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from dagster._core.definitions.definitions_load_context import (
     DefinitionsLoadType,
 )
 from dagster._core.definitions.repository_definition.repository_definition import RepositoryLoadData
-from dagster._core.storage.defs_state.base import set_defs_state_storage
 from dagster.components.testing import create_defs_folder_sandbox
 from dagster_shared.serdes.objects.models.defs_state_info import DefsStateInfo
 
@@ -30,24 +28,9 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.translator import NodeContext
 from lineage_bridge_dagster_tests.assets.world import EAST, many, world
+from lineage_bridge_dagster_tests.project import load
 
 KEY = "LineageBridgeComponent"
-
-
-@pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as made, set_defs_state_storage(made.defs_state_storage):
-        yield made
-
-
-def load() -> Definitions:
-    """The project's own folder, as a code server loads it first."""
-    from lineage_bridge_dagster.definitions import defs
-
-    with DefinitionsLoadContext.scoped(DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION)):
-        loaded = defs()
-        assert isinstance(loaded, Definitions)
-        return loaded
 
 
 def test_it_loads_with_no_variable_set_and_no_state(instance: DagsterInstance) -> None:

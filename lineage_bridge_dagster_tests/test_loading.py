@@ -6,18 +6,17 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dagster import DagsterInstance, Definitions, SensorDefinition, SensorResult, build_sensor_context
-from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, DefinitionsLoadType
-from dagster._core.storage.defs_state.base import set_defs_state_storage
+from dagster import DagsterInstance, SensorDefinition, SensorResult, build_sensor_context
 
 import lineage_bridge_dagster.discovery
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster_tests.assets.world import world
+from lineage_bridge_dagster_tests.project import load
 
 KEY = "LineageBridgeComponent"
 
@@ -85,21 +84,6 @@ def test_it_loads_with_every_api_down_and_asks_none(tmp_path: Path, with_state: 
     assert (int(said["assets"]) > 20) is with_state
     assert "refresh" in said["jobs"].split()
     assert said["sensors"] == "lineage_sensor"
-
-
-@pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as made, set_defs_state_storage(made.defs_state_storage):
-        yield made
-
-
-def load() -> Definitions:
-    from lineage_bridge_dagster.definitions import defs
-
-    with DefinitionsLoadContext.scoped(DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION)):
-        loaded = defs()
-        assert isinstance(loaded, Definitions)
-        return loaded
 
 
 def _cut_short(path: Path) -> None:
