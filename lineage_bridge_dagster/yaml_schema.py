@@ -25,6 +25,7 @@ _TEXT_OF = {
     "boolean": r"^\s*(on|off|yes|no|true|false|On|Off|Yes|No|True|False|0|1)\s*$",
 }
 
+#: What to write for each of JSON schema's types that is no number.
 _KINDS = {
     "boolean": "true or false",
     "string": "a text, in quotes",
@@ -152,13 +153,7 @@ def _words(schema: Mapping[str, Any]) -> str:
     kind = str(schema.get("type", ""))
     if kind in ("integer", "number"):
         return f"a {'whole ' if kind == 'integer' else ''}number{_bounds(schema)}"
-    kinds = {
-        "boolean": "true or false",
-        "string": "a text, in quotes",
-        "object": "a mapping",
-        "array": "a list",
-    }
-    return kinds.get(kind, "a value")
+    return _KINDS.get(kind, "a value")
 
 
 def _bounds(schema: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResu
 
 from lineage_bridge_dagster.assets.chains import chain_digest, chain_for, chain_metadata
 from lineage_bridge_dagster.assets.columns import column_metadata
-from lineage_bridge_dagster.assets.commits import ReadCommits, commit_metadata, commits_of_run
+from lineage_bridge_dagster.assets.commits import Commits, ReadCommits, commit_metadata, commits_of_run
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
@@ -93,11 +93,7 @@ def execute_tables(
             yield MaterializeResult(
                 asset_key=asset.key,
                 data_version=DataVersion(wanted_version(chain, push.settings)),
-                metadata={
-                    **push_metadata(result, chain, push.settings),
-                    **commit_metadata(commits.get(asset.node.node_id)),
-                    **column_metadata(inventory, asset.node),
-                },
+                metadata=table_metadata(inventory, result, chain, push.settings, commits),
             )
         elif result.ok:
             # Held back, and rightly so: nothing was written, and the asset stays as it was.
@@ -132,7 +128,18 @@ def push_failure(bad: Sequence[TableResult], counts: str) -> Failure:
     )
 
 
-def push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> dict[str, Any]:
+def table_metadata(
+    inventory: Inventory, result: TableResult, chain: Chain, settings: PushSettings, commits: Commits
+) -> dict[str, Any]:
+    """All that a table's page shows after a push: the push itself, the last commit, the columns."""
+    return {
+        **_push_metadata(result, chain, settings),
+        **commit_metadata(commits.get(result.table)),
+        **column_metadata(inventory, inventory.view.graph.nodes[result.table]),
+    }
+
+
+def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> dict[str, Any]:
     """What a push did to one table: outcome, versions, parameters before and after, the chain twice."""
     metadata: dict[str, Any] = {
         "lineage_bridge/outcome": str(result.status),

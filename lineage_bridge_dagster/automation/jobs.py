@@ -24,13 +24,12 @@ from pydantic import Field
 
 from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.checks import report_discovery_check
-from lineage_bridge_dagster.assets.columns import column_metadata
-from lineage_bridge_dagster.assets.commits import ReadCommits, commit_metadata, safely
+from lineage_bridge_dagster.assets.commits import ReadCommits, safely
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.progress import Progress, by_table, counted
 from lineage_bridge_dagster.assets.resources import GLUE, Outside
-from lineage_bridge_dagster.assets.tables import GOOD, push_failure, push_metadata, wanted_version
+from lineage_bridge_dagster.assets.tables import GOOD, push_failure, table_metadata, wanted_version
 from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.versions import pushed_versions
@@ -104,22 +103,20 @@ def refresh_job(
             store = StateStore.of(context.instance, state_key)
             last = store.last_good(context.log.warning)
             found = discover(last, context.log.info)
-            version = _stored(store, last, found, context)
+            digest = graph_digest(found)
+            version = _stored(store, last, found, digest, context)
             removed = store.prune(context.instance)
             if removed:
                 context.log.info("Removed %d old versions of the state", removed)
+        metadata = discovery_metadata(found)
         if discovery_asset:
             context.log_event(
-                AssetMaterialization(
-                    names.discovery_key,
-                    metadata=discovery_metadata(found),
-                    tags={DATA_VERSION_TAG: graph_digest(found)},
-                )
+                AssetMaterialization(names.discovery_key, metadata=metadata, tags={DATA_VERSION_TAG: digest})
             )
             report_discovery_check(context.instance, names, found)
         if version != loaded_version:
             _reload(context)
-        return Output(version, metadata=discovery_metadata(found))
+        return Output(version, metadata=metadata)
 
     # The job's graph and its op must have two names, and the op has the one that run configs say.
     @graph(name=f"{names.refresh_job}_graph")
@@ -133,20 +130,21 @@ def refresh_job(
     )
 
 
-def _stored(store: StateStore, last: Discovery | None, found: Discovery, context: OpExecutionContext) -> str:
-    """The version of the state that holds what was found: the last one's, where only times differ."""
+def _stored(
+    store: StateStore, last: Discovery | None, found: Discovery, digest: str, context: OpExecutionContext
+) -> str:
+    """The version of the state that holds what was found, of this digest: the last one's, where only times
+    differ."""
     latest = store.latest_version()
-    if last is None or latest is None or not _same(last, found):
-        return store.store(found)
-    context.log.info("Found what the discovery of %s found; no new state is stored", last.discovered_at)
-    return latest
+    if last and latest and _reasons(last) == _reasons(found) and graph_digest(last) == digest:
+        context.log.info("Found what the discovery of %s found; no new state is stored", last.discovered_at)
+        return latest
+    return store.store(found)
 
 
-def _same(last: Discovery, found: Discovery) -> bool:
-    def told(discovery: Discovery) -> set[tuple[Any, ...]]:
-        return {(report.scope, report.status, report.reason) for report in discovery.coverage}
-
-    return graph_digest(last) == graph_digest(found) and told(last) == told(found)
+def _reasons(discovery: Discovery) -> set[tuple[Any, ...]]:
+    """How each scope answered, and why: the digest has no reasons, which may differ from time to time."""
+    return {(report.scope, report.status, report.reason) for report in discovery.coverage}
 
 
 def _reload(context: OpExecutionContext) -> None:
@@ -251,18 +249,13 @@ def _log_materializations(
         if result.status is PushStatus.UPDATED
         or shown[inventory.key_of[result.table]] != wanted_version(chains[result.table], settings)
     ]
-    nodes = inventory.view.graph.nodes
-    commits = safely(read, [nodes[result.table] for result in news])
+    commits = safely(read, [inventory.view.graph.nodes[result.table] for result in news])
     for result in news:
         chain = chains[result.table]
         context.log_event(
             AssetMaterialization(
                 inventory.key_of[result.table],
-                metadata={
-                    **push_metadata(result, chain, settings),
-                    **commit_metadata(commits.get(result.table)),
-                    **column_metadata(inventory, nodes[result.table]),
-                },
+                metadata=table_metadata(inventory, result, chain, settings, commits),
                 tags={DATA_VERSION_TAG: wanted_version(chain, settings)},
             )
         )

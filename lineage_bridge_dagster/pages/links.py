@@ -1,4 +1,4 @@
-"""Links within the Dagster UI, from the root of the host that shows them."""
+"""A link within the Dagster UI, from the root of the host that shows it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ from dagster import AssetKey
 _DEPTH = 99
 
 
-def lineage_url(key: AssetKey, scope: str = "upstream") -> str:
-    """The asset's own lineage tab with all that is upstream of it, unfolded.
-
-    `scope` is `upstream`, `downstream` or `neighbors`.
-    """
+def lineage_url(key: AssetKey) -> str:
+    """The asset's own lineage tab with all that is upstream of it, unfolded."""
     path = "/".join(quote(part, safe="") for part in key.path)
-    return f"/assets/{path}?view=lineage&lineageScope={scope}&lineageDepth={_DEPTH}"
-
-
-def graph_url(selection: str) -> str:
-    """The asset graph of a selection, such as `+key:"glue/sales/orders.v1"`."""
-    return f"/asset-groups~{quote(selection, safe='')}"
+    return f"/assets/{path}?view=lineage&lineageScope=upstream&lineageDepth={_DEPTH}"
