@@ -39,11 +39,13 @@ def test_the_sensor_is_turned_off_and_on_from_its_page_and_ticks_again(
     running.dispatch_event("click")
     expect(running).not_to_be_checked()
     eventually(lambda: _state(live_ui)["status"] == "STOPPED" or None, 30, "the sensor off")
+    # A tick that is still going on writes the sensor's state when it ends, and one may take a minute.
+    eventually(lambda: _idle(live_ui) or None, 90, "the end of the tick that was going on")
 
     turned_on = time.time()
     running.dispatch_event("click")
     expect(running).to_be_checked()
-    eventually(lambda: _ticked_after(live_ui, turned_on) or None, 60, "a tick after it was turned on")
+    eventually(lambda: _ticked_after(live_ui, turned_on) or None, 180, "a tick after it was turned on")
     page.get_by_text("All ticks").click()
     page.get_by_role("menuitem", name="Requested").click()
     page.get_by_text("View logs").first.click()
@@ -54,6 +56,10 @@ def test_the_sensor_is_turned_off_and_on_from_its_page_and_ticks_again(
 def _state(ui: DagsterUi) -> dict[str, Any]:
     asked = ui.ask(_STATE, s={**ui.selector(), "sensorName": SENSOR})
     return dict(asked["sensorOrError"]["sensorState"])
+
+
+def _idle(ui: DagsterUi) -> bool:
+    return all(tick["status"] != "STARTED" for tick in _state(ui)["ticks"])
 
 
 def _ticked_after(ui: DagsterUi, moment: float) -> bool:
