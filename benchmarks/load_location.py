@@ -41,8 +41,8 @@ from dagster._core.remote_representation.external_data import RepositorySnap
 from dagster_shared.serdes import serialize_value
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.configuration import AwsConfig
-from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster.config.fields import AwsConfig
+from lineage_bridge_dagster.lineage import graph_json
 
 
 def main() -> None:
@@ -72,7 +72,7 @@ def compare(tables: int, checks: bool, repeats: int, folder: Path) -> None:
     """Measures both at one size and prints them."""
     from synthetic import synthetic
 
-    graph_file.dump(synthetic(tables), folder / "state")
+    graph_json.dump(synthetic(tables), folder / "state")
     with (folder / "plain").open("wb") as file:
         pickle.dump(list(plain(ours(folder, checks))), file)
     loads, peaks, sizes = {}, {}, {}

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from synthetic import synthetic
 
+from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.glue import glue_client
 from lineage_bridge_dagster.glue.push import push_tables
-from lineage_bridge_dagster.settings import AwsSettings, PushSettings
 from lineage_bridge_dagster_tests.assets.location import create_tables
 from lineage_bridge_dagster_tests.assets.world import REGION, World
 

@@ -29,20 +29,19 @@ from dagster.components.component.state_backed_component import StateBackedCompo
 from dagster.components.utils.translation import TranslationFn
 from pydantic import Field, PrivateAttr
 
+from lineage_bridge_dagster.assets.bundles import bundles, definition
 from lineage_bridge_dagster.assets.checks import discovery_asset, table_checks
-from lineage_bridge_dagster.assets.example import example_assets
-from lineage_bridge_dagster.assets.grouping import bundles, definition
+from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
+from lineage_bridge_dagster.assets.kinds import Kind, Work
 from lineage_bridge_dagster.assets.resources import GLUE, IO_MANAGER, SPARK, GlueResource, Outside
-from lineage_bridge_dagster.assets.work import Kind, Work
-from lineage_bridge_dagster.automation.freshness import freshness_schedule
+from lineage_bridge_dagster.automation.freshness_schedule import freshness_schedule
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
-from lineage_bridge_dagster.automation.listers import outside_lister
-from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_schedule, refresh_schedule
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore, read_state, say_unreadable
-from lineage_bridge_dagster.configuration import (
+from lineage_bridge_dagster.automation.watched_lists import outside_lister
+from lineage_bridge_dagster.config.fields import (
     NAME,
     AwsConfig,
     ConfluentConfig,
@@ -52,18 +51,19 @@ from lineage_bridge_dagster.configuration import (
     SettingsSource,
     SparkConfig,
 )
-from lineage_bridge_dagster.freshness_config import FreshnessConfig
-from lineage_bridge_dagster.graph_view import NodeContext
+from lineage_bridge_dagster.config.freshness import FreshnessConfig
+from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.iceberg import CatalogConfig
-from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.translation import NodeTranslation
-from lineage_bridge_dagster.translator import LineageTranslator
-from lineage_bridge_dagster.yaml_section import YamlSection
+from lineage_bridge_dagster.specs.graph_view import NodeContext
+from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.translation import NodeTranslation
+from lineage_bridge_dagster.specs.translator import LineageTranslator
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.spark.io_manager import PySparkIcebergIOManager
+    from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 
 _STATE = DefsStateConfigArgs(
     # LOCAL_FILESYSTEM removes the last good state before it fetches the next.
@@ -136,7 +136,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         """
         storage = DefsStateStorage.get()
         last = StateStore(storage, self.defs_state_config.key).last_good() if storage else None
-        graph_file.dump(self._discover(last, lambda _line: None), state_path)
+        graph_json.dump(self._discover(last, lambda _line: None), state_path)
 
     def build_defs(self, context: ComponentLoadContext) -> Definitions:
         """The definitions of the stored state; where it can't be fetched, those of none.
@@ -271,7 +271,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         }
 
     def _io_manager(self, spark: Any) -> PySparkIcebergIOManager:
-        from lineage_bridge_dagster.spark.io_manager import PySparkIcebergIOManager
+        from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 
         return PySparkIcebergIOManager(
             spark=spark,

@@ -7,16 +7,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster import confluent, glue
+from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.times import utc_now
-from lineage_bridge_dagster.settings import Settings
 
 if TYPE_CHECKING:
     import httpx
     from mypy_boto3_glue import GlueClient
 
-    from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+    from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
 
 Progress = Callable[[str], None]
 

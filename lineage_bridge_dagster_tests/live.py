@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.glue import GlueReader, glue_client
-from lineage_bridge_dagster.glue.reading import GlueTable
-from lineage_bridge_dagster.settings import Settings
+from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 
 

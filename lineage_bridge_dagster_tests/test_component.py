@@ -17,7 +17,7 @@ from dagster_shared.serdes.objects.models.defs_state_info import DefsStateInfo
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.configuration import (
+from lineage_bridge_dagster.config.fields import (
     AwsConfig,
     ConfluentConfig,
     PushConfig,
@@ -26,7 +26,7 @@ from lineage_bridge_dagster.configuration import (
 )
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.translator import NodeContext
+from lineage_bridge_dagster.specs.translator import NodeContext
 from lineage_bridge_dagster_tests.assets.world import EAST, many, world
 from lineage_bridge_dagster_tests.project import load
 
@@ -98,7 +98,7 @@ def test_a_yaml_instance_changes_attributes_by_template(tmp_path: Path, instance
 
 
 def test_a_subclass_changes_what_an_asset_is(tmp_path: Path) -> None:
-    from lineage_bridge_dagster.lineage import graph_file
+    from lineage_bridge_dagster.lineage import graph_json
 
     class Ours(LineageBridgeComponent):
         def get_asset_spec(self, node: Node, context: NodeContext) -> AssetSpec:
@@ -106,7 +106,7 @@ def test_a_subclass_changes_what_an_asset_is(tmp_path: Path) -> None:
             return spec.replace_attributes(key=spec.key.with_prefix("ours"))
 
     state = tmp_path / "state"
-    graph_file.dump(world().discovery(), state)
+    graph_json.dump(world().discovery(), state)
     made = Ours(aws={"region": "us-east-1"}).build_defs_from_state(None, state)  # type: ignore[arg-type]
     graph = made.get_repository_def().asset_graph
     keys = {key.to_user_string() for key in graph.get_all_asset_keys()}

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from lineage_bridge_dagster.cli import main
+from lineage_bridge_dagster.cli.main import main
+from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.glue.policies import discovery_policy, freshness_policy, push_policy
-from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.assets.world import EAST, world
 
 README = (Path(__file__).parents[1] / "README.md").read_text()

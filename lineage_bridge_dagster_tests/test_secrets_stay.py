@@ -10,14 +10,14 @@ import httpx
 import pytest
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
+from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings
 from lineage_bridge_dagster.confluent import discover
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.glue import enrich, glue_client, push_tables
-from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
-from lineage_bridge_dagster.settings import AwsSettings, PushSettings
-from lineage_bridge_dagster.sql.flink import FlinkSqlParser
-from lineage_bridge_dagster.translator import LineageTranslator
+from lineage_bridge_dagster.specs.translator import LineageTranslator
+from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.fake import (
     flink_path,
     listing,
@@ -82,7 +82,7 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
         pushed = "".join(str(catalog.table(r.table_name, r.database)) for r in report.results)
     assert "INSERT INTO enriched" in pushed
     state = tmp_path / "state.json"
-    graph_file.dump(whole, state)
+    graph_json.dump(whole, state)
     shown = build_inventory(whole, LineageTranslator().get_asset_spec)
     places = {
         "Glue": pushed,

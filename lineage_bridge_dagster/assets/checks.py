@@ -32,26 +32,26 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 )
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
-from lineage_bridge_dagster import keys
-from lineage_bridge_dagster.assets.commits import FRESH
-from lineage_bridge_dagster.assets.freshness import DESCRIPTION, Limits, freshness_of_run
-from lineage_bridge_dagster.assets.grouping import Checks
-from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.once import OncePerRun, checked_of_run
-from lineage_bridge_dagster.assets.progress import Progress, by_table
-from lineage_bridge_dagster.assets.resources import Outside
-from lineage_bridge_dagster.assets.verdicts import (
+from lineage_bridge_dagster.assets.bundles import Checks
+from lineage_bridge_dagster.assets.check_outcomes import (
     Verdict,
     discovery_complete,
     in_sync,
     schema_matches,
     tableflow_healthy,
 )
-from lineage_bridge_dagster.automation.names import Names
+from lineage_bridge_dagster.assets.freshness import DESCRIPTION, Limits, freshness_of_run
+from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.assets.progress import Progress, by_table
+from lineage_bridge_dagster.assets.resources import Outside
+from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run
+from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
-from lineage_bridge_dagster.metadata import markdown_table
+from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.specs.metadata import markdown_table
+from lineage_bridge_dagster.specs.names import Names
 
 IN_SYNC = "lineage_in_sync"
 SCHEMA = "schema_matches"

@@ -17,17 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 from dagster import AssetCheckKey, AssetExecutionContext
 
-from lineage_bridge_dagster.assets.arrivals import Arrival, arrived, last_arrivals
-from lineage_bridge_dagster.assets.commits import FRESH, Commits, commit_metadata, commits_of_run
+from lineage_bridge_dagster.assets.check_outcomes import Verdict
 from lineage_bridge_dagster.assets.inventory import Inventory
-from lineage_bridge_dagster.assets.once import OncePerRun, checked_of_run
+from lineage_bridge_dagster.assets.record_arrivals import Arrival, arrived, last_arrivals
+from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run
+from lineage_bridge_dagster.assets.table_commits import (
+    FRESH,
+    Commits,
+    commit_metadata,
+    commits_of_run,
+)
 from lineage_bridge_dagster.assets.times import at, in_future, now_ms, timestamp
-from lineage_bridge_dagster.assets.verdicts import Verdict
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.graph_view import GraphView
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.pages.words import duration
+from lineage_bridge_dagster.specs.graph_view import GraphView
+from lineage_bridge_dagster.specs.pages.words import duration
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.assets.resources import Outside

@@ -13,15 +13,15 @@ from functools import cached_property
 from dagster import AssetKey, AssetSpec
 from dagster._core.definitions.metadata.metadata_value import UrlMetadataValue
 
-from lineage_bridge_dagster import keys
-from lineage_bridge_dagster.graph_view import GraphView, NodeContext, Role, is_glue_table
 from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.cycles import break_cycles
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.pages.links import lineage_url
+from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role, is_glue_table
+from lineage_bridge_dagster.specs.pages.links import lineage_url
 
 LINEAGE_LINK = "lineage_bridge/lineage"
 

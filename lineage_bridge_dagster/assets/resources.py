@@ -18,20 +18,20 @@ from dagster_aws.utils import ResourceWithBoto3Configuration
 from pydantic import Field
 
 from lineage_bridge_dagster.assets.chains import WriteLineage
-from lineage_bridge_dagster.assets.commits import Commits, ReadCommits, read_commits
 from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.progress import Progress, by_table, plural
+from lineage_bridge_dagster.assets.table_commits import Commits, ReadCommits, read_commits
 from lineage_bridge_dagster.assets.tables import Push
 from lineage_bridge_dagster.assets.topics import TopicFacts
+from lineage_bridge_dagster.config.settings import PREFIX, AwsSettings, PushSettings, Settings
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.glue.reading import GlueReader
 from lineage_bridge_dagster.glue.results import PushReport
+from lineage_bridge_dagster.glue.tables import GlueReader
 from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotReader
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.settings import PREFIX, AwsSettings, PushSettings, Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -78,7 +78,7 @@ class GlueResource(ResourceWithBoto3Configuration):
         Raises:
             ConfigurationError: no region, or an unknown profile.
         """
-        from lineage_bridge_dagster.aws import s3_client
+        from lineage_bridge_dagster.config.aws import s3_client
 
         return s3_client(
             self.aws_settings(), endpoint_url=catalog.s3_endpoint, path_style=catalog.s3_path_style
@@ -181,7 +181,7 @@ class Outside:
         """Stores chains through the run's one Spark session; it starts only when this is called."""
 
         def write(inventory: Inventory, table_ids: Sequence[str], _run_id: str) -> dict[str, Any]:
-            from lineage_bridge_dagster.spark.chains import write_lineage
+            from lineage_bridge_dagster.spark.chains.compute import write_lineage
 
             spark = context.resources.spark
             context.log.info("Computing the chains of %s on Spark", plural(len(table_ids), "table"))
@@ -214,7 +214,7 @@ class Outside:
 
     def read_topics(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, TopicFacts | Exception]]:
         """Facts of topics, one connection a cluster."""
-        from lineage_bridge_dagster.assets.brokers import read_topics
+        from lineage_bridge_dagster.assets.topic_facts import read_topics
 
         return read_topics(nodes, self.settings.confluent)
 
@@ -222,7 +222,7 @@ class Outside:
         self, since_ms: Iterable[tuple[Node, int | None]]
     ) -> Iterator[tuple[Node, Unseen | Exception]]:
         """What topics hold after a time, one connection a cluster."""
-        from lineage_bridge_dagster.assets.brokers import read_unseen
+        from lineage_bridge_dagster.assets.topic_facts import read_unseen
 
         return read_unseen(since_ms, self.settings.confluent)
 

@@ -11,20 +11,25 @@ from typing import TYPE_CHECKING, Any
 from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResult, MetadataValue
 
 from lineage_bridge_dagster.assets.chains import chain_digest, chain_for, chain_metadata
-from lineage_bridge_dagster.assets.columns import column_metadata
-from lineage_bridge_dagster.assets.commits import Commits, ReadCommits, commit_metadata, commits_of_run
+from lineage_bridge_dagster.assets.column_lineage import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
 from lineage_bridge_dagster.assets.progress import counted, plural
+from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
+from lineage_bridge_dagster.assets.table_commits import (
+    Commits,
+    ReadCommits,
+    commit_metadata,
+    commits_of_run,
+)
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PushOptions, render
-from lineage_bridge_dagster.lineage.redact import redact_config
+from lineage_bridge_dagster.lineage.redaction import redact_config
 from lineage_bridge_dagster.lineage.text import shorten
-from lineage_bridge_dagster.metadata import markdown_table
-from lineage_bridge_dagster.pages.words import fenced
-from lineage_bridge_dagster.settings import PushSettings
+from lineage_bridge_dagster.specs.metadata import markdown_table
+from lineage_bridge_dagster.specs.pages.words import fenced
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.lineage.discovery import Discovery

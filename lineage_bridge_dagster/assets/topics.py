@@ -10,16 +10,16 @@ from typing import Any
 
 from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResult, MetadataValue
 
-from lineage_bridge_dagster.assets.columns import column_metadata
+from lineage_bridge_dagster.assets.column_lineage import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.once import OncePerRun, selected_of_run
 from lineage_bridge_dagster.assets.progress import Progress, plural
+from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
 from lineage_bridge_dagster.assets.throughput import Reading, last_readings, throughput
 from lineage_bridge_dagster.assets.times import last_updated, now_ms
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.metadata import markdown_table
-from lineage_bridge_dagster.pages.words import duration, size
+from lineage_bridge_dagster.specs.metadata import markdown_table
+from lineage_bridge_dagster.specs.pages.words import duration, size
 
 
 @dataclass(frozen=True)

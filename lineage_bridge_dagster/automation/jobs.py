@@ -24,23 +24,23 @@ from pydantic import Field
 
 from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.checks import report_discovery_check
-from lineage_bridge_dagster.assets.commits import ReadCommits, safely
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.progress import Progress, by_table, counted
 from lineage_bridge_dagster.assets.resources import GLUE, Outside
+from lineage_bridge_dagster.assets.table_commits import ReadCommits, safely
 from lineage_bridge_dagster.assets.tables import GOOD, push_failure, table_metadata, wanted_version
-from lineage_bridge_dagster.automation.names import Names
+from lineage_bridge_dagster.automation.data_versions import pushed_versions
+from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
-from lineage_bridge_dagster.automation.versions import pushed_versions
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
-from lineage_bridge_dagster.metadata import markdown_table
-from lineage_bridge_dagster.reload import reload_code_location
-from lineage_bridge_dagster.settings import PushSettings
+from lineage_bridge_dagster.specs.metadata import markdown_table
+from lineage_bridge_dagster.specs.names import Names
 
 #: Runs a discovery on top of the last one, saying each step.
 Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]

@@ -23,13 +23,13 @@ from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.tables import wanted_version
 from lineage_bridge_dagster.automation.cursor import Cursor
-from lineage_bridge_dagster.automation.listing import Lister
-from lineage_bridge_dagster.automation.names import Names
+from lineage_bridge_dagster.automation.data_versions import pushed_versions
+from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.tick import Dagster, Loaded, Outcome, Tick, WantedTable
-from lineage_bridge_dagster.automation.versions import pushed_versions
-from lineage_bridge_dagster.reload import reload_code_location
-from lineage_bridge_dagster.settings import PushSettings
+from lineage_bridge_dagster.automation.watched import Lister
+from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.specs.names import Names
 
 #: Called with a sensor's context; reloads the definitions and says how.
 Reload = Callable[[SensorEvaluationContext], str]

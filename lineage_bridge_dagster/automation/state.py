@@ -16,7 +16,7 @@ from dagster import RunsFilter
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def read_state(path: Path) -> Discovery | None:
     the refresh make another.
     """
     try:
-        return graph_file.load(path)
+        return graph_json.load(path)
     except Exception as error:
         say_unreadable(error)
         return None
@@ -80,7 +80,7 @@ class StateStore:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "lineage_graph.json"
             self._storage.download_state_to_path(self._key, version, path)
-            return graph_file.load(path)
+            return graph_json.load(path)
 
     def last_good(self, warn: Callable[[str], object] = _log.warning) -> Discovery | None:
         """The newest state. One that can't be read is said and passed over: a discovery must still run."""
@@ -98,7 +98,7 @@ class StateStore:
         version = str(uuid4())
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "lineage_graph.json"
-            graph_file.dump(discovery, path)
+            graph_json.dump(discovery, path)
             self._storage.upload_state_from_path(self._key, version, path)
         return version
 

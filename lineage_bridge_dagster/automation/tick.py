@@ -24,7 +24,7 @@ from dagster import AssetKey
 
 from lineage_bridge_dagster.assets.progress import plural
 from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, backoff
-from lineage_bridge_dagster.automation.listing import (
+from lineage_bridge_dagster.automation.watched import (
     Lister,
     ListScope,
     difference,

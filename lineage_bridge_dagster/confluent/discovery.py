@@ -18,26 +18,26 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from lineage_bridge_dagster.confluent.answers import ClusterAnswers, EnvironmentAnswers, World
-from lineage_bridge_dagster.confluent.asking import Asker, Progress
-from lineage_bridge_dagster.confluent.building import Builder, Place
-from lineage_bridge_dagster.confluent.connectors_graph import add_connectors
-from lineage_bridge_dagster.confluent.console import Console
-from lineage_bridge_dagster.confluent.errors import ROLES
-from lineage_bridge_dagster.confluent.flink_columns import JobTexts, add_columns
-from lineage_bridge_dagster.confluent.flink_graph import (
+from lineage_bridge_dagster.config.settings import ConfluentSettings
+from lineage_bridge_dagster.confluent.api.errors import ROLES
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.fetched import ClusterAnswers, EnvironmentAnswers, World
+from lineage_bridge_dagster.confluent.fetching import gather
+from lineage_bridge_dagster.confluent.graph.builder import Builder, Place
+from lineage_bridge_dagster.confluent.graph.connectors import add_connectors
+from lineage_bridge_dagster.confluent.graph.console_links import Console
+from lineage_bridge_dagster.confluent.graph.flink import (
     Job,
     add_jobs,
     made_by_statement,
     statement_job,
     table_job,
 )
-from lineage_bridge_dagster.confluent.flink_saved import SavedSql
-from lineage_bridge_dagster.confluent.gathering import gather
-from lineage_bridge_dagster.confluent.ksqldb_graph import add_ksqldb
-from lineage_bridge_dagster.confluent.session import ConfluentSession
-from lineage_bridge_dagster.confluent.tableflow_graph import add_tableflow
-from lineage_bridge_dagster.confluent.topics_graph import (
+from lineage_bridge_dagster.confluent.graph.flink_columns import JobTexts, add_columns
+from lineage_bridge_dagster.confluent.graph.flink_reuse import SavedSql
+from lineage_bridge_dagster.confluent.graph.ksqldb import add_ksqldb
+from lineage_bridge_dagster.confluent.graph.tableflow import add_tableflow
+from lineage_bridge_dagster.confluent.graph.topics import (
     add_consumer_groups,
     add_mirrors,
     add_schemas,
@@ -46,15 +46,15 @@ from lineage_bridge_dagster.confluent.topics_graph import (
     configs_by_topic,
     leave_out_unused_internal,
 )
+from lineage_bridge_dagster.confluent.scopes import Asker, Progress
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
 from lineage_bridge_dagster.lineage.times import iso, utc_now
-from lineage_bridge_dagster.settings import ConfluentSettings
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+    from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
 
 Clock = Callable[[], datetime]
 
@@ -246,7 +246,7 @@ def _running(parser: FlinkSqlParser | None) -> Iterator[FlinkSqlParser]:
     if parser is not None:
         yield parser
         return
-    from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+    from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
 
     with FlinkSqlParser() as own:
         yield own

@@ -23,7 +23,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.glue import PushReport
-    from lineage_bridge_dagster.glue.reading import GlueTable
+    from lineage_bridge_dagster.glue.tables import GlueTable
 
 DIGEST = "lineage_bridge.digest"
 
@@ -128,8 +128,8 @@ def _until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None
 
 def _read(wanted: list[tuple[str, str]]) -> dict[str, GlueTable]:
     """`database.table` -> the Glue table, of those that are there already."""
+    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.glue import GlueReader, glue_client
-    from lineage_bridge_dagster.settings import Settings
 
     reader = GlueReader(glue_client(Settings.from_env(os.environ).aws))
     found = {f"{database}.{name}": reader.table(database, name) for database, name in wanted}
@@ -138,9 +138,9 @@ def _read(wanted: list[tuple[str, str]]) -> dict[str, GlueTable]:
 
 def _would_push() -> PushReport:
     """What a push would still have to write, from a discovery of its own."""
+    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.discovery import discover
     from lineage_bridge_dagster.glue import glue_client, push_tables
-    from lineage_bridge_dagster.settings import Settings
 
     settings = Settings.from_env(os.environ)
     return push_tables(discover(settings), glue_client(settings.aws), settings.push, dry_run=True)

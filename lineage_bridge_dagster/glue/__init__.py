@@ -5,8 +5,8 @@ from lineage_bridge_dagster.glue.enrichment import carries_lineage, enrich
 from lineage_bridge_dagster.glue.errors import GlueError, Outcome
 from lineage_bridge_dagster.glue.plan import Hold, NoChange, Plan, Refuse, Update, plan_update
 from lineage_bridge_dagster.glue.push import GlueLineageWriter, push_tables
-from lineage_bridge_dagster.glue.reading import GlueReader, GlueTable
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
+from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable
 
 __all__ = [
     "GlueError",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError
 from botocore.model import ListShape, MapShape, OperationModel, Shape, StructureShape
 
-from lineage_bridge_dagster.aws import aws_session, client_config
+from lineage_bridge_dagster.config.aws import aws_session, client_config
+from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.settings import AwsSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient

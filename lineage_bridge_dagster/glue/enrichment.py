@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.glue.errors import GlueError, Outcome
 from lineage_bridge_dagster.glue.links import glue_table_url
-from lineage_bridge_dagster.glue.reading import (
+from lineage_bridge_dagster.glue.tables import (
     GlueReader,
     GlueTable,
     Inventory,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, writable_fields
-from lineage_bridge_dagster.glue.reading import GlueTable
+from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,

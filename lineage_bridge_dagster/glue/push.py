@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.errors import GlueError
 from lineage_bridge_dagster.glue.plan import Update, plan_update
-from lineage_bridge_dagster.glue.reading import GlueReader, GlueTable, read_some
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
+from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable, read_some
 from lineage_bridge_dagster.glue.writer import GlueLineageWriter, place_of, push_options, unpushable
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, glue_tables
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -27,7 +28,6 @@ from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.times import utc_now
-from lineage_bridge_dagster.settings import PushSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.diff import diff_lines
 from lineage_bridge_dagster.glue.errors import GlueError, Outcome, translate
 from lineage_bridge_dagster.glue.plan import Hold, NoChange, Refuse, Update, plan_update
-from lineage_bridge_dagster.glue.reading import GlueReader, GlueTable
 from lineage_bridge_dagster.glue.results import PushStatus, TableResult
+from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument, PushOptions, render
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.times import iso, utc_now
-from lineage_bridge_dagster.settings import PushSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient

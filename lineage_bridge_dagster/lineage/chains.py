@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.gaps import Gaps
-from lineage_bridge_dagster.lineage.hop_json import hop_record
+from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
 
 T = TypeVar("T", bound=Hashable)

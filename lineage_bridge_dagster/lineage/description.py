@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.lineage.hop_json import give_up_order
+from lineage_bridge_dagster.lineage.hops import give_up_order
 from lineage_bridge_dagster.lineage.text import one_line, shorten, size
 
 FIRST_LINE = "Upstream lineage:"

@@ -17,7 +17,7 @@ from lineage_bridge_dagster.lineage.description import (
     split_description,
     without_time,
 )
-from lineage_bridge_dagster.lineage.hop_json import (
+from lineage_bridge_dagster.lineage.hops import (
     CHAIN_LIMIT,
     connector_class,
     fit,

@@ -14,8 +14,8 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from lineage_bridge_dagster.config.settings import Credential
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.settings import Credential
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

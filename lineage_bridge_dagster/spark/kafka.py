@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.config.settings import Credential
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.settings import Credential
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,7 +12,7 @@ from botocore.client import BaseClient
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
-from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster_tests.assets.location import Location
 from lineage_bridge_dagster_tests.assets.world import REGION, World
 
@@ -43,7 +43,7 @@ def location(tmp_path: Path) -> Any:
 
     def build(world: World, component: LineageBridgeComponent | None = None, **resources: Any) -> Location:
         state = tmp_path / "state.json"
-        graph_file.dump(world.discovery(), state)
+        graph_json.dump(world.discovery(), state)
         made = component or LineageBridgeComponent(aws={"region": REGION})
         return Location(made.build_defs_from_state(None, state), made, resources)  # type: ignore[arg-type]
 

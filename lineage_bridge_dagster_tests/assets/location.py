@@ -16,7 +16,7 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.translator import glue_names, is_glue_table
+from lineage_bridge_dagster.specs.translator import glue_names, is_glue_table
 from lineage_bridge_dagster_tests.assets.world import World
 
 

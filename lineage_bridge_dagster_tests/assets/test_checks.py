@@ -16,7 +16,7 @@ from dagster import (
     JobDefinition,
 )
 
-from lineage_bridge_dagster.assets.grouping import bundles
+from lineage_bridge_dagster.assets.bundles import bundles
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.assets.arrivals import OFFSETS, Arrival
+from lineage_bridge_dagster.assets.check_outcomes import Verdict
 from lineage_bridge_dagster.assets.freshness import Limits, Unseen, judge_tables
-from lineage_bridge_dagster.assets.verdicts import Verdict
-from lineage_bridge_dagster.confluent.kafka_admin import BrokerError
+from lineage_bridge_dagster.assets.record_arrivals import OFFSETS, Arrival
+from lineage_bridge_dagster.confluent.api.brokers import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, TableState
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.translator import GraphView
+from lineage_bridge_dagster.specs.translator import GraphView
 from lineage_bridge_dagster_tests.assets.world import EAST, World
 
 MINUTE = 60_000

@@ -10,11 +10,11 @@ import pytest
 from dagster import AssetCheckEvaluation, AssetCheckSeverity, DagsterInstance
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.discovery import discover
 from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.world import actions
-from lineage_bridge_dagster.freshness_config import FreshnessConfig
-from lineage_bridge_dagster.lineage import graph_file
+from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster_tests.assets.location import freshness_checks
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.live import LiveStack
@@ -54,7 +54,7 @@ def test_a_table_is_late_while_its_engine_stands_still_and_fresh_when_it_has_cau
         discovered = discover(live_stack.settings)
         if not any(node.attributes.get("table_name") == TOPIC for node in discovered.graph.nodes.values()):
             return None
-        graph_file.dump(discovered, state)
+        graph_json.dump(discovered, state)
         found = check(state, warn_minutes=None, fail_minutes=0.001).get(TABLE)
         return found if found is not None and found.passed else None
 

@@ -8,7 +8,7 @@ from lineage_bridge_dagster.assets.inventory import Include, build_inventory
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Node, NodeType
-from lineage_bridge_dagster.translator import LineageTranslator
+from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, World
 
 SCOPE = Scope("ksqldb", ENV, "lksqlc-9")

@@ -10,10 +10,10 @@ from botocore.client import BaseClient
 from dagster import AssetKey, DagsterInstance, MaterializeResult
 
 from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.kinds import Kind, Work
 from lineage_bridge_dagster.assets.resources import Outside
 from lineage_bridge_dagster.assets.tables import parameter_diff
 from lineage_bridge_dagster.assets.topics import PartitionFacts, TopicFacts, retention_text
-from lineage_bridge_dagster.assets.work import Kind, Work
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError

@@ -17,9 +17,9 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.inventory import Inventory, build_inventory
-from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.automation.schedules import nightly_schedule, parts
 from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
 from lineage_bridge_dagster_tests.assets.test_materializing import Recording
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many

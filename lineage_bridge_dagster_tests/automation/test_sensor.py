@@ -25,12 +25,12 @@ from dagster._core.utils import make_new_run_id
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation.cursor import Cursor
-from lineage_bridge_dagster.automation.listing import ListScope
-from lineage_bridge_dagster.automation.names import Names
 from lineage_bridge_dagster.automation.sensor import InstanceDagster, lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore
-from lineage_bridge_dagster.settings import PushSettings
-from lineage_bridge_dagster.translator import LineageTranslator
+from lineage_bridge_dagster.automation.watched import ListScope
+from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
 from lineage_bridge_dagster_tests.assets.test_materializing import Recording
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many

@@ -16,8 +16,8 @@ from dagster._core.workspace.load_target import WorkspaceLoadTarget
 from dagster._daemon.sensor import SubmitRunRequestResult, _submit_run_request
 from dagster._grpc.server import GrpcServerProcess
 
+from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
-from lineage_bridge_dagster.reload import reload_code_location
 from lineage_bridge_dagster_tests.assets.world import EAST, World, many
 
 KEY = "LineageBridgeComponent"

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation import tick as tick_module
 from lineage_bridge_dagster.automation.cursor import VERSION, Cursor, backoff
-from lineage_bridge_dagster.automation.listing import GLUE, TABLEFLOW, ListScope
 from lineage_bridge_dagster.automation.sensor import loaded_tables
 from lineage_bridge_dagster.automation.tick import Dagster, Loaded, Outcome, Tick
+from lineage_bridge_dagster.automation.watched import GLUE, TABLEFLOW, ListScope
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.settings import PushSettings
-from lineage_bridge_dagster.translator import LineageTranslator
+from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, World, many
 
 LOG = logging.getLogger("tick")

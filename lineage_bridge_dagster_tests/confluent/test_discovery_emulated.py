@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.confluent import discover
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
@@ -14,8 +15,7 @@ from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.settings import ConfluentSettings, Settings
-from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
 
 
 @pytest.fixture(scope="module")

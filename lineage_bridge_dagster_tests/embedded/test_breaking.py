@@ -11,7 +11,8 @@ import pytest
 from botocore.exceptions import ClientError
 from click.testing import CliRunner, Result
 
-from lineage_bridge_dagster.cli import main
+from lineage_bridge_dagster.cli.main import main
+from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.confluent import discover as discover_confluent
 from lineage_bridge_dagster.discovery import discover
 from lineage_bridge_dagster.embedded.aws import StrictAws
@@ -23,8 +24,7 @@ from lineage_bridge_dagster.glue.push import push_tables
 from lineage_bridge_dagster.glue.results import PushStatus
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.settings import ConfluentSettings, Settings
-from lineage_bridge_dagster.sql.flink import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.live import LiveStack
 
 Discover = Callable[[], Discovery]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
+from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded import materializer, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
@@ -27,7 +28,6 @@ from lineage_bridge_dagster.embedded.materializer import (
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import spark_name
-from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.spark.avro import fetch_schemas
 from lineage_bridge_dagster.spark.kafka import TopicNotFoundError
 from lineage_bridge_dagster_tests.spark.records import HeldTopic

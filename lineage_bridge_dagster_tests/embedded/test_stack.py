@@ -16,12 +16,12 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
+from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded import processes, world
 from lineage_bridge_dagster.embedded.commands import local
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER
 from lineage_bridge_dagster.embedded.stack import Stack, StackError
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.settings import Settings
 
 # Brokers are hungry: one after the other.
 pytestmark = pytest.mark.xdist_group("local_stack")

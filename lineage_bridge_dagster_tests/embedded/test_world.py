@@ -12,13 +12,13 @@ from pathlib import Path
 import fastavro
 import pytest
 
+from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.broker import BrokerError, MemoryBroker, Message
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.embedded.world.filling import fill, registry_client
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.settings import Settings
 
 US, EU = (cluster.id for cluster in world.CLUSTERS)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.glue import glue_client
-from lineage_bridge_dagster.settings import AwsSettings
 from lineage_bridge_dagster_tests.glue.builders import REGION, Catalog
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue import glue_client
-from lineage_bridge_dagster.settings import AwsSettings
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.embedded.aws import StrictAws

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import enrich, push_tables
-from lineage_bridge_dagster.glue.reading import normal_location, read_inventory
+from lineage_bridge_dagster.glue.tables import normal_location, read_inventory
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, scopes_of
-from lineage_bridge_dagster.settings import PushSettings
 from lineage_bridge_dagster_tests.glue.builders import (
     CLUSTER,
     ENVIRONMENT,
@@ -333,8 +333,8 @@ def test_everything_denied_is_denied(aws: StrictAws, client: GlueClient, catalog
 
 
 def test_an_endpoint_that_does_not_answer_is_a_failed_scope(credentials: None) -> None:
+    from lineage_bridge_dagster.config.settings import AwsSettings
     from lineage_bridge_dagster.glue import glue_client
-    from lineage_bridge_dagster.settings import AwsSettings
 
     closed = glue_client(AwsSettings(region=REGION, endpoint_url="http://127.0.0.1:1"))
     closed.meta.events.register("before-send.glue", _refuse)

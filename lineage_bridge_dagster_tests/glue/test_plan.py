@@ -18,7 +18,7 @@ from lineage_bridge_dagster.glue.plan import (
     Update,
     plan_update,
 )
-from lineage_bridge_dagster.glue.reading import GlueTable
+from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import GlueLineageWriter, PushReport, PushStatus, push_tables
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
@@ -17,7 +18,6 @@ from lineage_bridge_dagster.lineage.documents import (
     split_description,
 )
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.settings import PushSettings
 from lineage_bridge_dagster_tests.glue.builders import (
     CLUSTER,
     ENVIRONMENT,

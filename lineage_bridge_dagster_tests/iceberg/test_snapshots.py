@@ -13,10 +13,10 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from pyiceberg.catalog.glue import GlueCatalog
 
-from lineage_bridge_dagster.aws import s3_client
+from lineage_bridge_dagster.config.aws import s3_client
+from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
-from lineage_bridge_dagster.settings import AwsSettings
 
 REGION = "us-east-1"
 PLACE = "s3://bucket/t/metadata/1.metadata.json"

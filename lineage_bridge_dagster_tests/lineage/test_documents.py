@@ -26,7 +26,7 @@ from lineage_bridge_dagster.lineage.documents import (
     digest,
     render,
 )
-from lineage_bridge_dagster.lineage.hop_json import fit, give_up_order, name_list
+from lineage_bridge_dagster.lineage.hops import fit, give_up_order, name_list
 from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, shop
 
 NOW = "2026-04-30T12:34:56.789Z"

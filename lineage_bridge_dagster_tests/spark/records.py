@@ -14,7 +14,7 @@ import fastavro
 
 from lineage_bridge_dagster.spark.avro import SubjectSchemas
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.spark.tableflow import RECORD_DDL
+from lineage_bridge_dagster.spark.tableflow.append import RECORD_DDL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.config.settings import Credential
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import CatalogConfig
-from lineage_bridge_dagster.settings import Credential
 from lineage_bridge_dagster.spark import session
 from lineage_bridge_dagster.spark.kafka import client_options, spark_options
 from lineage_bridge_dagster.spark.session import SparkResource, session_conf
@@ -55,7 +55,7 @@ def test_java_missing_is_said_before_anything_starts(archives: Path, monkeypatch
 def test_a_resource_is_made_without_importing_pyspark_s_session_or_starting_java() -> None:
     script = (
         "import sys; from lineage_bridge_dagster.spark.session import SparkResource; "
-        "from lineage_bridge_dagster.spark.io_manager import PySparkIcebergIOManager; "
+        "from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager; "
         "r = SparkResource(spark_config={'spark.master': 'local[1]'}); "
         "PySparkIcebergIOManager(spark=r); "
         "from pyspark import SparkContext; assert SparkContext._gateway is None; print('lazy')"

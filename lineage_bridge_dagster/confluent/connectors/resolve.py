@@ -10,7 +10,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
 from lineage_bridge_dagster.confluent.connectors.record import Config, ConnectorLineage, ConnectorRecord
 from lineage_bridge_dagster.confluent.connectors.sources import SourceContext
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
-from lineage_bridge_dagster.lineage.redact import redact_text
+from lineage_bridge_dagster.lineage.redaction import redact_text
 
 #: Confidence of what is read from a generic key of an unknown class.
 _UNKNOWN_CLASS = 0.6

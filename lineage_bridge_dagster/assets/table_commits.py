@@ -1,0 +1,149 @@
+"""What Glue tables last committed: their snapshot, its time and their rows, for all tables of a run at once.
+
+A table's materialization is a push of lineage; the data's own time is that of its last snapshot.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from dagster import AssetExecutionContext
+
+from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run, selected_of_run
+from lineage_bridge_dagster.assets.times import last_updated, now_ms, timestamp
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.glue.errors import GlueError, Outcome
+from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable, read_some
+from lineage_bridge_dagster.glue.writer import place_of
+from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
+from lineage_bridge_dagster.lineage.model import Node
+
+_log = logging.getLogger(__name__)
+
+#: The check that compares a table's last commit with its topic.
+FRESH = "table_fresh"
+
+#: What a table last committed, or why that is not known, by the table's node id.
+Commits = Mapping[str, TableState | LineageBridgeError]
+
+#: Reads what tables last committed.
+ReadCommits = Callable[[Sequence[Node]], Commits]
+
+#: The parameter in which every writer of a Glue catalog keeps the place of a table's current metadata.
+_LOCATION = "metadata_location"
+
+
+_READ: OncePerRun[Commits] = OncePerRun()
+
+
+def commits_of_run(context: AssetExecutionContext, inventory: Inventory, read: ReadCommits) -> Commits:
+    """What the tables that the run pushes, or checks for freshness, last committed; read once.
+
+    Nothing is raised: a push that was done is not undone by this.
+    """
+
+    def work() -> Commits:
+        wanted = {
+            *selected_of_run(context, inventory.tables),
+            *checked_of_run(context, inventory.tables, FRESH),
+        }
+        tables = [asset.node for asset in inventory.tables if asset.node.node_id in wanted]
+        context.log.info("Reading the last commits of %d tables", len(tables))
+        return safely(read, tables)
+
+    return _READ.get(context.run.run_id, work)
+
+
+def safely(read: ReadCommits, tables: Sequence[Node]) -> Commits:
+    """What `read` tells, or for each table why it could not."""
+    try:
+        return read(tables)
+    except LineageBridgeError as error:
+        found = error
+    except Exception as error:
+        _log.exception("Reading the last commits of %d tables", len(tables))
+        found = LineageBridgeError(
+            f"{type(error).__name__}: {error}", hint="This is a bug: the log has the traceback."
+        )
+    return {table.node_id: found for table in tables}
+
+
+def read_commits(
+    tables: Iterable[Node], glue: GlueReader, snapshots: SnapshotReader, region: str
+) -> dict[str, TableState | LineageBridgeError]:
+    """Each table's last commit: a page of Glue tells of a hundred tables where their metadata is.
+
+    Args:
+        region: the region that `glue` asks; a table of another one is not looked for there.
+    """
+    found: dict[str, TableState | LineageBridgeError] = {}
+    at: dict[tuple[str, str], list[str]] = {}
+    wanted: dict[str, list[str]] = {}
+    for node in tables:
+        place = place_of(node)
+        home = node.attributes.get("aws_region")
+        if place is None or (home and home != region):
+            found[node.node_id] = GlueError(
+                f"{node.qualified_name} is not in the Glue catalog of {region}, which is the one asked.",
+                hint="See its freshness from a code location of its own region and account.",
+            )
+            continue
+        at.setdefault(place, []).append(node.node_id)
+        wanted.setdefault(place[0], []).append(place[1])
+
+    locations: dict[str, str] = {}
+    for database, name, paged in read_some(glue, wanted):
+        try:
+            location = _metadata_location(paged or _read(glue, database, name))
+        except LineageBridgeError as error:
+            found.update(dict.fromkeys(at[database, name], error))
+        else:
+            locations.update(dict.fromkeys(at[database, name], location))
+    return {**found, **snapshots.read(locations)}
+
+
+def commit_metadata(commit: TableState | LineageBridgeError | None) -> dict[str, Any]:
+    """A table's last commit as metadata; `dagster/last_updated_timestamp` is when its rows last changed."""
+    if commit is None:
+        return {}
+    if isinstance(commit, LineageBridgeError):
+        return {"lineage_bridge/snapshot": f"could not be read: {commit}"}
+    if commit.snapshot_id is None:
+        return {"lineage_bridge/snapshot": "none yet: nothing was committed to the table"}
+    metadata: dict[str, Any] = {
+        # As text: JavaScript, and so the UI, would round an integer of this size.
+        "lineage_bridge/snapshot_id": str(commit.snapshot_id),
+        "lineage_bridge/snapshot_operation": commit.operation or "unknown",
+    }
+    if commit.committed_ms is not None:
+        metadata["lineage_bridge/snapshot_time"] = timestamp(commit.committed_ms)
+    metadata |= last_updated(commit.changed_ms, now_ms())
+    if commit.rows is not None:
+        metadata["dagster/row_count"] = commit.rows
+    elif commit.total_records is not None:
+        metadata["lineage_bridge/records_before_deletes"] = commit.total_records
+    return metadata
+
+
+def _read(glue: GlueReader, database: str, name: str) -> GlueTable:
+    table = glue.table(database, name)
+    if table is None:
+        raise GlueError(
+            f"Glue has no table {database}.{name}.",
+            hint="It was dropped, or Tableflow has not synced it yet: run the `refresh` job.",
+            outcome=Outcome.NOT_FOUND,
+        )
+    return table
+
+
+def _metadata_location(table: GlueTable) -> str:
+    location = str(table.parameters.get(_LOCATION) or "")
+    if not location:
+        raise SnapshotError(
+            f"{table.label} has no parameter {_LOCATION}: it is no Iceberg table, or was never committed to.",
+            hint="Check that Tableflow made this table.",
+        )
+    return location

@@ -1,0 +1,171 @@
+"""The cheap lists that a tick may ask: Tableflow topics, catalog integrations, names of Glue tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.ids import glue_name
+from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.specs.graph_view import glue_names, is_glue_table
+
+TABLEFLOW = "tableflow"
+INTEGRATIONS = "integrations"
+GLUE = "glue"
+
+
+@dataclass(frozen=True, order=True)
+class ListScope:
+    """One cheap list: which API, and of which environment and cluster, or of which Glue database."""
+
+    api: str
+    environment: str = ""
+    place: str = ""
+
+    def __str__(self) -> str:
+        return ":".join(part for part in (self.api, self.environment, self.place) if part)
+
+
+def titles(discovery: Discovery) -> dict[ListScope, str]:
+    """What each list is to a person: by the names of clusters, with their ids behind."""
+    named = {
+        node.cluster_id: node.cluster_name
+        for node in discovery.graph.of_type(NodeType.KAFKA_TOPIC, NodeType.TABLEFLOW_TABLE)
+        if node.cluster_id and node.cluster_name
+    }
+    found = {}
+    for scope in scopes_of(discovery):
+        name = named.get(scope.place)
+        cluster = f"cluster {name} ({scope.place})" if name else f"cluster {scope.place}"
+        found[scope] = {
+            TABLEFLOW: f"Tableflow topics of {cluster}",
+            INTEGRATIONS: f"catalog integrations of {cluster}",
+            GLUE: f"Glue tables of database {scope.place}",
+        }[scope.api]
+    return found
+
+
+class Lister(Protocol):
+    """Asks one list outside.
+
+    Returns names, each with whatever of its state matters after a tab. Raises a `LineageBridgeError` (or
+    anything else) when it can't: an empty list always means that there is nothing.
+    """
+
+    def __call__(self, scope: ListScope) -> Iterable[str]: ...
+
+
+def fingerprint(items: Iterable[str]) -> str:
+    """Of a list, whatever its order."""
+    return hashlib.sha256("\n".join(sorted(set(items))).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def names(items: Iterable[str]) -> frozenset[str]:
+    """The names alone, without the state behind the tab."""
+    return frozenset(item.partition("\t")[0] for item in items)
+
+
+def scopes_of(discovery: Discovery) -> list[ListScope]:
+    """The lists worth asking, by what the last discovery found: each cluster's, and each database's.
+
+    A new cluster is found by a full refresh, not by a tick.
+    """
+    found: set[ListScope] = set()
+    for node in discovery.graph.of_type(NodeType.KAFKA_TOPIC, NodeType.TABLEFLOW_TABLE):
+        if node.environment_id and node.cluster_id:
+            found.add(ListScope(TABLEFLOW, node.environment_id, node.cluster_id))
+            found.add(ListScope(INTEGRATIONS, node.environment_id, node.cluster_id))
+    databases = set()
+    for node in discovery.graph.of_type(NodeType.CATALOG_TABLE):
+        if is_glue_table(node):
+            away, database, _ = glue_names(node)
+            if away is None:
+                databases.add(database)
+    # Before its first table is there, a database is known only by what Tableflow is to call it.
+    databases |= {_expected(node)[0] for node in discovery.graph.of_type(NodeType.TABLEFLOW_TABLE)}
+    found |= {ListScope(GLUE, "", database) for database in databases if database}
+    return sorted(found)
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first names, and how many more there are.
+
+    >>> some(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a list has that the state has not, and the other way around."""
+
+    new: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.gone)
+
+    def __str__(self) -> str:
+        return "; ".join(
+            f"{word}: {some(items)}" for word, items in (("new", self.new), ("gone", self.gone)) if items
+        )
+
+
+def difference(discovery: Discovery, scope: ListScope, listed: Iterable[str]) -> Difference:
+    """How a list differs from what the state knows of its scope."""
+    outside = names(listed)
+    inside = frozenset(_known(discovery, scope))
+    if scope.api == GLUE:
+        # A database may hold tables that no topic feeds: those are no news.
+        expected = frozenset(_expected_tables(discovery, scope.place))
+        return Difference(tuple(sorted((outside & expected) - inside)), tuple(sorted(inside - outside)))
+    if scope.api == INTEGRATIONS:
+        return Difference()
+    return Difference(tuple(sorted(outside - inside)), tuple(sorted(inside - outside)))
+
+
+def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
+    graph = discovery.graph
+    if scope.api == TABLEFLOW:
+        return [
+            _topic(node)
+            for node in graph.of_type(NodeType.TABLEFLOW_TABLE)
+            if (node.environment_id, node.cluster_id) == (scope.environment, scope.place)
+        ]
+    if scope.api == GLUE:
+        tables = (glue_names(node) for node in graph.of_type(NodeType.CATALOG_TABLE) if is_glue_table(node))
+        return [table for away, database, table in tables if away is None and database == scope.place]
+    return []
+
+
+def _expected_tables(discovery: Discovery, database: str) -> Iterable[str]:
+    """The names that Tableflow's tables without a Glue table yet are to have in this database."""
+    graph = discovery.graph
+    with_table = {
+        edge.src_id
+        for edge in graph.edges.values()
+        if edge.dst_id in graph and is_glue_table(graph.nodes[edge.dst_id])
+    }
+    for node in graph.of_type(NodeType.TABLEFLOW_TABLE):
+        if node.node_id not in with_table:
+            expected = _expected(node)
+            if expected[0] == database:
+                yield expected[1]
+
+
+def _expected(node: Node) -> tuple[str, str]:
+    """The database and the name that a Tableflow table is to have in Glue."""
+    database = str(node.attributes.get("glue_database") or node.cluster_id or "").lower()
+    return database, str(node.attributes.get("glue_table") or glue_name(_topic(node)))
+
+
+def _topic(node: Node) -> str:
+    """The topic of a Tableflow table, which is itself called `{cluster}.{topic}`."""
+    topic = node.attributes.get("topic")
+    if topic:
+        return str(topic)
+    return node.qualified_name.removeprefix(f"{node.cluster_id}.") if node.cluster_id else node.qualified_name

@@ -1,0 +1,100 @@
+"""The component's fields about freshness: how old is too old, of the tables' data and of the discovery."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Annotated, Any
+
+from dagster import FreshnessPolicy
+from dagster._utils.schedules import cron_string_iterator
+from pydantic import Field, field_validator
+
+from lineage_bridge_dagster.assets.freshness import Limits
+from lineage_bridge_dagster.config.fields import CRON
+from lineage_bridge_dagster.config.yaml_schema import Takes
+from lineage_bridge_dagster.config.yaml_section import YamlSection
+
+#: Gaps between discoveries after which they count as late, and as stopped.
+_LATE, _STOPPED = 2, 3
+#: Days and ticks of a cron expression that are looked at: a weekend is among them, and a year of months.
+_DAYS, _TICKS = 8, 14
+
+_MINUTES = Takes(Annotated[float, Field(gt=0)])
+
+
+class FreshnessConfig(YamlSection):
+    """How long a record may wait for its Glue table, and how old a discovery may get."""
+
+    warn_minutes: Annotated[float | None, _MINUTES] = Field(
+        default=30.0,
+        description="Minutes that a topic's record may wait for its table before the check table_fresh "
+        "warns. Tableflow commits about every 15 minutes. Empty: it does not warn.",
+        examples=[30],
+    )
+    fail_minutes: Annotated[float | None, _MINUTES] = Field(
+        default=60.0,
+        description="Minutes after which it fails. Empty here and above: tables have no such check.",
+        examples=[60],
+    )
+    discovery_minutes: Annotated[float | None, _MINUTES] = Field(
+        default=None,
+        description="Minutes without a discovery after which discoveries count as stopped. Empty: three "
+        "times the longest gap in the sensor's refresh_cron.",
+        examples=[45],
+    )
+    check_cron: Annotated[str, CRON] = Field(
+        default="37 * * * *",
+        description="Schedule of the check table_fresh on all tables, as a cron expression; empty: none.",
+        examples=["37 * * * *"],
+    )
+
+    @field_validator("warn_minutes", "fail_minutes", "discovery_minutes", mode="before")
+    @classmethod
+    def _empty_is_none(cls, value: Any) -> Any:
+        return None if value == "" else value
+
+    @field_validator("warn_minutes", "fail_minutes", "discovery_minutes")
+    @classmethod
+    def _above_zero(cls, value: float | None) -> float | None:
+        # No constraint on the field itself: the YAML's schema would hold a template's text to it.
+        if value is not None and value <= 0:
+            raise ValueError("must be above zero")
+        return value
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.warn_minutes, self.fail_minutes)
+
+    def discovery_policy(self, refresh_cron: str) -> FreshnessPolicy | None:
+        """How old the last discovery may be; None where nobody said and no schedule tells.
+
+        Each discovery is a materialization, so here Dagster's own policy looks at the right time.
+        """
+        if self.discovery_minutes is not None:
+            stopped = timedelta(minutes=self.discovery_minutes)
+        elif refresh_cron:
+            stopped = _STOPPED * longest_gap(refresh_cron)
+        else:
+            return None
+        # Dagster takes no window under a minute.
+        stopped = max(stopped, timedelta(minutes=2))
+        return FreshnessPolicy.time_window(fail_window=stopped, warn_window=stopped * _LATE / _STOPPED)
+
+
+@lru_cache
+def longest_gap(cron: str) -> timedelta:
+    """The longest time between two ticks of a cron expression: over a night, or a weekend.
+
+    >>> longest_gap("*/15 * * * *"), longest_gap("0 8-18 * * 1-5")
+    (datetime.timedelta(seconds=900), datetime.timedelta(days=2, seconds=50400))
+    """
+    first = last = datetime(2026, 1, 1, tzinfo=UTC)
+    gap = timedelta()
+    for count, tick in enumerate(cron_string_iterator(first.timestamp(), cron, "UTC")):
+        if count:
+            gap = max(gap, tick - last)
+        last = tick
+        if count >= _TICKS and tick - first > timedelta(days=_DAYS):
+            break
+    return gap

@@ -1,0 +1,106 @@
+"""Connectors -> nodes and edges. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from lineage_bridge_dagster.confluent.connectors import ConnectorLineage, ConnectorRecord, resolve
+from lineage_bridge_dagster.confluent.graph.builder import Builder, Place, absent_warning
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
+from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
+
+
+def add_connectors(
+    builder: Builder, place: Place, connectors: Iterable[ConnectorRecord], *, may_lose: bool
+) -> list[str]:
+    """Connectors with the topics and outside datasets they join.
+
+    Args:
+        builder: what is added to.
+        place: the cluster.
+        connectors: as the Connect API lists them.
+        may_lose: whether the cluster's topics are usually known and are not now: then every connector that
+            derives topics from that list may lack some that it had.
+
+    Returns:
+        The names of those that may lack topics, because the cluster's topics are not all known.
+    """
+    untold: list[str] = []
+    for connector in connectors:
+        lineage = resolve(connector, builder.topics.get(place.key, set()))
+        _add(builder, place, connector, lineage)
+        data_topics = set(lineage.topics_read) | set(lineage.topics_written)
+        data_topics -= {*lineage.dlq_topics, *lineage.report_topics}
+        by_list = lineage.direction == "source" or bool(connector.config.get("topics.regex"))
+        if place.key not in builder.whole and (not data_topics or (may_lose and by_list)):
+            untold.append(connector.name)
+    return untold
+
+
+def _add(builder: Builder, place: Place, connector: ConnectorRecord, lineage: ConnectorLineage) -> None:
+    scope = place.scope("connect")
+    node_id = ids.connector_id(*place.key, connector.name)
+    read, not_read = builder.topics_of(place.key, lineage.topics_read, scope)
+    # A dead letter queue is made with its connector or at the first bad record: its absence says nothing.
+    late = {*lineage.dlq_topics, *lineage.report_topics}
+    written, not_written = builder.topics_of(place.key, lineage.topics_written, scope)
+    warnings = list(lineage.warnings)
+    if absent := [*not_read, *(name for name in not_written if name not in late)]:
+        warnings.append(absent_warning(absent, place.cluster.label))
+    builder.add_node(
+        node_id,
+        NodeType.CONNECTOR,
+        connector.name,
+        scope,
+        attributes={
+            "connector_class": connector.config.get("connector.class", ""),
+            "connector_type": lineage.direction or connector.type,
+            "connector_id": connector.id,
+            "family": lineage.family,
+            "state": connector.state,
+            "config": redact_config(connector.config),
+            "dlq_topics": list(lineage.dlq_topics),
+            "internal_topics": list(lineage.internal_topics),
+            "warnings": [redact_text(warning) for warning in warnings],
+        },
+        url=builder.console.connector(*place.key, connector.name),
+        **place.names,
+    )
+    sure = lineage.confidence
+    for topic_id in read.values():
+        builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, confidence=sure)
+    for name, topic_id in written.items():
+        role = "dlq" if name in lineage.dlq_topics else "report" if name in lineage.report_topics else None
+        builder.add_edge(node_id, topic_id, EdgeType.PRODUCES, scope, confidence=sure, role=role)
+    for dataset in lineage.datasets_read:
+        builder.add_edge(
+            _dataset(builder, place, dataset), node_id, EdgeType.CONSUMES, scope, confidence=sure
+        )
+    for dataset in lineage.datasets_written:
+        builder.add_edge(
+            node_id, _dataset(builder, place, dataset), EdgeType.PRODUCES, scope, confidence=sure
+        )
+    for name in lineage.internal_topics:
+        if (topic := builder.graph.nodes.get(ids.topic_id(*place.key, name))) is not None:
+            builder.graph.add_node(_marked_internal(topic))
+
+
+def _marked_internal(topic: Node) -> Node:
+    return replace(
+        topic, attributes={**topic.attributes, "is_internal": True}, tags=(*topic.tags, "internal")
+    )
+
+
+def _dataset(builder: Builder, place: Place, dataset: str) -> str:
+    """An outside dataset belongs to no environment: two connectors to one table meet in it."""
+    name = redact_text(dataset)
+    node = builder.add_node(
+        ids.external_dataset_id(name),
+        NodeType.EXTERNAL_DATASET,
+        name,
+        place.scope("connect"),
+        system="external",
+    )
+    return node.node_id

@@ -1,0 +1,303 @@
+"""Flink statements and materialized tables -> nodes and edges. No I/O but the parser's.
+
+Which statements count, by phase:
+
+- DELETING: none.
+- Those that write nothing count while they are alive; finished look-arounds, DDL and views do not.
+- COMPLETED and STOPPED ones that write did write: they stay, with their phase.
+- A FAILED one stays with its phase; its edges count only if Flink tells offsets that it read
+  (`latest_offsets`), for one that never ran moved no data.
+- All others, unknown phases too, are alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lineage_bridge_dagster.confluent.api.flink import RegionKey
+from lineage_bridge_dagster.confluent.api.records import (
+    Environment,
+    FlinkStatement,
+    MaterializedTable,
+)
+from lineage_bridge_dagster.confluent.graph.builder import Builder, absent_warning
+from lineage_bridge_dagster.confluent.graph.flink_columns import JobText, JobTexts, parsed_texts
+from lineage_bridge_dagster.confluent.graph.flink_reuse import SavedSql, save_texts
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.coverage import Scope
+from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
+from lineage_bridge_dagster.lineage.redaction import redact_sql, redact_text
+from lineage_bridge_dagster.sql.columns.texts import ColumnText
+from lineage_bridge_dagster.sql.flink.resolve import (
+    ClusterName,
+    NameIndex,
+    SourceText,
+    TopicRef,
+    expand_views,
+    quoted,
+)
+from lineage_bridge_dagster.sql.layout import formatted
+from lineage_bridge_dagster.sql.statement import StatementLineage, TablePath
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser, ParsedText
+
+_DROPPED = frozenset({"DELETING"})
+_FINISHED = frozenset({"COMPLETED", "STOPPED", "STOPPING", "FAILED", "FAILING"})
+_FAILED = frozenset({"FAILED", "FAILING"})
+#: Kinds that write, as `status.traits.sql_kind` names them: kept when the parser can't say.
+_WRITING_KINDS = ("INSERT", "CREATE_TABLE_AS", "STATEMENT_SET", "MATERIALIZED")
+
+_CATALOG, _DATABASE = "sql.current-catalog", "sql.current-database"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A statement or a materialized table of one region, in one shape."""
+
+    environment: Environment
+    region: RegionKey
+    name: str
+    sql: str
+    phase: str
+    catalog: str
+    database: str
+    compute_pool_id: str = ""
+    principal: str = ""
+    created_at: str = ""
+    sql_kind: str = ""
+    read_topics: tuple[str, ...] = ()
+    #: The topic that a materialized table is.
+    table: TopicRef | None = None
+
+    @property
+    def scope(self) -> Scope:
+        return Scope("flink", self.environment.id, str(self.region))
+
+
+def statement_job(environment: Environment, region: RegionKey, statement: FlinkStatement) -> Job:
+    spec, status = statement.spec, statement.status
+    return Job(
+        environment=environment,
+        region=region,
+        name=statement.name,
+        sql=spec.statement,
+        phase=status.phase.upper(),
+        catalog=spec.properties.get(_CATALOG, ""),
+        database=spec.properties.get(_DATABASE, ""),
+        compute_pool_id=spec.compute_pool_id,
+        principal=spec.principal,
+        created_at=statement.created_at,
+        sql_kind=status.traits.sql_kind,
+        read_topics=tuple(status.latest_offsets),
+    )
+
+
+def table_job(environment: Environment, region: RegionKey, table: MaterializedTable) -> Job:
+    spec = table.spec
+    return Job(
+        environment=environment,
+        region=region,
+        name=table.name,
+        sql=spec.query,
+        phase=table.phase.upper(),
+        catalog=spec.session_options.get(_CATALOG, environment.id),
+        database=spec.session_options.get(_DATABASE, spec.kafka_cluster_id),
+        compute_pool_id=spec.compute_pool_id,
+        principal=spec.principal,
+        created_at=table.created_at,
+        sql_kind="MATERIALIZED_TABLE",
+        table=TopicRef(environment.id, spec.kafka_cluster_id, table.name),
+    )
+
+
+def made_by_statement(statement: FlinkStatement, tables: Iterable[MaterializedTable]) -> bool:
+    """Whether a statement only made a materialized table that is listed itself: then that one is the job."""
+    made = statement.status.affected_resource
+    return made.kind == "MATERIALIZED_TABLE" and any(
+        table.name == made.resource_name and made.database_id in ("", table.spec.kafka_cluster_id)
+        for table in tables
+    )
+
+
+def add_jobs(
+    builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser, saved: SavedSql | None = None
+) -> JobTexts:
+    """All jobs of all regions at once: a view of one statement is read by others, in any region.
+
+    Args:
+        builder: It knows the clusters and their topics.
+        jobs: In any order.
+        parser: For the texts that are new.
+        saved: What the last discovery left of those that are not.
+
+    Returns:
+        What `add_columns` needs, once the topics' schemas are known.
+
+    Raises:
+        LineageBridgeError: the parser can't run.
+    """
+    # Views are told apart by when they were made.
+    ordered = sorted(jobs, key=lambda job: (job.created_at, job.environment.id, job.region, job.name))
+    if not ordered:
+        return JobTexts(NameIndex(()), "")
+    index = NameIndex(
+        ClusterName(place.environment.id, place.environment.label, place.cluster.id, place.cluster.label)
+        for place in builder.places.values()
+    )
+    by_text = parsed_texts(parser, (job.sql for job in ordered), saved or SavedSql())
+    parsed = [by_text[job.sql].lineage for job in ordered]
+    nothing = StatementLineage(reads=(), writes=())
+    texts = [
+        # A view whose statement failed was never made.
+        SourceText(nothing if lineage.views and job.phase in _FAILED else lineage, job.catalog, job.database)
+        for job, lineage in zip(ordered, parsed, strict=True)
+    ]
+    expansions = expand_views(texts, index)
+    found: list[JobText] = []
+    for job, lineage, expansion in zip(ordered, parsed, expansions, strict=True):
+        reads = _Names.of(index, job, expansion.reads)
+        reads.unknown += [
+            f"views that read each other are opaque: {' -> '.join(map(quoted, (*cycle, cycle[0])))}"
+            for cycle in expansion.cycles
+        ]
+        writes = _Names.of(index, job, expansion.writes)
+        if job.table is not None:
+            writes.refs.append(job.table)
+        found.append(_job_text(job, by_text[job.sql], [*reads.refs, *writes.refs]))
+        if job.phase not in _DROPPED and _counts(job, lineage, writes):
+            _add_job(builder, index, job, lineage, reads, writes)
+    save_texts(
+        builder.graph,
+        [(_job_id(job), job.sql, lineage) for job, lineage in zip(ordered, parsed, strict=True)],
+    )
+    names = sorted(
+        (place.key, place.environment.label, place.cluster.label) for place in builder.places.values()
+    )
+    return JobTexts(index, repr(names), found)
+
+
+def _job_text(job: Job, parsed: ParsedText, refs: Iterable[TopicRef]) -> JobText:
+    statements, trees = parsed.lineage.statements, parsed.trees
+    if job.phase in _FAILED and (parsed.lineage.views or not job.read_topics):
+        # It made no view and no table, and moved no data.
+        statements, trees = (), ()
+    return JobText(
+        node_id=_job_id(job),
+        sql=job.sql,
+        text=ColumnText(statements, trees, job.catalog, job.database),
+        topics=tuple(ids.topic_id(*_key(ref), ref.topic) for ref in refs),
+        table=ids.topic_id(*_key(job.table), job.table.topic) if job.table else None,
+    )
+
+
+def _job_id(job: Job) -> str:
+    return ids.flink_job_id(job.environment.id, job.region.cloud, job.region.region, job.name)
+
+
+def _counts(job: Job, lineage: StatementLineage, writes: _Names) -> bool:
+    if job.phase not in _FINISHED or writes.named:
+        return True
+    return lineage.error is not None and any(kind in job.sql_kind.upper() for kind in _WRITING_KINDS)
+
+
+@dataclass(slots=True)
+class _Names:
+    """What the names of a statement mean, and why some mean nothing."""
+
+    refs: list[TopicRef]
+    unknown: list[str]
+
+    @classmethod
+    def of(cls, index: NameIndex, job: Job, paths: Sequence[TablePath]) -> _Names:
+        refs: list[TopicRef] = []
+        unknown: list[str] = []
+        for path in paths:
+            resolution = index.explain(path, job.catalog, job.database)
+            if resolution.ref is None:
+                unknown.append(f"{quoted(path)} is no topic that is known: {resolution.reason}")
+            else:
+                refs.append(resolution.ref)
+        return cls(list(dict.fromkeys(refs)), unknown)
+
+    @property
+    def named(self) -> bool:
+        return bool(self.refs or self.unknown)
+
+
+def _add_job(
+    builder: Builder, index: NameIndex, job: Job, lineage: StatementLineage, reads: _Names, writes: _Names
+) -> None:
+    scope = job.scope
+    node_id = _job_id(job)
+    ran = job.phase not in _FAILED or bool(job.read_topics)
+    warnings = [*reads.unknown, *writes.unknown]
+    offsets = _offset_refs(builder, index, job)
+    evidence: list[str] = []
+    for refs, kind in ((reads.refs, EdgeType.CONSUMES), (writes.refs, EdgeType.PRODUCES)):
+        absent: dict[str, list[str]] = {}
+        for ref in refs if ran else ():
+            # A materialized table is its topic: Flink says that it is there.
+            topic_id = builder.topic(_key(ref), ref.topic, scope, certain=ref == job.table)
+            if topic_id is None:
+                absent.setdefault(ref.cluster_id, []).append(ref.topic)
+                continue
+            ends = (topic_id, node_id) if kind is EdgeType.CONSUMES else (node_id, topic_id)
+            builder.add_edge(*ends, kind, scope, evidence=Evidence.PARSED)
+            evidence = [str(Evidence.PARSED)]
+        warnings += [absent_warning(names, cluster) for cluster, names in sorted(absent.items())]
+    for ref in offsets:
+        topic_id = ids.topic_id(*_key(ref), ref.topic)
+        if (topic_id, node_id, EdgeType.CONSUMES) not in builder.graph.edges:
+            # Read at run time and not named in the text: behind a view whose statement is gone, say.
+            builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.OBSERVED)
+        if Evidence.OBSERVED not in evidence:
+            evidence.append(str(Evidence.OBSERVED))
+    if not ran:
+        warnings.append("it failed and never read anything, so it has no edges")
+    builder.add_node(
+        node_id,
+        NodeType.FLINK_JOB,
+        job.name,
+        scope,
+        attributes=_attributes(job, lineage, evidence, warnings),
+        environment_id=job.environment.id,
+        environment_name=job.environment.label,
+        url=builder.console.statement(job.environment.id, job.name),
+    )
+
+
+def _attributes(
+    job: Job, lineage: StatementLineage, evidence: list[str], warnings: list[str]
+) -> dict[str, Any]:
+    sql = redact_sql(job.sql)
+    return {
+        "sql": sql,
+        "formatted_sql": formatted(sql),
+        "statement_kind": lineage.kind or job.sql_kind,
+        "materialized_table": True if job.table else None,
+        "phase": job.phase,
+        "compute_pool_id": job.compute_pool_id,
+        "principal": job.principal,
+        "cloud": job.region.cloud,
+        "region": job.region.region,
+        "parse_error": redact_text(lineage.error) if lineage.error else None,
+        "evidence": "+".join(evidence),
+        "warnings": [redact_text(warning) for warning in warnings],
+    }
+
+
+def _offset_refs(builder: Builder, index: NameIndex, job: Job) -> list[TopicRef]:
+    """The topics that Flink says it read: keys of `status.latest_offsets`, listed in the current database."""
+    refs: list[TopicRef] = []
+    for name in job.read_topics:
+        ref = index.resolve((name,), job.catalog, job.database)
+        if ref is not None and builder.lists(_key(ref), ref.topic):
+            refs.append(ref)
+    return refs
+
+
+def _key(ref: TopicRef) -> tuple[str, str]:
+    return (ref.environment_id, ref.cluster_id)

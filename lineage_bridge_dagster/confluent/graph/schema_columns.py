@@ -1,0 +1,94 @@
+"""A schema as columns for a person: nested fields below their parents, with their doc strings. Pure.
+
+Nested names are spelled as Iceberg spells those of the table: `page.path`, `lines.element.sku` in a list,
+`tags.value.text` in a map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from lineage_bridge_dagster.confluent.api.records import Schema
+from lineage_bridge_dagster.confluent.graph.schema_fields import (
+    avro_type,
+    document_of,
+    fields_of,
+    json_type,
+    record_of,
+)
+
+#: Rows of one schema; generated schemas have thousands.
+MAX_COLUMNS = 500
+_MAX_DEPTH = 8
+
+Column = dict[str, str]
+
+
+def columns_of(schema: Schema) -> list[Column]:
+    """`[{name, type, comment?}]`, at most `MAX_COLUMNS` of them.
+
+    Of Protobuf, where we read the fields of the first message alone, nothing nested is known.
+    """
+    kind = schema.schema_type.upper()
+    if kind == "AVRO":
+        found = _avro(record_of(document_of(schema.text)), "", {}, 0)
+    elif kind == "JSON":
+        found = _json(document_of(schema.text), "", 0)
+    else:
+        found = iter(fields_of(schema))
+    return list(islice(found, MAX_COLUMNS))
+
+
+def _column(name: str, kind: str, comment: object) -> Column:
+    words = " ".join(comment.split()) if isinstance(comment, str) else ""
+    return {"name": name, "type": kind, **({"comment": words} if words else {})}
+
+
+def _avro(record: Any, prefix: str, named: dict[str, Any], depth: int) -> Iterator[Column]:
+    """The fields of a record. `named` holds the types declared so far: a later field may be of one's name."""
+    if not isinstance(record, Mapping) or depth > _MAX_DEPTH:
+        return
+    if record.get("name"):
+        named[str(record["name"]).rsplit(".", 1)[-1]] = record
+    fields = record.get("fields")
+    for field in fields if isinstance(fields, list) else []:
+        if isinstance(field, Mapping) and field.get("name") is not None:
+            name = f"{prefix}{field['name']}"
+            yield _column(name, avro_type(field.get("type")), field.get("doc"))
+            yield from _avro_inner(field.get("type"), name, named, depth + 1)
+
+
+def _avro_inner(kind: Any, name: str, named: dict[str, Any], depth: int) -> Iterator[Column]:
+    """What is within a field's type: its record's fields, however deep in unions, lists and maps."""
+    if isinstance(kind, list):
+        members = [one for one in kind if one != "null"]
+        # A true union has no one set of fields.
+        kind = members[0] if len(members) == 1 else None
+    if isinstance(kind, str):
+        kind = named.get(kind.rsplit(".", 1)[-1])
+    if not isinstance(kind, Mapping) or depth > _MAX_DEPTH:
+        return
+    match kind.get("type"):
+        case "record":
+            yield from _avro(kind, f"{name}.", named, depth)
+        case "array":
+            yield from _avro_inner(kind.get("items"), f"{name}.element", named, depth + 1)
+        case "map":
+            yield from _avro_inner(kind.get("values"), f"{name}.value", named, depth + 1)
+        case dict() | list() as inner:
+            yield from _avro_inner(inner, name, named, depth + 1)
+
+
+def _json(document: Any, prefix: str, depth: int) -> Iterator[Column]:
+    properties = document.get("properties") if isinstance(document, Mapping) else None
+    if not isinstance(properties, Mapping) or depth > _MAX_DEPTH:
+        return
+    for key, value in properties.items():
+        name = f"{prefix}{key}"
+        comment = value.get("description") or value.get("title") if isinstance(value, Mapping) else None
+        yield _column(name, json_type(value), comment)
+        if isinstance(value, Mapping):
+            yield from _json(value, f"{name}.", depth + 1)
+            yield from _json(value.get("items"), f"{name}.element.", depth + 1)

@@ -1,0 +1,194 @@
+"""The fields of a schema's text: Avro, JSON Schema, and what a light reading of Protobuf gives. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lineage_bridge_dagster.confluent.api.records import Schema
+
+Field = dict[str, str]
+
+_MAX_DEPTH = 12
+_PROTO_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PROTO_WORD = re.compile(
+    r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[A-Za-z_][\w.]*|\.[A-Za-z_][\w.]*|\d+|[^\s\w]'
+)
+
+
+def fields_of(schema: Schema) -> list[Field]:
+    """Top-level fields as `[{name, type}]`; empty when the text is no record or can't be read."""
+    kind = schema.schema_type.upper()
+    if kind == "PROTOBUF":
+        message = _proto_message(schema.text)
+        return message[1] if message else []
+    document = document_of(schema.text)
+    if kind == "AVRO":
+        return _avro_fields(document)
+    if kind == "JSON":
+        return _json_fields(document)
+    return []
+
+
+def record_name(schema: Schema) -> str:
+    """The full name of the record, as RecordNameStrategy uses it; empty when there is none.
+
+    Avro: namespace and name; JSON Schema: its title; Protobuf: package and first message.
+    """
+    kind = schema.schema_type.upper()
+    if kind == "PROTOBUF":
+        message = _proto_message(schema.text)
+        return message[0] if message else ""
+    document = document_of(schema.text)
+    if not isinstance(document, Mapping):
+        return ""
+    if kind == "JSON":
+        return str(document.get("title") or "")
+    name, namespace = str(document.get("name") or ""), str(document.get("namespace") or "")
+    return name if "." in name or not namespace else f"{namespace}.{name}"
+
+
+def document_of(text: str) -> Any:
+    """The JSON that an Avro or JSON Schema is; None when it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def record_of(document: Any) -> Mapping[str, Any] | None:
+    """The record of an Avro schema: itself, or the one record of a top-level union."""
+    if isinstance(document, list):
+        records = [one for one in document if isinstance(one, Mapping) and one.get("type") == "record"]
+        document = records[0] if len(records) == 1 else None
+    return document if isinstance(document, Mapping) else None
+
+
+def _avro_fields(document: Any) -> list[Field]:
+    fields = (record_of(document) or {}).get("fields")
+    return [
+        {"name": str(field["name"]), "type": avro_type(field.get("type"))}
+        for field in (fields if isinstance(fields, list) else [])
+        if isinstance(field, Mapping) and field.get("name") is not None
+    ]
+
+
+def avro_type(value: Any, depth: int = 0) -> str:
+    """A type in words: `string`, `decimal(10,2)`, `array<long>`; a nullable one as if not null."""
+    if depth > _MAX_DEPTH:
+        return "..."
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        members = [avro_type(one, depth + 1) for one in value if one != "null"]
+        return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
+    if not isinstance(value, Mapping):
+        return "unknown"
+    if logical := value.get("logicalType"):
+        if logical == "decimal":
+            return f"decimal({value.get('precision', '?')},{value.get('scale', 0)})"
+        return str(logical)
+    kind = value.get("type")
+    if kind == "array":
+        return f"array<{avro_type(value.get('items'), depth + 1)}>"
+    if kind == "map":
+        return f"map<string,{avro_type(value.get('values'), depth + 1)}>"
+    if kind == "record":
+        inner = _avro_record(value, depth)
+        return f"record<{inner}>" if inner else "record"
+    if isinstance(kind, dict | list):
+        return avro_type(kind, depth + 1)
+    return str(kind or "unknown")
+
+
+def _avro_record(value: Mapping[str, Any], depth: int) -> str:
+    fields = value.get("fields")
+    return ",".join(
+        f"{field.get('name')}:{avro_type(field.get('type'), depth + 1)}"
+        for field in (fields if isinstance(fields, list) else [])
+        if isinstance(field, Mapping)
+    )
+
+
+def _json_fields(document: Any) -> list[Field]:
+    properties = document.get("properties") if isinstance(document, Mapping) else None
+    if not isinstance(properties, Mapping):
+        return []
+    return [{"name": str(name), "type": json_type(value)} for name, value in properties.items()]
+
+
+def json_type(value: Any, depth: int = 0) -> str:
+    if not isinstance(value, Mapping) or depth > _MAX_DEPTH:
+        return "unknown"
+    for key in ("oneOf", "anyOf"):
+        choices = value.get(key)
+        if isinstance(choices, list):
+            members = [m for one in choices if (m := json_type(one, depth + 1)) != "null"]
+            return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
+    kind = value.get("type")
+    if isinstance(kind, list):
+        kinds = [str(one) for one in kind if one != "null"]
+        kind = kinds[0] if len(kinds) == 1 else f"union<{','.join(kinds)}>"
+    if kind == "array":
+        return f"array<{json_type(value.get('items'), depth + 1)}>"
+    if kind is None and isinstance(value.get("$ref"), str):
+        return str(value["$ref"]).rsplit("/", 1)[-1]
+    return str(kind or "unknown")
+
+
+def _proto_message(text: str) -> tuple[str, list[Field]] | None:
+    """Full name and fields of the first message; a oneof's fields count, nested messages' do not."""
+    words = iter(_PROTO_WORD.findall(_PROTO_COMMENT.sub(" ", text)))
+    package = ""
+    for word in words:
+        if word == "package":
+            package = next(words, "")
+        elif word == "message":
+            name = next(words, "")
+            if next(words, "") != "{":
+                return None
+            return (f"{package}.{name}" if package else name), list(_proto_fields(words))
+        elif word == "{":
+            _skip_block(words)
+    return None
+
+
+def _proto_fields(words: Iterator[str]) -> Iterator[Field]:
+    statement: list[str] = []
+    for word in words:
+        if word == "{":
+            if statement[:1] == ["oneof"]:
+                yield from _proto_fields(words)
+            else:
+                _skip_block(words)
+            statement = []
+        elif word == "}":
+            return
+        elif word == ";":
+            if (field := _proto_field(statement)) is not None:
+                yield field
+            statement = []
+        else:
+            statement.append(word)
+
+
+def _proto_field(statement: list[str]) -> Field | None:
+    """`[repeated|optional|required] type name = number ...` or `map<key, value> name = number ...`."""
+    if "=" not in statement or statement[0] in ("option", "reserved", "extensions"):
+        return None
+    left = statement[: statement.index("=")]
+    label = left.pop(0) if left and left[0] in ("repeated", "optional", "required") else ""
+    if len(left) < 2:
+        return None
+    kind = "".join(left[:-1])
+    return {"name": left[-1], "type": f"array<{kind}>" if label == "repeated" else kind}
+
+
+def _skip_block(words: Iterator[str]) -> None:
+    depth = 1
+    for word in words:
+        depth += {"{": 1, "}": -1}.get(word, 0)
+        if depth == 0:
+            return

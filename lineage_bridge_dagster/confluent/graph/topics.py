@@ -1,0 +1,229 @@
+"""Topics, their settings and schemas, mirrors and consumer groups -> nodes and edges. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lineage_bridge_dagster.confluent.api.records import (
+    ConsumerGroup,
+    Environment,
+    Link,
+    Mirror,
+    Schema,
+    Topic,
+    TopicConfig,
+)
+from lineage_bridge_dagster.confluent.graph.builder import (
+    Builder,
+    Place,
+    cluster_attributes,
+    without_empty,
+)
+from lineage_bridge_dagster.confluent.graph.schema_columns import columns_of
+from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
+from lineage_bridge_dagster.confluent.graph.subjects import (
+    SubjectIndex,
+    SubjectMatch,
+    role_of,
+    split_context,
+)
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.columns import KEY_COLUMNS
+from lineage_bridge_dagster.lineage.coverage import Scope
+from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
+
+#: Settings that are told even where they are the default; others only where somebody set them.
+ALWAYS_TOLD = frozenset({"cleanup.policy", "retention.ms", "retention.bytes"})
+
+
+def configs_by_topic(configs: Iterable[TopicConfig]) -> dict[str, dict[str, str]]:
+    """Topic -> the settings worth telling. Sensitive ones never are."""
+    found: dict[str, dict[str, str]] = {}
+    for config in configs:
+        if config.is_sensitive or (config.is_default and config.name not in ALWAYS_TOLD):
+            continue
+        found.setdefault(config.topic_name, {})[config.name] = config.value
+    return found
+
+
+def add_topics(
+    builder: Builder, place: Place, topics: Iterable[Topic], configs: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Every topic of a cluster. Internal ones are marked, and left out at the end if nothing uses them."""
+    for topic in topics:
+        settings = dict(configs.get(topic.topic_name, {}))
+        builder.add_node(
+            ids.topic_id(*place.key, topic.topic_name),
+            NodeType.KAFKA_TOPIC,
+            topic.topic_name,
+            place.scope("kafka"),
+            attributes={
+                "partitions": topic.partitions_count,
+                "replication_factor": topic.replication_factor,
+                "configs": settings,
+                "retention_ms": _number(settings.get("retention.ms")),
+                "cleanup_policy": settings.get("cleanup.policy"),
+                "is_internal": topic.is_internal,
+                **cluster_attributes(place),
+            },
+            tags=("internal",) if topic.is_internal else (),
+            url=builder.console.topic(*place.key, topic.topic_name),
+            **place.names,
+        )
+
+
+def add_schemas(builder: Builder, environment: Environment, schemas: Iterable[Schema]) -> None:
+    """The latest schema of every subject."""
+    for schema in schemas:
+        context, _ = split_context(schema.subject)
+        builder.add_node(
+            ids.schema_id(environment.id, schema.subject),
+            NodeType.SCHEMA,
+            schema.subject,
+            Scope("schema_registry", environment.id),
+            attributes={
+                "subject": schema.subject,
+                "context": context,
+                "version": schema.version,
+                "schema_id": schema.id,
+                "schema_type": schema.schema_type,
+                "fields": fields_of(schema),
+                "role": role_of(schema.subject),
+                "references": [without_empty(one.model_dump()) for one in schema.references],
+            },
+            environment_id=environment.id,
+            environment_name=environment.label,
+            url=builder.console.subject(environment.id, schema.subject),
+        )
+
+
+def add_topic_schemas(builder: Builder, environment: Environment, schemas: Iterable[Schema]) -> None:
+    """`has_schema` edges of an environment's topics, and the value schema's fields on the topic itself."""
+    index = SubjectIndex.of(schemas)
+    scope = Scope("schema_registry", environment.id)
+    topics = [
+        node for node in builder.graph.of_type(NodeType.KAFKA_TOPIC) if node.environment_id == environment.id
+    ]
+    for topic in topics:
+        matches = index.schemas_of(topic.qualified_name, topic.attributes.get("configs", {}))
+        for match in matches:
+            builder.add_edge(
+                topic.node_id,
+                ids.schema_id(environment.id, match.schema.subject),
+                EdgeType.HAS_SCHEMA,
+                scope,
+                confidence=match.confidence,
+                role=match.role,
+            )
+        builder.graph.nodes[topic.node_id] = topic.with_attributes(**_schema_attributes(matches))
+
+
+def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
+    values = [match.schema for match in matches if match.role == "value" and match.certain]
+    keys = [match.schema for match in matches if match.role == "key" and match.certain]
+    attributes: dict[str, object] = {}
+    # Several record types in one topic have no one list of fields.
+    if len(values) == 1:
+        schema = values[0]
+        fields, columns = fields_of(schema), columns_of(schema)
+        attributes = {
+            "schema_fields": fields,
+            # Only where there is more to show than the fields.
+            "schema_columns": columns if columns != fields else [],
+            "schema_id": schema.id,
+            "schema_version": schema.version,
+            "schema_subject": schema.subject,
+            "schema_type": schema.schema_type,
+        }
+    elif values:
+        attributes = {"schema_subjects": sorted(schema.subject for schema in values)}
+    if keys:
+        attributes["key_schema_subject"] = keys[0].subject
+        if len(keys) == 1:
+            # A key that is no record is one column, which Flink calls `key`.
+            attributes[KEY_COLUMNS] = [field["name"] for field in fields_of(keys[0])] or ["key"]
+    if values or keys:
+        # Whoever reads the topic's records needs its registry, for every writer's schema.
+        attributes["schema_registry_url"] = (values or keys)[0].registry_url
+    return without_empty(attributes)
+
+
+def add_mirrors(
+    builder: Builder, place: Place, mirrors: Iterable[Mirror], links: Iterable[Link]
+) -> list[str]:
+    """Source topic -> its mirror in this cluster; returns a line for each whose source is not known.
+
+    The link names the source cluster; one of another organization is not among the clusters known.
+    """
+    sources = {link.link_name: link.source for link in links}
+    environments = {cluster: environment for environment, cluster in builder.places}
+    scope = place.scope("mirrors")
+    untied: list[str] = []
+    for mirror in mirrors:
+        mirror_id = builder.topic(place.key, mirror.mirror_topic_name, scope, certain=True)
+        cluster = sources.get(mirror.link_name, "")
+        environment = environments.get(cluster)
+        if environment is None or mirror_id is None:
+            untied.append(
+                f"the source of mirror topic {mirror.mirror_topic_name} (link {mirror.link_name}) is in "
+                f"{cluster or 'a cluster that is not told'}, which is not among the clusters known"
+            )
+            continue
+        source_id = builder.topic((environment, cluster), mirror.source_topic_name, scope, certain=True)
+        if source_id is not None:
+            builder.add_edge(
+                source_id,
+                mirror_id,
+                EdgeType.TRANSFORMS,
+                scope,
+                link=mirror.link_name,
+                mirror_status=mirror.mirror_status,
+            )
+    return untied
+
+
+def add_consumer_groups(
+    builder: Builder, place: Place, groups: Iterable[ConsumerGroup], topics_of: Mapping[str, Iterable[str]]
+) -> None:
+    """Groups, and what those read whose lags the cluster tells."""
+    scope = place.scope("consumer_groups")
+    for group in groups:
+        name = group.consumer_group_id
+        node_id = ids.consumer_group_id(*place.key, name)
+        builder.add_node(
+            node_id,
+            NodeType.CONSUMER_GROUP,
+            name,
+            scope,
+            attributes={"state": group.state, "type": group.type, "is_simple": group.is_simple},
+            **place.names,
+        )
+        found, _ = builder.topics_of(place.key, sorted(set(topics_of.get(name, ()))), scope)
+        for topic_id in found.values():
+            builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.OBSERVED)
+
+
+def leave_out_unused_internal(builder: Builder) -> None:
+    """Internal topics that no data flows to or from are of no use in a lineage graph."""
+    graph = builder.graph
+    internal = {
+        node.node_id for node in graph.of_type(NodeType.KAFKA_TOPIC) if node.attributes.get("is_internal")
+    }
+    used = {
+        end
+        for edge in graph.edges.values()
+        if edge.edge_type != EdgeType.HAS_SCHEMA
+        for end in (edge.src_id, edge.dst_id)
+    }
+    gone = internal - used
+    for node_id in gone:
+        del graph.nodes[node_id]
+    for key in [key for key in graph.edges if key[0] in gone]:
+        del graph.edges[key]
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        return int(text) if text else None
+    except ValueError:
+        return None

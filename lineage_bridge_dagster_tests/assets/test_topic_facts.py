@@ -1,0 +1,118 @@
+"""Facts of topics, from brokers and from the discovery."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+from lineage_bridge_dagster.assets import topic_facts
+from lineage_bridge_dagster.assets.freshness import Unseen
+from lineage_bridge_dagster.config.settings import ConfluentSettings
+from lineage_bridge_dagster.confluent.api.brokers import (
+    BrokerError,
+    PartitionOffsets,
+    TopicOffsets,
+)
+from lineage_bridge_dagster_tests.assets.world import EAST, WEST, world
+
+
+class Reader:
+    """One cluster's brokers; `missing` is not told."""
+
+    def __init__(self, missing: str = "") -> None:
+        self.missing = missing
+        self.asked_again: list[str] = []
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def read(self, topics: Any) -> dict[str, TopicOffsets | BrokerError]:
+        return {
+            name: BrokerError("gone", hint="Run a discovery.")
+            if name == self.missing
+            else TopicOffsets(name, (PartitionOffsets(0, 1, 4), PartitionOffsets(1, 0, 0)), 1_000)
+            for name in topics
+        }
+
+    def first_after(self, topics: Any, since_ms: Mapping[str, int]) -> dict[str, int | BrokerError | None]:
+        self.asked_again = [topic.topic for topic in topics]
+        return {name: since_ms[name] + 1 for name in self.asked_again}
+
+
+def test_each_cluster_is_asked_once_and_one_that_is_away_fails_its_own_topics_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def reader_for(_settings: Any, bootstrap: str, _environment: str, cluster: str) -> Reader:
+        asked.append(cluster)
+        assert bootstrap == f"SASL_SSL://{cluster}.example:9092"
+        if cluster == WEST:
+            raise BrokerError("no answer", hint="Check that it can be reached.")
+        return Reader(missing="customers")
+
+    monkeypatch.setattr(topic_facts, "reader_for", reader_for)
+    topics = list(world().graph.of_type("kafka_topic"))
+    found = {
+        (n.cluster_id, n.qualified_name): f for n, f in topic_facts.read_topics(topics, ConfluentSettings())
+    }
+    assert sorted(asked) == [EAST, WEST]
+    assert len(found) == len(topics)
+    assert isinstance(found[WEST, "Orders"], BrokerError)
+    assert isinstance(found[EAST, "customers"], BrokerError)
+    facts = found[EAST, "Orders"]
+    assert not isinstance(facts, Exception)
+    assert sum(partition.records for partition in facts.partitions) == 3
+    assert facts.last_record_ms == 1_000
+
+
+def test_only_topics_with_a_record_after_the_time_are_asked_for_the_first_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reader = Reader(missing="customers")
+    monkeypatch.setattr(topic_facts, "reader_for", lambda *_: reader)
+    w = world()
+    since = {"o.v1": 999, "o-v1": 1_000, "o_v1": None, "customers": 0}
+    asked = [(w.graph.nodes[w.topic(EAST, name)], time) for name, time in since.items()]
+    found = {n.qualified_name: f for n, f in topic_facts.read_unseen(asked, ConfluentSettings())}
+    assert sorted(reader.asked_again) == ["o.v1", "o_v1"]
+    assert found["o.v1"] == Unseen(3, 1_000, 1_000, written=4)
+    assert found["o-v1"] == Unseen(3, 1_000, written=4)
+    assert found["o_v1"] == Unseen(3, 1_000, 0, written=4)
+    assert isinstance(found["customers"], BrokerError)
+
+
+def test_settings_and_schema_are_the_discoverys() -> None:
+    w = world()
+    node = w.graph.nodes[w.topic(EAST, "customers")].with_attributes(
+        configs={"retention.ms": "604800000", "retention.bytes": "-1"},
+        cleanup_policy="delete",
+        schema_subject="customers-value",
+        schema_version=7,
+    )
+    facts = topic_facts.facts_of(node, TopicOffsets("customers", ()))
+    assert (facts.retention_ms, facts.retention_bytes) == (604_800_000, -1)
+    assert (facts.schema_subject, facts.schema_version) == ("customers-value", 7)
+
+
+def test_clusters_are_asked_at_once_as_many_as_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    def reader_for(_settings: Any, *_place: str) -> Reader:
+        both.wait()
+        return Reader()
+
+    monkeypatch.setattr(topic_facts, "reader_for", reader_for)
+    topics = list(world().graph.of_type("kafka_topic"))
+    found = [facts for _, facts in topic_facts.read_topics(topics, ConfluentSettings(max_concurrency=2))]
+    assert len(found) == len(topics)
+    assert not any(isinstance(facts, Exception) for facts in found)

@@ -1,0 +1,283 @@
+"""What runs by itself about freshness: the check of all tables, and each refresh as a materialization."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from botocore.client import BaseClient
+from dagster import (
+    AssetKey,
+    DagsterInstance,
+    DefaultScheduleStatus,
+    FreshnessPolicy,
+    RunRequest,
+    build_schedule_context,
+)
+from dagster._core.definitions.freshness import FreshnessState
+from dagster._core.definitions.freshness_evaluator import FRESHNESS_EVALUATORS_BY_POLICY_TYPE
+from dagster._core.loader import LoadingContextForTest
+
+from lineage_bridge_dagster.assets import topic_facts
+from lineage_bridge_dagster.assets.freshness import Unseen
+from lineage_bridge_dagster.assets.record_arrivals import OFFSETS
+from lineage_bridge_dagster.assets.resources import GlueResource
+from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.config.fields import SensorConfig
+from lineage_bridge_dagster.config.freshness import FreshnessConfig
+from lineage_bridge_dagster.confluent.api.brokers import BrokerError
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables, freshness_checks
+from lineage_bridge_dagster_tests.assets.world import EAST, REGION, many
+
+Build = Callable[..., Location]
+DISCOVERY = AssetKey(["lineage_bridge", "discovery"])
+COMMITTED = {
+    "format-version": 2,
+    "last-updated-ms": 1_000_000,
+    "current-snapshot-id": 5,
+    "snapshots": [
+        {
+            "snapshot-id": 5,
+            "timestamp-ms": 1_000_000,
+            "summary": {"operation": "append", "total-records": "3"},
+        }
+    ],
+}
+
+
+class Tables(GlueResource):
+    """Glue as it is, and a bucket in which every table has the same metadata."""
+
+    def storage_client(self, catalog: Any) -> Any:
+        class Store:
+            def get_object(self, **_: Any) -> Any:
+                return {"Body": io.BytesIO(json.dumps(COMMITTED).encode())}
+
+        return Store()
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
+    with DagsterInstance.local_temp(str(tmp_path)) as made:
+        yield made
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many topics each call to the brokers was about; the second topic has a record that waits."""
+    calls: list[int] = []
+
+    def read(
+        since_ms: Iterable[tuple[Node, int | None]], _settings: Any
+    ) -> Iterator[tuple[Node, Unseen | Exception]]:
+        topics = list(since_ms)
+        calls.append(len(topics))
+        assert {time for _, time in topics} == {1_000_000}
+        for topic, _ in topics:
+            late = topic.qualified_name == "topic.00001"
+            yield topic, Unseen(3, 2_000_000, 2_000_000) if late else Unseen(3, 900_000)
+
+    monkeypatch.setattr(topic_facts, "read_unseen", read)
+    return calls
+
+
+def test_one_run_over_many_tables_asks_glue_by_pages_and_the_brokers_once(
+    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance, asked: list[int]
+) -> None:
+    w = many(150)
+    create_tables(glue, w)
+    built = location(w, glue=Tables(region_name=REGION))
+    result = freshness_checks(built.definitions).execute_in_process(instance=instance)
+    found = {each.asset_key.path[-1]: each for each in result.get_asset_check_evaluations()}
+    assert len(found) == 150
+    assert [name for name, each in found.items() if not each.passed] == ["topic.00001"]
+    assert asked == [150]
+    assert strict_aws.calls.get("GetTables", 0) == 2
+    assert strict_aws.calls.get("UpdateTable", 0) == 0
+
+
+@pytest.mark.parametrize("job", ["push", "materialize"])
+def test_a_push_shows_what_the_table_last_committed(
+    location: Build, glue: BaseClient, instance: DagsterInstance, asked: list[int], job: str
+) -> None:
+    w = many(2)
+    create_tables(glue, w)
+    built = location(w, glue=Tables(region_name=REGION))
+    if job == "push":
+        assert built.definitions.resolve_job_def("push").execute_in_process(instance=instance).success
+    else:
+        assert built.materialize(instance, f"glue/{EAST}/topic.00000").success
+    event = instance.get_latest_materialization_event(AssetKey(["glue", EAST, "topic.00000"]))
+    assert event
+    assert event.asset_materialization
+    metadata = event.asset_materialization.metadata
+    assert metadata["dagster/last_updated_timestamp"].value == 1_000
+    assert metadata["dagster/row_count"].value == 3
+    assert metadata["lineage_bridge/snapshot_id"].value == "5"
+
+
+def test_a_bucket_that_may_not_be_read_is_said_and_fails_no_push(
+    location: Build, glue: BaseClient, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    w = many(1)
+    create_tables(glue, w)
+    # The metadata that Glue names is in no bucket of this account.
+    assert location(w).materialize(instance, f"glue/{EAST}/topic.00000").success
+    event = instance.get_latest_materialization_event(AssetKey(["glue", EAST, "topic.00000"]))
+    assert event
+    assert event.asset_materialization
+    metadata = event.asset_materialization.metadata
+    assert "could not be read: s3:GetObject" in str(metadata["lineage_bridge/snapshot"].value)
+    assert metadata["lineage_bridge/outcome"].value == "updated"
+
+
+def component(running: bool = False, **fields: Any) -> LineageBridgeComponent:
+    return LineageBridgeComponent(
+        aws={"region": REGION},
+        freshness=FreshnessConfig(**fields),
+        sensor=SensorConfig(running=running),
+    )
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_the_schedule_is_on_with_the_others(location: Build, running: bool) -> None:
+    repository = location(many(1), component(running)).repository
+    found = repository.get_schedule_def("freshness_schedule")
+    assert found.job_name == "materialize_lineage"
+    wanted = DefaultScheduleStatus.RUNNING if running else DefaultScheduleStatus.STOPPED
+    assert found.default_status is wanted
+
+
+def requests(built: Location) -> list[RunRequest]:
+    schedule = built.repository.get_schedule_def("freshness_schedule")
+    at = datetime(2026, 5, 1, 2, 37, tzinfo=UTC)
+    context = build_schedule_context(scheduled_execution_time=at, repository_def=built.repository)
+    return list(schedule.evaluate_tick(context).run_requests or [])
+
+
+def test_a_scheduled_run_evaluates_the_check_of_every_table_and_nothing_else(
+    location: Build, glue: BaseClient, instance: DagsterInstance, asked: list[int]
+) -> None:
+    w = many(2)
+    create_tables(glue, w)
+    built = location(w, glue=Tables(region_name=REGION))
+    (request,) = requests(built)
+    assert request.asset_check_keys
+    assert request.asset_selection == []
+    # As the scheduler and the run's own process select.
+    job = built.definitions.resolve_job_def("materialize_lineage").get_subset(
+        asset_selection=set(request.asset_selection), asset_check_selection=set(request.asset_check_keys)
+    )
+    result = job.execute_in_process(instance=instance)
+    assert {each.check_name for each in result.get_asset_check_evaluations()} == {"table_fresh"}
+    assert asked == [2]
+    assert not result.get_asset_materialization_events()
+
+
+def test_many_tables_are_shared_out_among_runs_and_none_is_left_out(location: Build) -> None:
+    built = location(many(1100))
+    found = requests(built)
+    assert [len(request.asset_check_keys or []) for request in found] == [500, 500, 100]
+    keys = {key for request in found for key in request.asset_check_keys or []}
+    assert len(keys) == 1100
+    assert len({request.run_key for request in found}) == 3
+
+
+def test_each_check_compares_the_offsets_with_those_that_the_last_one_saw(
+    location: Build, glue: BaseClient, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    w = many(1)
+    create_tables(glue, w)
+    built = location(w, glue=Tables(region_name=REGION))
+    job = freshness_checks(built.definitions)
+    written = iter([4, 4, 9, None, 9])
+
+    def read(
+        topics: Iterable[tuple[Node, int | None]], _settings: Any
+    ) -> Iterator[tuple[Node, Unseen | Exception]]:
+        count = next(written)
+        for topic, _ in topics:
+            gone = BrokerError("no answer", hint="Check that it can be reached.")
+            yield topic, gone if count is None else Unseen(3, 900_000, written=count)
+
+    monkeypatch.setattr(topic_facts, "read_unseen", read)
+    seen: list[dict[str, Any]] = []
+    for _ in range(5):
+        (found,) = job.execute_in_process(instance=instance).get_asset_check_evaluations()
+        seen.append(cast("dict[str, Any]", found.metadata[OFFSETS].value))
+    first, same, grown, unasked, again = seen
+    assert (first["after_ms"], first["written"]) == (None, 4)
+    assert same["by_ms"] == first["by_ms"]
+    assert same["asked_ms"] > first["asked_ms"]
+    assert grown["after_ms"] == same["asked_ms"]
+    assert grown["by_ms"] > same["by_ms"]
+    assert unasked == grown
+    assert (again["after_ms"], again["by_ms"]) == (grown["after_ms"], grown["by_ms"])
+
+
+def test_without_limits_there_is_no_check_and_no_schedule(location: Build) -> None:
+    off = location(many(1), component(warn_minutes="", fail_minutes="")).repository
+    assert "table_fresh" not in {key.name for key in off.asset_graph.asset_check_keys}
+    assert "freshness_schedule" not in {schedule.name for schedule in off.schedule_defs}
+    unscheduled = location(many(1), component(check_cron="")).repository
+    assert "table_fresh" in {key.name for key in unscheduled.asset_graph.asset_check_keys}
+    assert "freshness_schedule" not in {schedule.name for schedule in unscheduled.schedule_defs}
+
+
+def test_each_refresh_is_a_materialization_whose_version_changes_with_what_was_found(
+    location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = iter([1, 1, 2])
+
+    def discover(_self: Any, _last: Discovery | None, _progress: Any) -> Discovery:
+        return many(next(sizes)).discovery()
+
+    monkeypatch.setattr(LineageBridgeComponent, "_discover", discover)
+    built = location(many(1))
+    refresh = built.definitions.resolve_job_def("refresh")
+    assert state_of_the_discovery(built, instance) is FreshnessState.UNKNOWN
+    versions = []
+    for _ in range(3):
+        assert refresh.execute_in_process(instance=instance).success
+        event = instance.get_latest_materialization_event(DISCOVERY)
+        assert event
+        assert event.asset_materialization
+        versions.append((event.asset_materialization.tags or {})["dagster/data_version"])
+        assert event.asset_materialization.metadata["complete"].value is True
+    assert versions[0] == versions[1] != versions[2]
+    assert state_of_the_discovery(built, instance) is FreshnessState.PASS
+
+
+def state_of_the_discovery(built: Location, instance: DagsterInstance) -> FreshnessState:
+    """As Dagster's freshness daemon finds it, which is on by default."""
+    assert instance.freshness_enabled
+    node = built.repository.asset_graph.get(DISCOVERY)
+    policy = node.freshness_policy_or_from_metadata
+    assert policy
+    evaluator = FRESHNESS_EVALUATORS_BY_POLICY_TYPE[type(policy)]()
+    return asyncio.run(evaluator.evaluate_freshness(LoadingContextForTest(instance), node))
+
+
+def test_the_discovery_has_a_policy_of_dagsters_own_and_the_tables_have_none(location: Build) -> None:
+    graph = location(many(1), component()).repository.asset_graph
+    assert isinstance(graph.get(DISCOVERY).freshness_policy_or_from_metadata, FreshnessPolicy)
+    table = graph.get(AssetKey(["glue", EAST, "topic.00000"]))
+    assert table.freshness_policy_or_from_metadata is None
+
+
+def test_where_checks_are_off_a_refresh_makes_no_asset_that_nothing_defines(
+    location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LineageBridgeComponent, "_discover", lambda *_: many(1).discovery())
+    off = location(many(1), LineageBridgeComponent(aws={"region": REGION}, checks=False))
+    assert off.definitions.resolve_job_def("refresh").execute_in_process(instance=instance).success
+    assert instance.get_latest_materialization_event(DISCOVERY) is None

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException
+
+from lineage_bridge_dagster.confluent.api.brokers import (
+    Bootstrap,
+    BrokerError,
+    PartitionOffsets,
+    TopicOffsets,
+    TopicReader,
+    reader_for,
+)
+from lineage_bridge_dagster.confluent.api.errors import MissingCredential, UntrustedAddress
+from lineage_bridge_dagster_tests.confluent.fake import keys, settings
+
+
+class FakeAdmin:
+    """confluent-kafka's admin client over topics of `{name: {partition: (begin, end)}}`.
+
+    `times` has the time of each record from `begin` on, of the partitions whose records have times.
+    """
+
+    def __init__(
+        self,
+        topics: Mapping[str, Mapping[int, tuple[int, int]]],
+        times: Mapping[tuple[str, int], list[int]] | None = None,
+    ) -> None:
+        self.topics = topics
+        self.times = times or {}
+        self.calls = 0
+        self.failing: set[str] = set()
+        #: Kinds of question that the brokers are too old for.
+        self.too_old_for = ""
+        self.isolation: list[Any] = []
+        self.down = False
+
+    def list_topics(self, *, timeout: float) -> Any:
+        if self.down:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return SimpleNamespace(
+            topics={
+                name: SimpleNamespace(error=None, partitions=dict.fromkeys(parts))
+                for name, parts in self.topics.items()
+            }
+        )
+
+    def list_offsets(
+        self, offsets: Mapping[Any, Any], *, request_timeout: float, isolation_level: Any = None
+    ) -> Mapping[Any, Any]:
+        self.calls += 1
+        self.isolation.append(isolation_level)
+        answers: dict[Any, Future[Any]] = {}
+        for one, spec in offsets.items():
+            future: Future[Any] = Future()
+            kind = type(spec).__name__
+            if one.topic in self.failing:
+                future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+            elif self.too_old_for and self.too_old_for in kind:
+                future.set_exception(KafkaException(KafkaError(KafkaError.UNSUPPORTED_VERSION)))
+            else:
+                future.set_result(self._answer(one.topic, one.partition, kind, spec))
+            answers[one] = future
+        return answers
+
+    def _answer(self, topic: str, partition: int, kind: str, spec: Any) -> Any:
+        begin, end = self.topics[topic][partition]
+        if kind in ("EarliestSpec", "LatestSpec"):
+            return SimpleNamespace(offset=begin if kind == "EarliestSpec" else end, timestamp=-1)
+        dated = list(enumerate(self.times.get((topic, partition), ()), start=begin))
+        if kind == "TimestampSpec":
+            dated = [pair for pair in dated if pair[1] >= spec.timestamp][:1]
+        offset, time = max(dated, key=lambda pair: pair[1], default=(-1, -1))
+        return SimpleNamespace(offset=offset, timestamp=time)
+
+
+def reader(admin: FakeAdmin) -> TopicReader:
+    return TopicReader("127.0.0.1:9092", admin=admin)
+
+
+def test_many_topics_take_three_offset_calls() -> None:
+    admin = FakeAdmin({f"t{n}": {0: (n, n + 10), 1: (0, 0)} for n in range(40)})
+    found = reader(admin).read(f"t{n}" for n in range(40))
+    assert found["t7"] == TopicOffsets("t7", (PartitionOffsets(0, 7, 17), PartitionOffsets(1, 0, 0)))
+    assert admin.calls == 3
+
+
+def test_a_topics_last_record_is_the_latest_of_its_partitions_and_not_the_one_at_the_end() -> None:
+    admin = FakeAdmin({"t": {0: (0, 3), 1: (5, 6), 2: (0, 0)}}, {("t", 0): [100, 900, 300], ("t", 1): [400]})
+    found = reader(admin).read(["t"])["t"]
+    assert isinstance(found, TopicOffsets)
+    assert (found.last_record_ms, found.records, found.untimed) == (900, 4, "")
+
+
+def test_records_without_a_time_are_not_of_1970() -> None:
+    found = reader(FakeAdmin({"t": {0: (0, 3)}, "empty": {0: (4, 4)}})).read(["t", "empty"])
+    for topic in found.values():
+        assert isinstance(topic, TopicOffsets)
+        assert topic.last_record_ms is None
+        assert not topic.untimed
+
+
+def test_brokers_that_know_no_last_record_tell_their_offsets_all_the_same() -> None:
+    admin = FakeAdmin({"t": {0: (0, 3)}}, {("t", 0): [1, 2, 3]})
+    admin.too_old_for = "MaxTimestamp"
+    found = reader(admin).read(["t"])["t"]
+    assert isinstance(found, TopicOffsets)
+    assert found.partitions == (PartitionOffsets(0, 0, 3),)
+    assert found.last_record_ms is None
+    assert "127.0.0.1:9092" in found.untimed
+
+
+def test_the_first_record_after_a_time_is_the_earliest_of_the_partitions_and_committed() -> None:
+    times = {("a", 0): [100, 200, 300], ("a", 1): [250], ("b", 0): [50]}
+    admin = FakeAdmin({"a": {0: (0, 3), 1: (0, 1), 2: (7, 7)}, "b": {0: (0, 1)}}, times)
+    asked = reader(admin)
+    topics = [topic for topic in asked.read(["a", "b"]).values() if isinstance(topic, TopicOffsets)]
+    before = admin.calls
+    assert asked.first_after(topics, {"a": 200, "b": 50}) == {"a": 250, "b": None}
+    assert admin.calls == before + 1
+    assert admin.isolation[-1] == IsolationLevel.READ_COMMITTED
+
+
+def test_a_partition_that_fails_leaves_its_topic_untold() -> None:
+    admin = FakeAdmin({"a": {0: (0, 1)}, "b": {0: (0, 1)}}, {("a", 0): [9], ("b", 0): [9]})
+    asked = reader(admin)
+    topics = [topic for topic in asked.read(["a", "b"]).values() if isinstance(topic, TopicOffsets)]
+    admin.failing = {"a"}
+    found = asked.first_after(topics, {"a": 0, "b": 0})
+    assert isinstance(found["a"], BrokerError)
+    assert found["b"] == 9
+
+
+def test_one_topic_that_fails_leaves_the_others() -> None:
+    admin = FakeAdmin({"a": {0: (0, 1)}, "b": {0: (0, 1)}})
+    admin.failing = {"a"}
+    found = reader(admin).read(["a", "b", "gone"])
+    assert isinstance(found["a"], BrokerError)
+    assert isinstance(found["b"], TopicOffsets)
+    assert isinstance(found["gone"], BrokerError)
+    assert "gone" in found["gone"].message
+    assert list(found) == ["a", "b", "gone"]
+
+
+def test_a_cluster_that_is_down_is_one_clear_error() -> None:
+    admin = FakeAdmin({})
+    admin.down = True
+    with pytest.raises(BrokerError, match=r"127\.0\.0\.1:9092") as raised:
+        reader(admin).read(["a"])
+    assert "Kafka key" in raised.value.hint
+
+
+def test_nothing_asked_asks_nothing() -> None:
+    admin = FakeAdmin({})
+    admin.down = True
+    assert reader(admin).read([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "servers", "protocol"),
+    [
+        ("SASL_SSL://lkc-1.confluent.cloud:9092", "lkc-1.confluent.cloud:9092", "SASL_SSL"),
+        ("lkc-1.confluent.cloud:9092", "lkc-1.confluent.cloud:9092", "SASL_SSL"),
+        ("kafka.corp:9092", "kafka.corp:9092", "SASL_SSL"),
+        ("127.0.0.1:40123", "127.0.0.1:40123", "PLAINTEXT"),
+        ("localhost:1,[::1]:2", "localhost:1,[::1]:2", "PLAINTEXT"),
+        ("127.0.0.1:1,kafka.corp:2", "127.0.0.1:1,kafka.corp:2", "SASL_SSL"),
+        ("PLAINTEXT://kafka.corp:9092", "kafka.corp:9092", "PLAINTEXT"),
+    ],
+)
+def test_how_a_cluster_is_spoken_to(endpoint: str, servers: str, protocol: str) -> None:
+    assert Bootstrap.parse(endpoint) == Bootstrap(servers, protocol)
+
+
+@pytest.mark.parametrize("endpoint", ["", "SASL_PLAINTEXT://kafka.corp:9092", "https://x"])
+def test_an_endpoint_that_is_not_spoken_to_is_refused(endpoint: str) -> None:
+    with pytest.raises(BrokerError):
+        Bootstrap.parse(endpoint)
+
+
+def test_no_key_goes_to_a_foreign_broker() -> None:
+    with pytest.raises(UntrustedAddress, match=r"evil\.example"):
+        reader_for(settings(), "lkc-1.evil.example:9092", "env-1", "lkc-1")
+
+
+def test_a_missing_key_names_its_variable() -> None:
+    with pytest.raises(MissingCredential) as raised:
+        reader_for(
+            settings(credentials=keys("confluent_cloud")), "lkc-1.confluent.cloud:9092", "env-1", "lkc-1"
+        )
+    assert "LINEAGE_BRIDGE_KAFKA_API_KEY_LKC_1" in raised.value.hint
+
+
+def test_loopback_needs_no_key() -> None:
+    with reader_for(settings(credentials={}), "127.0.0.1:9", "env-1", "lkc-1"):
+        pass

@@ -1,0 +1,184 @@
+"""What was parsed by the last discovery is not parsed by the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lineage_bridge_dagster.confluent.discovery import discover
+from lineage_bridge_dagster.confluent.graph.flink_reuse import SAVED
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.columns import ATTRIBUTE, flows_of
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.graph_json import dumps, loads
+from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.sql import parse_cache
+from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster_tests.confluent.fake import (
+    FakeConfluent,
+    avro,
+    flink_path,
+    listing,
+    settings,
+    statement,
+)
+
+VIEW = statement(
+    "v",
+    "CREATE VIEW v AS SELECT UPPER(customer) AS c, id FROM orders",
+    "COMPLETED",
+    created_at="2025-01-01T00:00:00Z",
+)
+INSERT = statement("x", "INSERT INTO enriched (who, key_id) SELECT c, id FROM v")
+STAR = statement("y", "INSERT INTO enriched SELECT * FROM orders")
+SCHEMAS = "psrc-1.us-east-1.aws.confluent.cloud/schemas"
+
+
+class Counting:
+    """A parser that notes which texts it is given."""
+
+    def __init__(self, parser: FlinkSqlParser) -> None:
+        self._parser = parser
+        self.texts: list[str] = []
+
+    def parse_trees(self, texts: Any) -> Any:
+        self.texts += texts
+        return self._parser.parse_trees(texts)
+
+
+@pytest.fixture
+def counting(parser: FlinkSqlParser) -> Counting:
+    return Counting(parser)
+
+
+def run(world: FakeConfluent, counting: Counting, last: Discovery | None = None) -> Discovery:
+    counting.texts.clear()
+    known = loads(dumps(last)).graph if last else None
+    found = discover(settings(), transport=world.transport, parser=counting, known=known)  # type: ignore[arg-type]
+    return carry_forward(found, last)
+
+
+def same(one: Graph, other: Graph) -> bool:
+    return {k: n.attributes for k, n in one.nodes.items()} == {
+        k: n.attributes for k, n in other.nodes.items()
+    } and one.edges.keys() == other.edges.keys()
+
+
+def test_the_same_statements_are_not_parsed_again(world: FakeConfluent, counting: Counting) -> None:
+    world.routes[SCHEMAS] = [avro("orders-value", "id", "customer"), avro("enriched-value", "a", "b")]
+    world.routes[flink_path("us-east-1")] = listing(VIEW, INSERT, STAR)
+    first = run(world, counting)
+    assert len(counting.texts) == 4
+    second = run(world, counting, first)
+    assert counting.texts == []
+    assert same(first.graph, second.graph)
+    third = run(world, counting, second)
+    assert counting.texts == []
+    assert same(first.graph, third.graph)
+
+
+def test_a_new_statement_is_parsed_with_the_views_it_may_read(
+    world: FakeConfluent, counting: Counting
+) -> None:
+    world.routes[flink_path("us-east-1")] = listing(VIEW, INSERT)
+    first = run(world, counting)
+    new = statement("z", "INSERT INTO enriched (z) SELECT c FROM v")
+    world.routes[flink_path("us-east-1")] = listing(VIEW, INSERT, new)
+    second = run(world, counting, first)
+    assert sorted(counting.texts) == sorted([new["spec"]["statement"], VIEW["spec"]["statement"]])
+    assert same(second.graph, run(world, counting).graph)
+
+
+@pytest.mark.parametrize(
+    ("statements", "schemas"),
+    [
+        # The view reads another column; the schema has another order; there is none; the view is gone.
+        (
+            [
+                {
+                    **VIEW,
+                    "spec": {**VIEW["spec"], "statement": "CREATE VIEW v AS SELECT id AS c, id FROM orders"},
+                },
+                INSERT,
+                STAR,
+            ],
+            None,
+        ),
+        ([VIEW, INSERT, STAR], [avro("orders-value", "customer", "id"), avro("enriched-value", "a", "b")]),
+        ([VIEW, INSERT, STAR], []),
+        ([INSERT, STAR], None),
+    ],
+)
+def test_whatever_changes_the_columns_has_them_derived_again(
+    world: FakeConfluent, counting: Counting, statements: list[dict[str, Any]], schemas: Any
+) -> None:
+    world.routes[SCHEMAS] = [avro("orders-value", "id", "customer"), avro("enriched-value", "a", "b")]
+    world.routes[flink_path("us-east-1")] = listing(VIEW, INSERT, STAR)
+    first = run(world, counting)
+    world.routes[flink_path("us-east-1")] = listing(*statements)
+    if schemas is not None:
+        world.routes[SCHEMAS] = schemas
+    assert same(run(world, counting, first).graph, run(world, counting).graph)
+
+
+def test_another_version_of_the_parser_parses_all(
+    world: FakeConfluent, counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(world, counting)
+    for node in list(first.graph.nodes.values()):
+        if SAVED in node.attributes:
+            saved = {**node.attributes[SAVED], "version": f"{parse_cache.VERSION} older"}
+            first.graph.nodes[node.node_id] = node.with_attributes(**{SAVED: saved})
+    run(world, counting, first)
+    assert len(counting.texts) == 2
+
+
+def test_what_is_kept_holds_no_text(world: FakeConfluent, counting: Counting) -> None:
+    secret = statement("s", "INSERT INTO enriched (a) SELECT customer FROM orders WHERE id = 'hunter2'")
+    world.routes[flink_path("us-east-1")] = listing(secret)
+    kept = [n.attributes[SAVED] for n in run(world, counting).graph.nodes.values() if SAVED in n.attributes]
+    assert kept
+    assert "hunter2" not in repr(kept)
+
+
+@pytest.mark.parametrize(
+    "broken", [None, 7, {"version": parse_cache.VERSION, "entries": {"x": 1}, "columns": 3}]
+)
+def test_what_is_broken_counts_as_nothing(world: FakeConfluent, counting: Counting, broken: Any) -> None:
+    first = run(world, counting)
+    fresh = loads(dumps(first))
+    for node in list(first.graph.nodes.values()):
+        if SAVED in node.attributes:
+            first.graph.nodes[node.node_id] = node.with_attributes(**{SAVED: broken})
+    assert same(run(world, counting, first).graph, fresh.graph)
+
+
+@pytest.mark.parametrize(
+    ("schemas", "left"),
+    [
+        ([avro("orders-value", "id", "customer"), avro("enriched-value", "c", "d")], ["c", "d"]),
+        # Gone in truth, and not just untold.
+        ([], []),
+    ],
+)
+def test_a_registry_that_fails_loses_no_columns(
+    world: FakeConfluent, counting: Counting, schemas: Any, left: list[str]
+) -> None:
+    world.routes[SCHEMAS] = [avro("orders-value", "id", "customer"), avro("enriched-value", "a", "b")]
+    world.routes[flink_path("us-east-1")] = listing(STAR)
+    first = run(world, counting)
+    job = first.graph.nodes[ids.flink_job_id("env-1", "aws", "us-east-1", "y")]
+    del world.routes[SCHEMAS]
+    found = first
+    for _ in range(2):
+        found = run(world, counting, found)
+        kept = found.graph.nodes[job.node_id].attributes
+        assert kept[ATTRIBUTE] == job.attributes[ATTRIBUTE]
+        assert kept["stale_attributes"] == [ATTRIBUTE]
+    world.routes[SCHEMAS] = schemas
+    found = run(world, counting, found)
+    known = found.graph.nodes[job.node_id]
+    assert "stale_attributes" not in known.attributes
+    assert [flow.column.name for flow in flows_of(known)] == left

@@ -1,0 +1,358 @@
+"""ksqlDB: what its engine says becomes queries between topics, and what it does not say is no fact."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from lineage_bridge_dagster.config.settings import Credential
+from lineage_bridge_dagster.confluent import ConfluentSession, discover, discover_with
+from lineage_bridge_dagster.confluent.api.ksqldb import MEDIA_TYPE, STATEMENTS
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster_tests.confluent.fake import (
+    FakeConfluent,
+    cluster,
+    failure,
+    garbage,
+    kafka_path,
+    key_of,
+    keys,
+    listing,
+    refused,
+    settings,
+    timeout,
+    topic,
+)
+
+KSQL = "/ksqldbcm/v2/clusters"
+HOST = "pksqlc-1.us-east-1.aws.glb.confluent.cloud"
+CONTENTS = f"{HOST}/ksql"
+SCOPE = Scope("ksqldb", "env-1", "lksqlc-1")
+LISTED = Scope("ksqldb_clusters", "env-1")
+QUERY = ids.ksqldb_query_id("env-1", "lksqlc-1", "CSAS_ENRICHED_3")
+ORDERS, ENRICHED, TOTALS = (ids.topic_id("env-1", "lkc-a", name) for name in ("orders", "enriched", "totals"))
+SQL = "CREATE STREAM ENRICHED WITH (KAFKA_TOPIC='enriched') AS SELECT * FROM ORDERS EMIT CHANGES;"
+
+Json = Any
+
+
+def ksql_cluster(identifier: str = "lksqlc-1", kafka: str = "lkc-a", **status: Json) -> Json:
+    return {
+        "id": identifier,
+        "spec": {"display_name": "streams", "kafka_cluster": {"id": kafka}},
+        "status": {
+            "http_endpoint": f"https://{HOST}",
+            "phase": "PROVISIONED",
+            "is_paused": False,
+            "topic_prefix": "pksqlc-1",
+            **status,
+        },
+    }
+
+
+def source(name: str, topic_name: str, kind: str = "STREAM") -> Json:
+    return {"type": kind, "name": name, "topic": topic_name, "keyFormat": "KAFKA", "valueFormat": "AVRO"}
+
+
+def described(name: str, sources: list[str], sinks: list[str], sql: str = SQL, **more: Json) -> Json:
+    return {
+        "id": name,
+        "statementText": sql,
+        "sources": sources,
+        "sinks": sinks,
+        "queryType": "PERSISTENT",
+        "state": "RUNNING",
+        **more,
+    }
+
+
+def running(name: str, sinks: list[str], topics: list[str], sql: str = SQL, **more: Json) -> Json:
+    return {
+        "id": name,
+        "queryString": sql,
+        "sinks": sinks,
+        "sinkKafkaTopics": topics,
+        "queryType": "PERSISTENT",
+        "state": "RUNNING",
+        **more,
+    }
+
+
+def contents(
+    descriptions: list[Json] | None = None,
+    queries: list[Json] | None = None,
+    streams: list[Json] | None = None,
+    tables: list[Json] | None = None,
+) -> list[Json]:
+    if descriptions is None:
+        descriptions = [described("CSAS_ENRICHED_3", ["ORDERS"], ["ENRICHED"])]
+    if streams is None:
+        streams = [source("ORDERS", "orders"), source("ENRICHED", "enriched")]
+    return [
+        {"@type": "streams", "statementText": "SHOW STREAMS;", "warnings": [], "streams": streams},
+        {"@type": "tables", "statementText": "SHOW TABLES;", "warnings": [], "tables": tables or []},
+        {"@type": "queries", "statementText": "SHOW QUERIES;", "warnings": [], "queries": queries or []},
+        {"@type": "query_descriptions", "statementText": "", "queryDescriptions": descriptions},
+    ]
+
+
+Run = Callable[..., Discovery]
+
+
+@pytest.fixture
+def run(world: FakeConfluent, parser: FlinkSqlParser) -> Run:
+    """Discovers a world with one ksqlDB cluster, whose `/ksql` answers what is given."""
+    world.routes[KSQL] = listing(ksql_cluster())
+
+    def discovered(answer: Json = None, **changes: Any) -> Discovery:
+        world.routes[CONTENTS] = answer if answer is not None else contents()
+        changed = settings(**{"max_attempts": 1, **changes})
+        return discover(changed, transport=world.transport, parser=parser)
+
+    return discovered
+
+
+def flow(found: Discovery) -> dict[tuple[str, str], str]:
+    """The ends of ksqlDB's edges, and how each is known."""
+    return {
+        (e.src_id, e.dst_id): e.attributes["evidence"]
+        for e in found.graph.edges.values()
+        if e.attributes["scope"] == str(SCOPE)
+    }
+
+
+def queries(found: Discovery) -> list[Node]:
+    return [node for node in found.graph.nodes.values() if node.node_type == "ksqldb_query"]
+
+
+def report(found: Discovery, scope: Scope = SCOPE) -> ScopeReport:
+    known = found.coverage.get(scope)
+    assert known is not None
+    return known
+
+
+def test_a_query_stands_between_the_topics_that_the_engine_names(run: Run) -> None:
+    found = run()
+    assert flow(found) == {(ORDERS, QUERY): "engine", (QUERY, ENRICHED): "engine"}
+    (node,) = queries(found)
+    assert (node.node_id, node.cluster_id, node.cluster_name) == (QUERY, "lksqlc-1", "streams")
+    assert node.attributes["sql"] == SQL
+    assert (node.attributes["state"], node.attributes["query_type"]) == ("RUNNING", "PERSISTENT")
+    assert (node.attributes["evidence"], node.attributes["scope"]) == ("engine", str(SCOPE))
+    assert "warnings" not in node.attributes
+    assert found.coverage.complete
+    assert report(found).count == 1
+
+
+def test_all_is_asked_in_one_request_with_the_clusters_own_key(run: Run, world: FakeConfluent) -> None:
+    own = Credential(key="OWN", secret="own-secret", variable="X")  # type: ignore[arg-type]
+    run(credentials={**keys(), "ksqldb/LKSQLC_1": own})
+    (request,) = world.asked(HOST)
+    assert request.method == "POST"
+    assert json.loads(request.content) == {"ksql": STATEMENTS, "streamsProperties": {}}
+    assert request.headers["Content-Type"] == request.headers["Accept"] == MEDIA_TYPE
+    assert key_of(request) == "OWN"
+    (listed,) = world.asked(KSQL)
+    assert listed.url.params["environment"] == "env-1"
+    assert key_of(listed) == "KEY-confluent_cloud"
+
+
+def test_each_ksqldb_cluster_costs_one_request(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+    def asked() -> int:
+        with ConfluentSession(settings(), world.transport) as session:
+            discover_with(session, parser=parser)
+            return session.requests
+
+    without = asked()
+    world.routes[CONTENTS] = contents()
+    world.routes[KSQL] = listing(
+        ksql_cluster(), ksql_cluster("lksqlc-2", "lkc-b"), ksql_cluster("lksqlc-3", is_paused=True)
+    )
+    assert asked() == without + 2
+
+
+def test_the_topics_that_the_engine_writes_come_before_the_names_of_its_sinks(run: Run) -> None:
+    found = run(contents(queries=[running("CSAS_ENRICHED_3", ["ENRICHED"], ["totals"])]))
+    # `totals` is no topic of lkc-a: a warning, not an edge to what the sink's name would lead to.
+    assert set(flow(found)) == {(ORDERS, QUERY)}
+    (node,) = queries(found)
+    assert "totals" in node.attributes["warnings"][0]
+    assert TOTALS not in found.graph
+
+
+def test_names_that_no_list_has_are_warnings_and_no_guesses(run: Run) -> None:
+    text = "CREATE STREAM GONE AS SELECT * FROM ORDERS;"
+    query = described("CSAS_GONE_1", ["ORDERS", "LOST"], ["GONE"], text)
+    found = run(contents([query]))
+    query_id = ids.ksqldb_query_id("env-1", "lksqlc-1", "CSAS_GONE_1")
+    assert set(flow(found)) == {(ORDERS, query_id)}
+    (node,) = queries(found)
+    assert [warning.split()[0] for warning in node.attributes["warnings"]] == ["LOST", "GONE"]
+    assert not [n for n in found.graph.nodes.values() if n.qualified_name in ("LOST", "GONE", "lost", "gone")]
+
+
+def test_names_keep_their_case_and_lose_their_backticks(run: Run) -> None:
+    streams = [source("`Orders-New`", "orders"), source("ORDERS-NEW", "enriched")]
+    found = run(contents([described("INSERTQUERY_9", ["Orders-New"], ["ORDERS-NEW"])], streams=streams))
+    query_id = ids.ksqldb_query_id("env-1", "lksqlc-1", "INSERTQUERY_9")
+    assert set(flow(found)) == {(ORDERS, query_id), (query_id, ENRICHED)}
+
+
+def test_a_text_is_read_only_where_the_engine_says_nothing(run: Run) -> None:
+    only_running = running("CSAS_ENRICHED_3", [], [], "INSERT INTO enriched SELECT * FROM orders o;")
+    found = run(contents([], [only_running]))
+    assert flow(found) == {(ORDERS, QUERY): "parsed", (QUERY, ENRICHED): "parsed"}
+    found = run(contents([], [running("CSAS_ENRICHED_3", ["ENRICHED"], ["enriched"])]))
+    assert flow(found) == {(ORDERS, QUERY): "parsed", (QUERY, ENRICHED): "engine"}
+    assert queries(found)[0].attributes["evidence"] == "engine+parsed"
+
+
+def test_a_text_that_is_no_ksqldb_is_said_on_its_query(run: Run) -> None:
+    found = run(contents([], [running("CSAS_ENRICHED_3", [], ["enriched"], "CREATE NONSENSE")]))
+    assert set(flow(found)) == {(QUERY, ENRICHED)}
+    assert queries(found)[0].attributes["parse_error"]
+
+
+def test_a_source_table_reads_its_own_topic(run: Run) -> None:
+    text = "CREATE SOURCE TABLE T (ID INT PRIMARY KEY) WITH (KAFKA_TOPIC='orders');"
+    found = run(contents([], [running("CST_T_1", [], [], text)], tables=[source("T", "orders", "TABLE")]))
+    assert set(flow(found)) == {(ORDERS, ids.ksqldb_query_id("env-1", "lksqlc-1", "CST_T_1"))}
+
+
+@pytest.mark.parametrize("kind", ["PUSH", "PULL", "TRANSIENT", ""])
+def test_queries_that_end_with_their_asker_are_left_out(run: Run, kind: str) -> None:
+    query = described("transient_1", ["ORDERS"], [], "SELECT * FROM ORDERS EMIT CHANGES;", queryType=kind)
+    found = run(contents([query]))
+    assert queries(found) == []
+    assert not flow(found)
+
+
+def test_secrets_in_a_query_reach_no_node(run: Run) -> None:
+    text = "CREATE STREAM ENRICHED WITH (KAFKA_TOPIC='enriched', 'api.secret'='hunter2') AS SELECT * FROM O;"
+    found = run(contents([described("CSAS_ENRICHED_3", ["ORDERS"], ["ENRICHED"], text)]))
+    assert "hunter2" not in repr(found.graph.nodes)
+    assert "enriched" in queries(found)[0].attributes["sql"]
+
+
+def test_its_own_bookkeeping_is_left_out_unless_something_reads_it(run: Run, world: FakeConfluent) -> None:
+    internal = "_confluent-ksql-pksqlc-1query_CTAS_T_1-Aggregate-changelog"
+    names = ("orders", "enriched", internal, "pksqlc-1-processing-log", "pksqlc-1SHOPS", "pksqlc-12-other")
+    world.routes[kafka_path("lkc-a", "/topics")] = listing(*(topic(name) for name in names))
+    there = {n.qualified_name for n in run().graph.nodes.values() if n.cluster_id == "lkc-a"}
+    assert {"pksqlc-1SHOPS", "pksqlc-12-other"} <= there
+    assert internal not in there
+    assert "pksqlc-1-processing-log" not in there
+    streams = [source("LOG", "pksqlc-1-processing-log"), source("ENRICHED", "enriched")]
+    found = run(contents([described("CSAS_ENRICHED_3", ["LOG"], ["ENRICHED"])], streams=streams))
+    log = found.graph.nodes[ids.topic_id("env-1", "lkc-a", "pksqlc-1-processing-log")]
+    assert "internal" in log.tags
+    assert (log.node_id, QUERY) in flow(found)
+
+
+def test_a_missing_key_is_named(run: Run) -> None:
+    planes = ("confluent_cloud", "kafka", "schema_registry", "flink", "tableflow")
+    found = run(credentials=keys(*planes))
+    assert report(found).status is Status.DENIED
+    assert "LINEAGE_BRIDGE_KSQLDB_API_KEY_LKSQLC_1" in report(found).reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "told"),
+    [
+        (failure(401), Status.DENIED, "LINEAGE_BRIDGE_KSQLDB_API_KEY"),
+        (failure(403), Status.DENIED, "KsqlAdmin"),
+        (failure(404), Status.FAILED, "404"),
+        (failure(429), Status.FAILED, "429"),
+        (failure(500), Status.FAILED, "500"),
+        (timeout, Status.FAILED, "did not answer in time"),
+        (refused, Status.FAILED, "could not be reached"),
+        (garbage, Status.FAILED, "JSON"),
+        ({"queries": []}, Status.FAILED, "no list of entities"),
+        (["nonsense"], Status.FAILED, "no list of entities"),
+        ([], Status.PARTIAL, "without `streams`"),
+        (contents()[:3], Status.PARTIAL, "without `queryDescriptions`"),
+        (contents(streams=[{"name": "ORDERS"}]), Status.PARTIAL, "topic"),
+        ([*contents(), {"@type": "statement_error", "message": "no such"}], Status.PARTIAL, "no such"),
+    ],
+)
+def test_an_answer_that_is_none_loses_nothing_and_says_why(
+    run: Run, answer: Json, status: Status, told: str
+) -> None:
+    before = run()
+    found = run(answer)
+    assert report(found).status is status
+    assert told in report(found).reason
+    kept = carry_forward(found, before)
+    assert QUERY in kept.graph
+    assert {(ORDERS, QUERY), (QUERY, ENRICHED)} <= flow(kept).keys()
+
+
+def test_the_engines_own_words_of_a_refusal_are_told(run: Run) -> None:
+    body = {"@type": "generic_error", "error_code": 40300, "message": "You are forbidden\nfrom using it."}
+    found = run(lambda _request: httpx.Response(403, json=body))
+    assert "You are forbidden from using it." in report(found).reason
+
+
+@pytest.mark.parametrize("state", [{"is_paused": True}, {"phase": "PROVISIONING", "http_endpoint": None}])
+def test_a_cluster_that_cannot_answer_is_not_an_empty_one(
+    run: Run, world: FakeConfluent, state: dict[str, Json]
+) -> None:
+    before = run()
+    world.requests.clear()
+    world.routes[KSQL] = listing(ksql_cluster(**state))
+    found = run()
+    assert report(found).status is Status.FAILED
+    assert ("paused" if "is_paused" in state else "PROVISIONING") in report(found).reason
+    assert not world.asked(HOST)
+    assert QUERY in carry_forward(found, before).graph
+
+
+def test_a_query_that_ended_and_a_cluster_that_was_deleted_are_gone(run: Run, world: FakeConfluent) -> None:
+    before = run()
+    assert QUERY not in carry_forward(run(contents([])), before).graph
+    world.routes[KSQL] = listing()
+    assert QUERY not in carry_forward(run(), before).graph
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_clusters_that_cannot_be_listed_are_not_gone(run: Run, world: FakeConfluent, status: int) -> None:
+    before = run()
+    world.routes[KSQL] = failure(status)
+    found = run()
+    assert report(found, LISTED).status is (Status.DENIED if status == 403 else Status.FAILED)
+    assert QUERY in carry_forward(found, before).graph
+
+
+def test_an_organization_without_ksqldb_is_whole(run: Run, world: FakeConfluent) -> None:
+    world.routes[KSQL] = failure(404)
+    assert run().coverage.complete
+
+
+def test_an_address_outside_of_the_vendor_gets_no_key(run: Run, world: FakeConfluent) -> None:
+    world.routes[KSQL] = listing(ksql_cluster(http_endpoint="https://ksql.evil.example"))
+    assert report(run()).status is Status.DENIED
+    assert not world.asked("evil.example")
+
+
+def test_clusters_that_the_settings_leave_out_are_not_asked(run: Run, world: FakeConfluent) -> None:
+    found = run(clusters=["analytics"])
+    assert found.coverage.get(SCOPE) is None
+    assert not world.asked(HOST)
+    assert queries(run(clusters=["orders"]))
+
+
+def test_a_named_cluster_that_cannot_be_told_is_said(run: Run, world: FakeConfluent) -> None:
+    world.routes["/cmk/v2/clusters"] = failure(500)
+    found = run(clusters=["orders"])
+    assert report(found).status is Status.FAILED
+    world.routes["/cmk/v2/clusters"] = listing(cluster("lkc-a", "orders"))
+    assert report(run(clusters=["orders"])).status is Status.COMPLETE

@@ -1,0 +1,108 @@
+"""A schema as columns: nested fields and doc strings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lineage_bridge_dagster.confluent.api.records import Schema
+from lineage_bridge_dagster.confluent.graph.schema_columns import MAX_COLUMNS, columns_of
+
+
+def columns(text: Any, kind: str = "AVRO") -> list[tuple[str, str, str]]:
+    body = text if isinstance(text, str) else json.dumps(text)
+    schema = Schema(subject="orders-value", version=1, id=1, schema_type=kind, text=body)
+    return [(row["name"], row["type"], row.get("comment", "")) for row in columns_of(schema)]
+
+
+LINE = {"type": "record", "name": "Line", "fields": [{"name": "sku", "type": "string"}]}
+ADDRESS = {
+    "type": "record",
+    "name": "Address",
+    "fields": [{"name": "city", "type": "string", "doc": "As  the\ncarrier spells it"}],
+}
+
+
+def test_avro_records_show_their_fields_below_them_with_their_doc_strings() -> None:
+    record = {
+        "type": "record",
+        "name": "Order",
+        "fields": [
+            {"name": "id", "type": "long", "doc": "The key"},
+            {"name": "to", "type": ["null", ADDRESS], "doc": "Where to"},
+            {"name": "from", "type": "Address"},
+            {
+                "name": "lines",
+                "type": {"type": "array", "items": LINE},
+            },
+            {"name": "by_kind", "type": {"type": "map", "values": "Line"}},
+            {"name": "either", "type": ["string", ADDRESS]},
+        ],
+    }
+    assert columns(record) == [
+        ("id", "long", "The key"),
+        ("to", "record<city:string>", "Where to"),
+        ("to.city", "string", "As the carrier spells it"),
+        ("from", "Address", ""),
+        ("from.city", "string", "As the carrier spells it"),
+        ("lines", "array<record<sku:string>>", ""),
+        ("lines.element.sku", "string", ""),
+        ("by_kind", "map<string,Line>", ""),
+        ("by_kind.value.sku", "string", ""),
+        ("either", "union<string,record<city:string>>", ""),
+    ]
+
+
+def test_a_record_within_itself_ends() -> None:
+    node = {
+        "type": "record",
+        "name": "Node",
+        "fields": [{"name": "value", "type": "int"}, {"name": "next", "type": ["null", "Node"]}],
+    }
+    found = columns(node)
+    assert found[:4] == [
+        ("value", "int", ""),
+        ("next", "Node", ""),
+        ("next.value", "int", ""),
+        ("next.next", "Node", ""),
+    ]
+    assert len(found) < 30
+
+
+def test_json_schema_properties_and_their_descriptions() -> None:
+    document = {
+        "properties": {
+            "id": {"type": "integer", "description": "The key"},
+            "to": {"type": "object", "properties": {"city": {"type": "string", "title": "City"}}},
+            "lines": {"type": "array", "items": {"properties": {"sku": {"type": "string"}}}},
+        }
+    }
+    assert columns(document, "JSON") == [
+        ("id", "integer", "The key"),
+        ("to", "object", ""),
+        ("to.city", "string", "City"),
+        ("lines", "array<unknown>", ""),
+        ("lines.element.sku", "string", ""),
+    ]
+
+
+def test_protobuf_shows_its_first_message() -> None:
+    assert columns("message Order { int64 id = 1; string note = 2; }", "PROTOBUF") == [
+        ("id", "int64", ""),
+        ("note", "string", ""),
+    ]
+
+
+def test_what_is_no_schema_has_no_columns() -> None:
+    for text in ("", "{", "[]", '"string"', '{"type": "record"}', '{"fields": [1, {"name": null}]}'):
+        assert columns(text) == []
+        assert columns(text, "JSON") == []
+
+
+def test_a_generated_schema_is_cut() -> None:
+    record = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": f"f{i}", "type": "int"} for i in range(9999)],
+    }
+    assert len(columns(record)) == MAX_COLUMNS

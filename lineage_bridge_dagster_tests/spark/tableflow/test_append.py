@@ -1,0 +1,233 @@
+"""Every record of a topic becomes one row, exactly once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyiceberg.catalog import load_catalog
+
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.iceberg import CatalogConfig
+from lineage_bridge_dagster.spark.avro import SubjectSchemas
+from lineage_bridge_dagster.spark.iceberg_tables import ancestors, location
+from lineage_bridge_dagster.spark.tableflow.append import (
+    SuspendedError,
+    Target,
+    TopicSchemas,
+    TopicTable,
+    next_range,
+)
+from lineage_bridge_dagster_tests.spark.records import (
+    ORDER_V1,
+    ORDERS,
+    ORDERS_V1,
+    HeldTopic,
+    order_v1,
+    order_v2,
+    payload,
+    subject,
+)
+from lineage_bridge_dagster_tests.spark_session import BUCKET, REGION, duckdb_reader, pyiceberg_properties
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+with_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+def target(database: str, **options: Any) -> Target:
+    return Target("glue", database, "orders.v1", f"s3://{BUCKET}/10/01/{database}/v1/t", **options)
+
+
+def flow(
+    spark: SparkSession, topic: HeldTopic, place: Target, schemas: TopicSchemas, **options: Any
+) -> TopicTable:
+    table = TopicTable(spark, topic, place, lambda: schemas, **options)
+    table.ensure()
+    return table
+
+
+def ids(spark: SparkSession, place: Target) -> list[int]:
+    return sorted(row.id for row in spark.table(place.name).select("id").collect())
+
+
+VALUES = TopicSchemas(value=ORDERS_V1)
+
+
+class TestTables:
+    pytestmark = with_spark
+
+    def test_a_restart_neither_loses_nor_repeats_a_record(self, spark: SparkSession, database: str) -> None:
+        topic, place = HeldTopic(), target(database)
+        topic.add(0, order_v1(1), order_v1(2))
+        topic.add(1, order_v1(3))
+        table = flow(spark, topic, place, VALUES)
+        assert table.advance().rows == 3
+        topic.add(1, order_v1(4))
+        # Another process, which knows only what the table says.
+        again = flow(spark, topic, place, VALUES)
+        assert again.offsets() == {0: 2, 1: 1}
+        assert (again.advance().rows, again.advance().rows) == (1, 0)
+        # Somebody compacts: that snapshot says nothing of offsets.
+        spark.table(place.name).writeTo(place.name).overwritePartitions()
+        assert flow(spark, topic, place, VALUES).offsets() == {0: 2, 1: 2}
+        assert flow(spark, topic, place, VALUES).advance().rows == 0
+        assert ids(spark, place) == [1, 2, 3, 4]
+        assert topic.reads == 2
+
+    def test_a_step_takes_its_share_and_says_what_is_left(self, spark: SparkSession, database: str) -> None:
+        topic, place = HeldTopic(), target(database)
+        topic.add(0, *map(order_v1, range(5)))
+        topic.add(1, order_v1(9))
+        table = flow(spark, topic, place, VALUES, max_records=4)
+        steps = [table.advance() for _ in range(4)]
+        assert [(step.rows, step.caught_up) for step in steps] == [
+            (3, False),
+            (2, False),
+            (1, True),
+            (0, True),
+        ]
+        assert ids(spark, place) == [0, 1, 2, 3, 4, 9]
+
+    def test_columns_are_the_key_the_value_and_tableflows_own(
+        self, spark: SparkSession, database: str, spark_catalog: CatalogConfig
+    ) -> None:
+        topic, place = HeldTopic(), target(database)
+        key_schema = {"type": "record", "name": "K", "fields": [{"name": "customer", "type": "string"}]}
+        schemas = TopicSchemas(subject("orders.v1-key", (3, key_schema)), ORDERS_V1)
+        key = payload(3, key_schema, {"customer": "c1"})
+        headers = [("trace", b"a"), ("trace", b"b")]
+        topic.add(0, order_v1(1), key=key, headers=headers)
+        flow(spark, topic, place, schemas).advance()
+        assert spark.table(place.name).columns == [
+            "customer",
+            "id",
+            "item",
+            *(
+                f"$${name}"
+                for name in (
+                    "topic",
+                    "partition",
+                    "headers",
+                    "leader-epoch",
+                    "offset",
+                    "timestamp",
+                    "timestamp-type",
+                    "raw-key",
+                    "raw-value",
+                )
+            ),
+        ]
+        catalog = load_catalog("glue", **pyiceberg_properties(spark_catalog))
+        stored = catalog.load_table((database, "orders.v1"))
+        (row,) = stored.scan().to_arrow().to_pylist()
+        assert (row["customer"], row["id"], row["$$topic"], row["$$offset"]) == ("c1", 1, "orders.v1", 0)
+        assert dict(row["$$headers"]) == {"trace": b"b"}
+        assert (row["$$raw-key"], row["$$timestamp-type"]) == (key, "CREATE_TIME")
+        with duckdb_reader(spark_catalog) as duck:
+            scanned = duck.sql(
+                'SELECT id, item, "$$partition" FROM iceberg_scan(?)', params=[stored.metadata_location]
+            ).fetchall()
+        assert scanned == [(1, "item 1", 0)]
+
+    def test_portable_names_have_no_dollar_and_no_hyphen(self, spark: SparkSession, database: str) -> None:
+        place = target(database, portable_names=True)
+        flow(spark, HeldTopic(), place, VALUES)
+        own = [name for name in spark.table(place.name).columns if name.startswith("cflt_metadata_")]
+        assert len(own) == 9
+        assert "cflt_metadata_leader_epoch" in own
+
+    def test_a_new_field_becomes_a_new_column(self, spark: SparkSession, database: str) -> None:
+        topic, place = HeldTopic(), target(database)
+        topic.add(0, order_v1(1))
+        flow(spark, topic, place, VALUES).advance()
+        topic.add(0, order_v1(2), order_v2(3))
+        flow(spark, topic, place, TopicSchemas(value=ORDERS)).advance()
+        rows = spark.table(place.name).select("id", "item", "cents").orderBy("id").collect()
+        assert [tuple(row) for row in rows] == [(1, "item 1", None), (2, "item 2", None), (3, None, 5)]
+
+    def test_a_topic_without_schemas_is_keys_and_values_in_bytes(
+        self, spark: SparkSession, database: str
+    ) -> None:
+        topic, place = HeldTopic(), target(database)
+        topic.add(0, b"plain", key=b"k")
+        flow(spark, topic, place, TopicSchemas(SubjectSchemas("k"), SubjectSchemas("v"))).advance()
+        row = spark.table(place.name).select("key", "value").collect()[0]
+        assert (bytes(row.key), bytes(row.value)) == (b"k", b"plain")
+
+    def test_an_undecodable_record_suspends_the_table_or_is_left_out(
+        self, spark: SparkSession, database: str
+    ) -> None:
+        topic = HeldTopic()
+        topic.add(0, order_v1(1), payload(99, ORDER_V1, {"id": 2, "item": ""}), order_v1(3), None)
+        place = target(database)
+        table = flow(spark, topic, place, VALUES)
+        with pytest.raises(SuspendedError, match="schema id 99 at partition 0 offset 1") as raised:
+            table.advance()
+        assert "SKIP or LOG" in raised.value.hint
+        assert table.offsets() == {}
+        skipping = flow(spark, topic, target(database, failures="SKIP"), VALUES)
+        done = skipping.advance()
+        assert (done.rows, done.skipped) == (3, 1)
+        # The tombstone is a row too.
+        assert [row.id for row in spark.table(place.name).orderBy("$$offset").collect()] == [1, 3, None]
+
+    def test_a_corrupt_record_suspends_too(self, spark: SparkSession, database: str) -> None:
+        topic = HeldTopic()
+        topic.add(0, order_v1(1)[:5] + b"\x02\xff\xff")
+        with pytest.raises(SuspendedError, match="not of the schema"):
+            flow(spark, topic, target(database), VALUES).advance()
+
+    def test_a_table_left_at_another_place_makes_way(self, spark: SparkSession, database: str) -> None:
+        topic, old = HeldTopic(), target(database)
+        topic.add(0, order_v1(1))
+        flow(spark, topic, old, VALUES).advance()
+        new = Target("glue", database, "orders.v1", f"s3://{BUCKET}/other/{database}")
+        table = flow(spark, topic, new, VALUES)
+        assert location(spark, new.name) == new.location
+        assert table.advance().rows == 1
+
+    def test_commits_keep_the_lineage_and_the_words_that_others_put_into_glue(
+        self, spark: SparkSession, database: str, spark_aws: StrictAws
+    ) -> None:
+        topic, place = HeldTopic(), target(database)
+        topic.add(0, order_v1(1))
+        table = flow(spark, topic, place, VALUES)
+        glue = spark_aws.client("glue", REGION)
+        before = glue.get_table(DatabaseName=database, Name="orders.v1")["Table"]
+        writable = ("Name", "Owner", "Retention", "TableType", "StorageDescriptor", "Parameters")
+        wanted = {name: before[name] for name in writable if name in before}
+        wanted["Parameters"] = {**before["Parameters"], "lineage_bridge.digest": "d", "team": "shop"}
+        wanted["Description"] = "Orders of the shop.\nManaged by LineageBridge"
+        glue.update_table(
+            DatabaseName=database, TableInput=wanted, VersionId=before["VersionId"], SkipArchive=True
+        )
+        table.advance()
+        topic.add(0, order_v2(2))
+        # With a schema change, which commits the table's metadata besides its rows.
+        flow(spark, topic, place, TopicSchemas(value=ORDERS)).advance()
+        after = glue.get_table(DatabaseName=database, Name="orders.v1")["Table"]
+        assert after["Parameters"]["metadata_location"] != before["Parameters"]["metadata_location"]
+        assert after["Parameters"]["lineage_bridge.digest"] == "d"
+        assert after["Parameters"]["team"] == "shop"
+        assert after["Description"] == wanted["Description"]
+        assert len(list(ancestors(spark, place.name))) == 3
+
+
+@pytest.mark.parametrize(
+    ("done", "first", "last", "expected"),
+    [
+        ({}, {0: 0}, {0: 3}, ({0: 0}, {0: 3})),
+        ({0: 2}, {0: 0}, {0: 3}, ({0: 2}, {0: 3})),
+        # Retention removed what was never read.
+        ({0: 2}, {0: 5}, {0: 9}, ({0: 5}, {0: 9})),
+        # The topic was deleted and made again.
+        ({0: 50}, {0: 0}, {0: 4}, ({0: 0}, {0: 4})),
+        # A partition was added.
+        ({0: 3}, {0: 0, 1: 0}, {0: 3, 1: 2}, ({0: 3, 1: 0}, {0: 3, 1: 2})),
+        ({}, {0: 0, 1: 0}, {0: 99, 1: 3}, ({0: 0, 1: 0}, {0: 10, 1: 3})),
+    ],
+)
+def test_the_next_range(done: Any, first: Any, last: Any, expected: Any) -> None:
+    assert next_range(done, first, last, 20 if len(first) > 1 else 100) == expected

@@ -1,0 +1,154 @@
+"""The description that opens each kind of asset's page."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
+from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
+from lineage_bridge_dagster.specs.pages import words
+from lineage_bridge_dagster.specs.pages.page import description
+from lineage_bridge_dagster_tests.assets.world import DATASET, EAST, ENV, REGION, WEST, World, world
+
+
+def page_of(w: World, node_id: str, role: Role = Role.ITSELF) -> str:
+    return description(w.graph.nodes[node_id], NodeContext(GraphView.of(w.discovery()), role))
+
+
+def table_id(database: str, table: str) -> str:
+    return ids.glue_table_id(ENV, database, table)
+
+
+@pytest.mark.parametrize("module", [words, keys])
+def test_the_examples_in_docstrings_are_true(module: object) -> None:
+    result = doctest.testmod(module)  # type: ignore[arg-type]
+    assert result.attempted
+    assert not result.failed
+
+
+def test_a_tables_page_opens_with_what_it_is_then_the_tree_of_where_it_is_from() -> None:
+    page = page_of(world(), table_id(EAST, "o.v1"))
+    assert page.splitlines()[0] == (
+        "Iceberg table o.v1 in the Glue database lkc-east1, "
+        "from Kafka topic o.v1 of cluster lkc-east1 in env-abc123."
+    )
+    tree = page[page.index("```") : page.index("```", page.index("```") + 3)]
+    assert tree.splitlines()[1:] == [
+        "table o.v1",
+        "└─ topic o.v1",
+        "   └─ Flink statement enrich-orders",
+        "      ├─ topic customers",
+        "      └─ topic shop.public.orders",
+        "         └─ connector debezium-pg",
+        f"            └─ {DATASET}",
+    ]
+    assert 'SELECT * FROM "lkc-east1"."o.v1" LIMIT 10;\nSHOW TBLPROPERTIES `lkc-east1`.`o.v1`;' in page
+    assert f"| Location | s3://bucket/{EAST}/o.v1 |" in page
+
+
+def test_a_chains_page_has_the_same_tree_and_no_athena() -> None:
+    page = page_of(world(), table_id(EAST, "o.v1"), Role.CHAIN)
+    assert page.startswith("Upstream lineage of the Glue table lkc-east1.o.v1, from Kafka topic o.v1")
+    assert "└─ Flink statement enrich-orders" in page
+    assert "SELECT" not in page
+
+
+def test_a_topics_page_names_partitions_retention_schema_producers_consumers_and_tables() -> None:
+    w = world()
+    topic = ids.topic_id(ENV, EAST, "o.v1")
+    w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(
+        partitions=6,
+        replication_factor=3,
+        retention_ms=604_800_000,
+        cleanup_policy="delete",
+        configs={"retention.bytes": "1073741824"},
+        schema_subject="o.v1-value",
+        schema_version=4,
+        schema_type="AVRO",
+        schema_id=17,
+    )
+    page = page_of(w, topic)
+    assert page.splitlines()[0] == "Kafka topic o.v1 of cluster east1 in prod, written by enrich-orders."
+    assert "| Partitions | 6, each on 3 brokers |" in page
+    assert "| Kept | 7 days, up to 1 GiB a partition (delete) |" in page
+    assert "| Schema | o.v1-value version 4 (AVRO, id 17) |" in page
+    assert "| Written by | Flink statement enrich-orders |" in page
+    assert "| Read by | connector s3-sink, Flink statement fan-out |" in page
+    assert "| Tables | o.v1 |" in page
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ({"cleanup_policy": "compact"}, "the last record of each key (compact)"),
+        ({"retention_ms": -1, "cleanup_policy": "delete"}, "for ever (delete)"),
+        (
+            {"retention_ms": 3_600_000, "cleanup_policy": "compact,delete"},
+            "the last record of each key, 1 hour (compact,delete)",
+        ),
+        ({"configs": {"retention.ms": "86400000"}}, "1 day"),
+        ({"configs": {"retention.ms": "soon"}}, None),
+    ],
+)
+def test_retention_is_told_in_words(attributes: dict[str, object], words: str | None) -> None:
+    w = World()
+    topic = w.topic(EAST, "t")
+    w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(**attributes)
+    page = page_of(w, topic)
+    assert (f"| Kept | {words} |" in page) if words else ("Kept" not in page)
+
+
+def test_a_mirror_says_what_it_mirrors_and_where() -> None:
+    page = page_of(world(), ids.topic_id(ENV, WEST, "Orders"))
+    assert "mirrors Orders of cluster east1 in prod" in page.splitlines()[0]
+
+
+def test_a_statements_page_shows_its_sql_laid_out_and_what_is_wrong_with_it() -> None:
+    w = World()
+    source, target = w.topic(EAST, "a"), w.topic(EAST, "b")
+    job = w.statement("copy", "INSERT INTO b SELECT * FROM a", [source], [target])
+    w.graph.nodes[job] = w.graph.nodes[job].with_attributes(
+        phase="FAILED",
+        compute_pool_id="lfcp-1",
+        principal="sa-1",
+        formatted_sql="INSERT INTO b\nSELECT *\nFROM a",
+        parse_error="Encountered | at line 1",
+        warnings=["`x` is no topic that is known"],
+    )
+    page = page_of(w, job)
+    assert page.splitlines()[0] == "Flink statement copy in env-abc123, reads a, writes b."
+    assert "```sql\nINSERT INTO b\nSELECT *\nFROM a\n```" in page
+    assert page.splitlines()[2] == "Phase FAILED, compute pool lfcp-1, runs as sa-1, region us-east-1."
+    for text in (
+        "Could not parse: Encountered | at line 1.",
+        "Note: `x` is no topic that is known.",
+        "| Reads | topic a |",
+        "| Writes | topic b |",
+    ):
+        assert text in page
+
+
+def test_a_fence_is_longer_than_the_backticks_in_the_sql() -> None:
+    w = World()
+    job = w.statement("odd", "SELECT '````' FROM a", [], [])
+    assert "`````sql\nSELECT '````' FROM a\n`````" in page_of(w, job)
+
+
+def test_names_with_line_ends_stay_on_the_first_line() -> None:
+    w = World()
+    w.graph.add_node(Node("x", "confluent", NodeType.CONSUMER_GROUP, "a\n# b", "a\n# b"))
+    assert page_of(w, "x") == "consumer group a # b."
+
+
+def test_a_node_of_any_kind_has_a_page() -> None:
+    w = world()
+    w.graph.add_node(Node("new", "other", "something_new", "thing"))
+    w.edge("new", ids.topic_id(ENV, EAST, "o.v1"), EdgeType.PRODUCES)
+    for node_id in w.graph.nodes:
+        first = page_of(w, node_id).splitlines()[0]
+        assert first.endswith(".")
+    assert page_of(w, ids.flink_job_id(ENV, "AWS", REGION, "fan-out")).startswith("Flink statement fan-out")

@@ -1,0 +1,197 @@
+# ruff: noqa: S608
+"""Views seen through, over all the statements known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lineage_bridge_dagster.sql.flink.resolve import (
+    ClusterName,
+    Expansion,
+    NameIndex,
+    SourceText,
+    TopicRef,
+    expand_views,
+)
+from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+
+pytestmark = pytest.mark.xdist_group("flink")
+
+Expand = Callable[..., list[Expansion]]
+
+
+@pytest.fixture
+def expand(parser: FlinkSqlParser) -> Expand:
+    """Expands texts that have no catalog; names stay as written."""
+
+    def of(*texts: str) -> list[Expansion]:
+        lineages = parser.parse(texts)
+        assert [line.error for line in lineages] == [None] * len(texts)
+        return expand_views(SourceText(line) for line in lineages)
+
+    return of
+
+
+def test_view_leads_to_the_tables_behind_it_through_other_views(expand: Expand) -> None:
+    *_, last = expand(
+        "CREATE VIEW v1 AS SELECT * FROM a JOIN b ON a.i = b.i",
+        "CREATE VIEW v2 AS SELECT * FROM v1 UNION ALL SELECT * FROM c",
+        "INSERT INTO d SELECT * FROM v2 JOIN v1 ON TRUE JOIN e ON TRUE",
+    )
+    assert last == Expansion(
+        reads=(("a",), ("b",), ("c",), ("e",)), writes=(("d",),), views=(("v2",), ("v1",))
+    )
+
+
+def test_defining_a_view_writes_no_table(expand: Expand) -> None:
+    (made,) = expand("CREATE VIEW v AS SELECT * FROM a")
+    assert made == Expansion(reads=(("a",),), writes=(), defines=(("v",),))
+
+
+def test_statement_reads_the_view_that_stood_when_it_was_made(expand: Expand) -> None:
+    got = expand(
+        "CREATE VIEW v AS SELECT * FROM a",
+        "INSERT INTO d SELECT * FROM v",
+        "ALTER VIEW v AS SELECT * FROM b",
+        "INSERT INTO d SELECT * FROM v",
+        "DROP VIEW v",
+        "INSERT INTO d SELECT * FROM v",
+        "CREATE VIEW v AS SELECT * FROM c",
+        "INSERT INTO d SELECT * FROM v",
+        "CREATE VIEW IF NOT EXISTS v AS SELECT * FROM never",
+        "INSERT INTO d SELECT * FROM v",
+    )
+    assert [e.reads for e in got if e.writes] == [(("a",),), (("b",),), (("v",),), (("c",),), (("c",),)]
+
+
+def test_altered_view_changes_those_built_on_it(expand: Expand) -> None:
+    *_, last = expand(
+        "CREATE VIEW low AS SELECT * FROM a",
+        "CREATE VIEW high AS SELECT * FROM low",
+        "ALTER VIEW low AS SELECT * FROM b",
+        "INSERT INTO d SELECT * FROM high",
+    )
+    assert last.reads == (("b",),)
+
+
+def test_renamed_view_is_found_under_its_new_name_alone(expand: Expand) -> None:
+    *_, new, old = expand(
+        "CREATE VIEW c1.v AS SELECT * FROM a",
+        "ALTER VIEW c1.v RENAME TO w",
+        "INSERT INTO d SELECT * FROM c1.w",
+        "INSERT INTO d SELECT * FROM c1.v",
+    )
+    assert new.reads == (("a",),)
+    assert old.reads == (("c1", "v"),)
+
+
+def test_view_whose_first_statement_is_gone_takes_the_first_definition_known(expand: Expand) -> None:
+    first, *_ = expand(
+        "INSERT INTO d SELECT * FROM v",
+        "CREATE VIEW v AS SELECT * FROM a",
+        "ALTER VIEW v AS SELECT * FROM b",
+    )
+    assert first.reads == (("a",),)
+
+
+def test_name_that_something_writes_to_was_a_table_before_it_was_a_view(expand: Expand) -> None:
+    _, reader, _, later = expand(
+        "INSERT INTO v SELECT * FROM x",
+        "INSERT INTO d SELECT * FROM v",
+        "CREATE VIEW v AS SELECT * FROM a",
+        "INSERT INTO d SELECT * FROM v",
+    )
+    assert reader.reads == (("v",),)
+    assert later.reads == (("a",),)
+
+
+def test_temporary_view_is_seen_in_its_own_text_alone(expand: Expand) -> None:
+    _, own, other = expand(
+        "CREATE VIEW v AS SELECT * FROM a",
+        "CREATE TEMPORARY VIEW v AS SELECT * FROM b; INSERT INTO d SELECT * FROM v; "
+        "DROP TEMPORARY VIEW v; INSERT INTO e SELECT * FROM v",
+        "INSERT INTO d SELECT * FROM v",
+    )
+    assert own == Expansion(
+        reads=(("b",), ("a",)), writes=(("d",), ("e",)), views=(("v",),), defines=(("v",),)
+    )
+    assert other.reads == (("a",),)
+
+
+def test_cycle_is_named_and_its_other_tables_are_kept(expand: Expand) -> None:
+    *_, last = expand(
+        "CREATE VIEW c AS SELECT * FROM a JOIN t ON TRUE",
+        "CREATE VIEW a AS SELECT * FROM b",
+        "CREATE VIEW b AS SELECT * FROM c JOIN u ON TRUE",
+        "INSERT INTO d SELECT * FROM b",
+    )
+    assert last.reads == (("t",), ("u",))
+    assert last.cycles == ((("a",), ("b",), ("c",)),)
+
+
+def test_view_of_itself_is_a_cycle_of_one(expand: Expand) -> None:
+    *_, last = expand(
+        "CREATE VIEW v AS SELECT * FROM w", "ALTER VIEW v AS SELECT * FROM v", "SELECT * FROM v"
+    )
+    assert last.reads == ()
+    assert last.cycles == ((("v",),),)
+
+
+def test_thousands_of_views_upon_views(expand: Expand) -> None:
+    *_, last = expand(
+        "CREATE VIEW v0 AS SELECT * FROM base",
+        *(
+            f"CREATE VIEW v{i} AS SELECT * FROM v{i - 1} JOIN v{max(0, i - 2)} ON TRUE"
+            for i in range(1, 1200)
+        ),
+        "INSERT INTO d SELECT * FROM v1199",
+    )
+    assert last.reads == (("base",),)
+    assert len(last.views) == 1200
+
+
+def test_names_meet_by_id_and_by_display_name(parser: FlinkSqlParser) -> None:
+    index = NameIndex(
+        [ClusterName("env-1", "prod", "lkc-1", "main"), ClusterName("env-2", "dev", "lkc-2", "main")]
+    )
+    texts = [
+        ("CREATE VIEW v AS SELECT * FROM `Orders.v1`", "prod", "main"),
+        ("INSERT INTO out1 SELECT * FROM v", "env-1", "lkc-1"),
+        ("INSERT INTO out2 SELECT * FROM v", "dev", "main"),
+        ("INSERT INTO out3 SELECT * FROM prod.main.v JOIN nowhere.db.x ON TRUE", "dev", "main"),
+        ("USE CATALOG prod; USE main; INSERT INTO out4 SELECT * FROM v", "dev", "main"),
+        ("SET 'sql.current-catalog' = 'prod'; INSERT INTO out5 SELECT * FROM v", "dev", "main"),
+    ]
+    lineages = parser.parse([sql for sql, _, _ in texts])
+    got = expand_views(
+        (SourceText(line, c, d) for line, (_, c, d) in zip(lineages, texts, strict=True)), index
+    )
+    orders = TopicRef("env-1", "lkc-1", "Orders.v1")
+    assert [[index.resolve(path) for path in e.reads] for e in got] == [
+        [orders],
+        [orders],
+        [TopicRef("env-2", "lkc-2", "v")],
+        [orders, None],
+        [orders],
+        [orders],
+    ]
+    assert [[index.resolve(path) for path in e.writes] for e in got] == [
+        [],
+        [TopicRef("env-1", "lkc-1", "out1")],
+        [TopicRef("env-2", "lkc-2", "out2")],
+        [TopicRef("env-2", "lkc-2", "out3")],
+        [TopicRef("env-1", "lkc-1", "out4")],
+        [TopicRef("env-1", "lkc-1", "out5")],
+    ]
+
+
+def test_use_catalog_leaves_the_database_unknown(parser: FlinkSqlParser) -> None:
+    (lineage,) = parser.parse(["USE CATALOG prod; INSERT INTO d SELECT * FROM c2.t"])
+    index = NameIndex(
+        [ClusterName("env-1", "prod", "lkc-1", "c1"), ClusterName("env-1", "prod", "lkc-2", "c2")]
+    )
+    (got,) = expand_views([SourceText(lineage, "dev", "c1")], index)
+    assert got.reads == (("env-1", "lkc-2", "t"),)
+    assert [index.resolve(path) for path in got.writes] == [None]
