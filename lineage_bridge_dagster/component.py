@@ -22,8 +22,6 @@ from dagster import (
     Definitions,
     in_process_executor,
 )
-from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext
-from dagster._core.storage.defs_state.base import DefsStateStorage
 from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
 from dagster.components.component.state_backed_component import StateBackedComponent
 from dagster.components.utils.translation import TranslationFn
@@ -53,6 +51,7 @@ from lineage_bridge_dagster.config.fields import (
 )
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.yaml_section import YamlSection
+from lineage_bridge_dagster.dagster_internals import DefinitionsLoadContext, DefsStateStorage
 from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery

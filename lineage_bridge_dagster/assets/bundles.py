@@ -20,9 +20,9 @@ from dagster import (
     Out,
     op,
 )
-from dagster._core.definitions.assets.definition.assets_definition import ASSET_SUBSET_INPUT_PREFIX
 
 from lineage_bridge_dagster.assets.inventory import Asset
+from lineage_bridge_dagster.dagster_internals import ASSET_SUBSET_INPUT_PREFIX
 from lineage_bridge_dagster.specs import keys
 
 #: Assets to a bundle, about: bundles double when the mean passes it.

@@ -27,10 +27,6 @@ from dagster import (
     Out,
     op,
 )
-from dagster._core.definitions.asset_checks.asset_check_evaluation import (
-    AssetCheckEvaluationTargetMaterializationData,
-)
-from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
 from lineage_bridge_dagster.assets.bundles import Checks
 from lineage_bridge_dagster.assets.check_outcomes import (
@@ -46,6 +42,10 @@ from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.resources import Outside
 from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run
 from lineage_bridge_dagster.assets.table_commits import FRESH
+from lineage_bridge_dagster.dagster_internals import (
+    DATA_VERSION_TAG,
+    AssetCheckEvaluationTargetMaterializationData,
+)
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dagster import AssetKey, AssetSpec
-from dagster._core.definitions.metadata.metadata_value import UrlMetadataValue
+from dagster import AssetKey, AssetSpec, UrlMetadataValue
 
 from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.coverage import ScopeReport

@@ -6,12 +6,9 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from dagster import MetadataValue
-from dagster._core.definitions.asset_checks.asset_check_factories.utils import (
-    LAST_UPDATED_TIMESTAMP_METADATA_KEY,
-)
-from dagster._core.definitions.metadata.metadata_value import TimestampMetadataValue
+from dagster import MetadataValue, TimestampMetadataValue
 
+from lineage_bridge_dagster.dagster_internals import LAST_UPDATED_TIMESTAMP_METADATA_KEY
 from lineage_bridge_dagster.lineage.times import iso
 
 #: How far another machine's clock may be ahead of ours.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dagster import AssetKey, DagsterInstance
-from dagster._core.definitions.data_version import DATA_VERSION_TAG
+
+from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG
 
 
 def pushed_versions(instance: DagsterInstance, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:

@@ -12,11 +12,11 @@ from dagster import (
     ScheduleDefinition,
     ScheduleEvaluationContext,
 )
-from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.automation.tick import MAX_TABLES_A_RUN
+from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.names import Names
 
 

@@ -18,8 +18,6 @@ from dagster import (
     in_process_executor,
     op,
 )
-from dagster._core.definitions.data_version import DATA_VERSION_TAG
-from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 from pydantic import Field
 
 from lineage_bridge_dagster.assets.chains import chain_for
@@ -34,6 +32,7 @@ from lineage_bridge_dagster.automation.data_versions import pushed_versions
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG, UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus
 from lineage_bridge_dagster.lineage.coverage import Coverage

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from dagster_shared.serdes import deserialize_value, serialize_value
 
+from lineage_bridge_dagster.dagster_internals import CodeServer, code_server
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
@@ -86,11 +87,11 @@ def reload_code_location(
     )
 
 
-def _client(origin: Any) -> Any:
-    create: Callable[[], Any] | None = getattr(origin, "create_client", None)
-    if create is None:
-        raise ReloadError(f"{type(origin).__name__} is no server that others reach")
-    return create()
+def _client(origin: Any) -> CodeServer:
+    client = code_server(origin)
+    if client is None:
+        raise ReloadError(f"{type(origin).__name__} is not a server that other processes can reach")
+    return client
 
 
 def _with_state(origin: Any, instance: DagsterInstance, timeout_seconds: int) -> None:

@@ -17,7 +17,6 @@ from dagster import (
     SensorResult,
     sensor,
 )
-from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.inventory import Inventory
@@ -29,18 +28,11 @@ from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.tick import Dagster, Loaded, Outcome, Tick, WantedTable
 from lineage_bridge_dagster.automation.watched import Lister
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES, UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.names import Names
 
 #: Called with a sensor's context; reloads the definitions and says how.
 Reload = Callable[[SensorEvaluationContext], str]
-
-_UNFINISHED = [
-    DagsterRunStatus.NOT_STARTED,
-    DagsterRunStatus.QUEUED,
-    DagsterRunStatus.STARTING,
-    DagsterRunStatus.STARTED,
-    DagsterRunStatus.CANCELING,
-]
 
 
 def reload_by_server(context: SensorEvaluationContext) -> str:
@@ -91,7 +83,7 @@ class InstanceDagster(Dagster):
         return self._store.latest_version()
 
     def refreshing(self) -> bool:
-        filters = RunsFilter(job_name=self._names.refresh_job, statuses=_UNFINISHED)
+        filters = RunsFilter(job_name=self._names.refresh_job, statuses=NOT_FINISHED_STATUSES)
         return self._instance.get_runs_count(filters) > 0
 
     def refreshed_since(self, since: float) -> bool:
@@ -104,7 +96,7 @@ class InstanceDagster(Dagster):
 
     def in_flight(self) -> frozenset[AssetKey]:
         found: set[AssetKey] = set()
-        for run in self._instance.get_runs(RunsFilter(statuses=_UNFINISHED)):
+        for run in self._instance.get_runs(RunsFilter(statuses=NOT_FINISHED_STATUSES)):
             # Someone's run from the UI counts too: it has a selection, whichever job it is of.
             if run.asset_selection is not None:
                 found |= run.asset_selection

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from dagster import RunsFilter
-from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
+from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES, state_folder
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
-    from dagster._core.storage.defs_state.base import DefsStateStorage
+
+    from lineage_bridge_dagster.dagster_internals import DefsStateStorage
 
 #: How long a version is kept after a newer one took its place. A run loads the version that it was planned
 #: with; one that is still queued or running after this long keeps its version by itself.
@@ -113,11 +114,8 @@ class StateStore:
 
         Only for storage that is a folder (Dagster's own); another keeps its own house.
         """
-        base: Any = getattr(self._storage, "base_path", None)
-        if base is None:
-            return 0
-        folder = base / self._storage._sanitize_key(self._key)
-        if not folder.exists():
+        folder = state_folder(self._storage, self._key)
+        if folder is None or not folder.exists():
             return 0
         before = time.time() - keep_seconds
         old = _old(list(folder.iterdir()), keep_versions, before)

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar
 
-from dagster._utils.schedules import is_valid_cron_schedule
 from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, field_validator
 
 from lineage_bridge_dagster.config.settings import (
@@ -29,6 +28,7 @@ from lineage_bridge_dagster.config.settings import (
 )
 from lineage_bridge_dagster.config.yaml_schema import Takes
 from lineage_bridge_dagster.config.yaml_section import YamlSection
+from lineage_bridge_dagster.dagster_internals import is_valid_cron_schedule
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import CatalogConfig
 

@@ -7,13 +7,13 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from dagster import FreshnessPolicy
-from dagster._utils.schedules import cron_string_iterator
 from pydantic import Field, field_validator
 
 from lineage_bridge_dagster.assets.freshness import Limits
 from lineage_bridge_dagster.config.fields import CRON
 from lineage_bridge_dagster.config.yaml_schema import Takes
 from lineage_bridge_dagster.config.yaml_section import YamlSection
+from lineage_bridge_dagster.dagster_internals import cron_string_iterator
 
 #: Gaps between discoveries after which they count as late, and as stopped.
 _LATE, _STOPPED = 2, 3

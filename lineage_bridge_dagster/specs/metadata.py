@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
-from dagster._core.definitions.metadata.metadata_set import NamespacedMetadataSet
-from dagster._core.definitions.metadata.metadata_value import (
+from dagster import (
     MarkdownMetadataValue,
+    MetadataValue,
+    TableColumn,
     TableMetadataValue,
+    TableRecord,
+    TableSchema,
     UrlMetadataValue,
 )
 
+from lineage_bridge_dagster.dagster_internals import NamespacedMetadataSet
 from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow
 from lineage_bridge_dagster.lineage.model import Graph, Node
 

@@ -17,8 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dagster import AssetKey, AssetSpec, MetadataValue
-from dagster._core.definitions.metadata.metadata_value import MarkdownMetadataValue, UrlMetadataValue
+from dagster import AssetKey, AssetSpec, MarkdownMetadataValue, MetadataValue, UrlMetadataValue
 
 from lineage_bridge_dagster.glue.links import athena_select, athena_url, glue_table_url
 from lineage_bridge_dagster.lineage.columns import flows_of

@@ -1,0 +1,88 @@
+"""The only module that uses names that Dagster does not document.
+
+None of these has a public equivalent in Dagster 1.13, to which `pyproject.toml` pins this project. After an
+upgrade, check these names first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+#: Materialization data that a check evaluation reported outside a run points to.
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
+
+#: Metadata key from which freshness checks and the UI read the time of the data itself.
+from dagster._core.definitions.asset_checks.asset_check_factories.utils import (
+    LAST_UPDATED_TIMESTAMP_METADATA_KEY,
+)
+
+#: Name prefix of the inputs through which one output of a `multi_asset` depends on another.
+from dagster._core.definitions.assets.definition.assets_definition import ASSET_SUBSET_INPUT_PREFIX
+
+#: Tag of a materialization that holds the asset's data version; `DataVersion` covers ops' outputs alone.
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
+
+#: The state version from which the definitions are being loaded.
+from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext
+
+#: Typed metadata under one namespace, and Dagster's own `dagster/...` sets for tables and URIs.
+from dagster._core.definitions.metadata.metadata_set import (
+    NamespacedMetadataSet,
+    TableMetadataSet,
+    UriMetadataSet,
+)
+
+#: What `define_asset_job` returns.
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+
+#: Statuses of queued and running runs.
+from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
+
+#: Storage of the components' states; `DagsterInstance.defs_state_storage` is one.
+from dagster._core.storage.defs_state.base import DefsStateStorage
+
+#: Cron expressions as Dagster's scheduler validates and iterates them.
+from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedule
+
+__all__ = [
+    "ASSET_SUBSET_INPUT_PREFIX",
+    "DATA_VERSION_TAG",
+    "LAST_UPDATED_TIMESTAMP_METADATA_KEY",
+    "NOT_FINISHED_STATUSES",
+    "AssetCheckEvaluationTargetMaterializationData",
+    "CodeServer",
+    "DefinitionsLoadContext",
+    "DefsStateStorage",
+    "NamespacedMetadataSet",
+    "TableMetadataSet",
+    "UnresolvedAssetJobDefinition",
+    "UriMetadataSet",
+    "code_server",
+    "cron_string_iterator",
+    "is_valid_cron_schedule",
+    "state_folder",
+]
+
+
+class CodeServer(Protocol):
+    """The calls of a code server's undocumented gRPC API that reload its definitions."""
+
+    def reload_code_with_state(self, serialized_defs_state_info: str, timeout: int) -> Any: ...
+
+    def reload_code(self, timeout: int) -> Any: ...
+
+    def get_server_id(self, timeout: int) -> Any: ...
+
+
+def code_server(origin: Any) -> CodeServer | None:
+    """The client of the code server behind a code location's origin; None if it has no server."""
+    create = getattr(origin, "create_client", None)
+    return create() if create else None
+
+
+def state_folder(storage: DefsStateStorage, key: str) -> Any:
+    """The folder (a `UPath`) with the state versions of a component; None if the storage has no folders."""
+    base = getattr(storage, "base_path", None)
+    return None if base is None else base / storage._sanitize_key(key)
