@@ -22,7 +22,7 @@ from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAw
 from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.spark.chains.compute import write_lineage
+from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.session import spark_session
 from lineage_bridge_dagster_tests.assets.world import REGION
 

@@ -181,7 +181,7 @@ class Outside:
         """Stores chains through the run's one Spark session; it starts only when this is called."""
 
         def write(inventory: Inventory, table_ids: Sequence[str], _run_id: str) -> dict[str, Any]:
-            from lineage_bridge_dagster.spark.chains.compute import write_lineage
+            from lineage_bridge_dagster.spark.chains.write import write_lineage
 
             spark = context.resources.spark
             context.log.info("Computing the chains of %s on Spark", plural(len(table_ids), "table"))

@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.iceberg import CatalogConfig, spark_name
+from lineage_bridge_dagster.spark.commits import Target
 from lineage_bridge_dagster.spark.io import options
 from lineage_bridge_dagster.spark.io import read as loading
-from lineage_bridge_dagster.spark.io.commits import Target
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.output_metadata import stored_metadata

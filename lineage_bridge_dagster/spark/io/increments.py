@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.times import iso
+from lineage_bridge_dagster.spark.commits import CONSUMED, Target
 from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, ancestors, exists, snapshot
-from lineage_bridge_dagster.spark.io.commits import CONSUMED, Target
 from lineage_bridge_dagster.spark.kafka import Offsets
 
 if TYPE_CHECKING:

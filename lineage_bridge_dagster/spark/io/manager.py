@@ -20,7 +20,7 @@ from dagster import (
 from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.spark.io.commits import CommitConflictError, Target, Write
+from lineage_bridge_dagster.spark.commits import CommitConflictError, Target, Write
 from lineage_bridge_dagster.spark.io.increments import FULL_REFRESH, Downstream
 from lineage_bridge_dagster.spark.io.options import (
     PREFIX,

@@ -119,7 +119,7 @@ def _readable(field: StructField) -> Column:
     """A column, as text where Python would show it worse: times as those of its machine's zone."""
     from pyspark.sql import functions as F
 
-    from lineage_bridge_dagster.spark.io.table_schemas import column
+    from lineage_bridge_dagster.spark.io.schemas import column
 
     match field.dataType.typeName():
         case "timestamp":

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark import iceberg_tables
 from lineage_bridge_dagster.spark.avro import decoded, fetch_schemas
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
-from lineage_bridge_dagster.spark.io.expressions import filtered, type_of
+from lineage_bridge_dagster.spark.io.frames import filtered, type_of
 from lineage_bridge_dagster.spark.io.increments import (
     Downstream,
     appended_since,
@@ -235,7 +235,7 @@ def _columns(rows: DataFrame, names: tuple[str, ...], shown: str) -> DataFrame:
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
-    from lineage_bridge_dagster.spark.io.table_schemas import column
+    from lineage_bridge_dagster.spark.io.schemas import column
 
     own = {name.lower() for name in rows.columns}
     try:

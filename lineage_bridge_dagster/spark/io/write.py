@@ -14,6 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark.commits import (
+    Target,
+    Write,
+    explain,
+    outcome_unknown,
+    view,
+    within,
+)
 from lineage_bridge_dagster.spark.iceberg_tables import (
     Snapshot,
     cause,
@@ -24,20 +32,10 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
     load_table,
 )
 from lineage_bridge_dagster.spark.io import partitioning
-from lineage_bridge_dagster.spark.io.commits import (
-    Target,
-    Write,
-    explain,
-    outcome_unknown,
-    view,
-    within,
-)
-from lineage_bridge_dagster.spark.io.expressions import filtered, type_of
-from lineage_bridge_dagster.spark.io.merge import check_columns, check_keys, merge
+from lineage_bridge_dagster.spark.io.frames import filtered, type_of
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
-from lineage_bridge_dagster.spark.io.slices import Slice, transforms
-from lineage_bridge_dagster.spark.io.table_schemas import (
+from lineage_bridge_dagster.spark.io.schemas import (
     conform,
     differences,
     evolve,
@@ -46,6 +44,8 @@ from lineage_bridge_dagster.spark.io.table_schemas import (
     same_columns,
     stored,
 )
+from lineage_bridge_dagster.spark.io.slices import Slice, transforms
+from lineage_bridge_dagster.spark.merge import check_columns, check_keys, merge
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -23,9 +23,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import CatalogConfig, spark_name
-from lineage_bridge_dagster.spark.chains.compute import write_lineage
+from lineage_bridge_dagster.spark.chains.write import write_lineage
+from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.io import partitioning
-from lineage_bridge_dagster.spark.io.commits import CommitConflictError
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.session import SparkResource

@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.spark.chains.compute import write_lineage
+from lineage_bridge_dagster.spark.chains.write import write_lineage
+from lineage_bridge_dagster.spark.commits import Target
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors
 from lineage_bridge_dagster.spark.io import read as loading
-from lineage_bridge_dagster.spark.io.commits import Target
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
 from lineage_bridge_dagster.spark.io.read import MissingTableError, load
 from lineage_bridge_dagster.spark.io.source import AssetSource

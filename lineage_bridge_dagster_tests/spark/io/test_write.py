@@ -15,13 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.spark import commits
+from lineage_bridge_dagster.spark.commits import CommitConflictError, Target, Write
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors, at_snapshot, is_sorted, load_table
-from lineage_bridge_dagster.spark.io import commits, partitioning
-from lineage_bridge_dagster.spark.io.commits import CommitConflictError, Target, Write
+from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.output_metadata import preview, stored_metadata
+from lineage_bridge_dagster.spark.io.schemas import SchemaMismatchError
 from lineage_bridge_dagster.spark.io.slices import slice_of
-from lineage_bridge_dagster.spark.io.table_schemas import SchemaMismatchError
 from lineage_bridge_dagster.spark.io.write import Stored, store
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

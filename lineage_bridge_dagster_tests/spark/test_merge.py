@@ -9,12 +9,12 @@ from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.iceberg import CatalogConfig
+from lineage_bridge_dagster.spark.commits import Target
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors
-from lineage_bridge_dagster.spark.io.commits import Target
-from lineage_bridge_dagster.spark.io.merge import MergeKeyError
 from lineage_bridge_dagster.spark.io.options import WriteOptions
-from lineage_bridge_dagster.spark.io.table_schemas import SchemaMismatchError
+from lineage_bridge_dagster.spark.io.schemas import SchemaMismatchError
 from lineage_bridge_dagster.spark.io.write import store
+from lineage_bridge_dagster.spark.merge import MergeKeyError
 from lineage_bridge_dagster_tests.spark_session import pyiceberg_properties
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

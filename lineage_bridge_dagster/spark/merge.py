@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.spark.io.commits import Target, Write, view
+from lineage_bridge_dagster.spark.commits import Target, Write, view
 from lineage_bridge_dagster.spark.io.options import WriteOptions
-from lineage_bridge_dagster.spark.io.table_schemas import column
+from lineage_bridge_dagster.spark.io.schemas import column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

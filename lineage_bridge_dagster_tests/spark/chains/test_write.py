@@ -16,8 +16,8 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Edge, Graph
 from lineage_bridge_dagster.spark.chains.adjacency import adjacency, shared
-from lineage_bridge_dagster.spark.chains.compute import write_lineage
 from lineage_bridge_dagster.spark.chains.hops import hop_rows, incomplete_nodes
+from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors
 from lineage_bridge_dagster_tests.spark.graphs import (
     CLUSTER,

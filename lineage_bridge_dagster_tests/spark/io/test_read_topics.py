@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.io.commits import Target, Write
+from lineage_bridge_dagster.spark.commits import Target, Write
 from lineage_bridge_dagster.spark.io.increments import Downstream
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
 from lineage_bridge_dagster.spark.io.read import load
