@@ -1,0 +1,120 @@
+"""The built wheel in somebody else's project: installed alone, beside code of theirs."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lineage_bridge_dagster_tests.wheel import ROOT, WheelEnvironment, build_wheel, install
+
+pytestmark = pytest.mark.xdist_group("wheel")
+
+COMPONENT = "lineage_bridge_dagster.component.LineageBridgeComponent"
+
+_PYPROJECT = """\
+[project]
+name = "ours"
+version = "1.0"
+
+[tool.dg]
+directory_type = "project"
+
+[tool.dg.project]
+root_module = "ours"
+code_location_target_module = "ours.definitions"
+
+[tool.dg.cli]
+suppress_warnings = ["project_and_activated_venv_mismatch"]
+"""
+
+_DEFINITIONS = """\
+from pathlib import Path
+
+from dagster import Definitions, definitions, load_from_defs_folder
+
+
+@definitions
+def defs() -> Definitions:
+    return load_from_defs_folder(path_within_project=Path(__file__).parent)
+"""
+
+_ASSET = """\
+from dagster import asset
+
+
+@asset
+def orders_report() -> None: ...
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> WheelEnvironment:
+    folder = tmp_path_factory.mktemp("wheel")
+    return install(build_wheel(folder / "dist"), folder / "env")
+
+
+@pytest.fixture(scope="module")
+def project(environment: WheelEnvironment, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with an asset of its own, installed in the environment."""
+    root = tmp_path_factory.mktemp("project")
+    package = root / "ours"
+    (package / "defs").mkdir(parents=True)
+    (root / "pyproject.toml").write_text(_PYPROJECT)
+    for name in ("__init__.py", "defs/__init__.py"):
+        (package / name).touch()
+    (package / "definitions.py").write_text(_DEFINITIONS)
+    (package / "defs" / "orders.py").write_text(_ASSET)
+    (environment.site_packages / "ours.pth").write_text(f"{root}\n")
+    return root
+
+
+def test_wheel_holds_the_typed_package_and_its_data_files_and_no_tests(environment: WheelEnvironment) -> None:
+    names = zipfile.ZipFile(environment.wheel).namelist()
+    package = {name.removeprefix("lineage_bridge_dagster/") for name in names}
+    assert {"py.typed", "jars/ivy.xml", "jars/checksums.txt", "sql/flink/FlinkTrees.java"} <= package
+    assert not [name for name in names if "tests" in name]
+
+
+def test_code_comes_from_the_wheel_and_reports_its_version(
+    environment: WheelEnvironment, project: Path
+) -> None:
+    code = "import lineage_bridge_dagster as p; print(p.__file__, p.__version__)"
+    file, version = environment.run("python", "-c", code, cwd=project).stdout.split()
+    assert Path(file).is_relative_to(environment.root)
+    assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_embedded_stack_names_its_extra_when_it_is_not_installed(
+    environment: WheelEnvironment, project: Path
+) -> None:
+    done = environment.run("lineage-bridge", "local", "up", cwd=project, check=False)
+    assert done.returncode == 2
+    assert "pip install 'lineage-bridge-dagster[local]'" in done.stderr
+
+
+def test_dg_lists_the_component(environment: WheelEnvironment, project: Path) -> None:
+    listed = json.loads(environment.run("dg", "list", "components", "--json", cwd=project).stdout)["items"]
+    ours = [item for item in listed if item["key"].startswith("lineage_bridge_dagster")]
+    assert [item["key"] for item in ours] == [COMPONENT]
+    assert ours[0]["summary"]
+
+
+def test_dg_describes_the_component_and_each_of_its_fields(
+    environment: WheelEnvironment, project: Path
+) -> None:
+    text = environment.run("dg", "utils", "inspect-component", COMPONENT, cwd=project).stdout
+    schema = json.loads(text[text.index("Component schema:") :].partition("\n")[2])
+    assert {"confluent", "aws", "spark", "push", "sensor"} <= schema["properties"].keys()
+    assert all(field.get("description") for field in schema["properties"].values())
+
+
+def test_scaffolded_instance_loads_beside_other_code(environment: WheelEnvironment, project: Path) -> None:
+    environment.run("dg", "scaffold", "defs", COMPONENT, "lineage", cwd=project)
+    environment.run("dg", "check", "yaml", cwd=project)
+    environment.run("dg", "check", "defs", cwd=project)
+    listed = json.loads(environment.run("dg", "list", "defs", "--json", cwd=project).stdout)
+    assert "orders_report" in {asset["asset_key"] for asset in listed["assets"]}
+    assert {"refresh", "materialize_lineage"} <= {job["name"] for job in listed["jobs"]}
