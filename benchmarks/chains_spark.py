@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from synthetic import synthetic
 
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
-from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.spark.chains.write import write_lineage

@@ -41,7 +41,7 @@ from dagster._core.remote_representation.external_data import RepositorySnap
 from dagster_shared.serdes import serialize_value
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.fields import AwsConfig
+from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.lineage import graph_json
 
 

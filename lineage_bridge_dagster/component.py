@@ -39,7 +39,9 @@ from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_s
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore, read_state, say_unreadable
 from lineage_bridge_dagster.automation.watched_lists import outside_lister
-from lineage_bridge_dagster.config.fields import (
+from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.freshness import FreshnessConfig
+from lineage_bridge_dagster.config.yaml_fields import (
     NAME,
     AwsConfig,
     ConfluentConfig,
@@ -49,10 +51,8 @@ from lineage_bridge_dagster.config.fields import (
     SettingsSource,
     SparkConfig,
 )
-from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.dagster_internals import DefinitionsLoadContext, DefsStateStorage
-from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
-from lineage_bridge_dagster.iceberg import CatalogConfig
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

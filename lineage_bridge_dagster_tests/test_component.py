@@ -17,7 +17,7 @@ from dagster_shared.serdes.objects.models.defs_state_info import DefsStateInfo
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.fields import (
+from lineage_bridge_dagster.config.yaml_fields import (
     AwsConfig,
     ConfluentConfig,
     PushConfig,

@@ -24,11 +24,11 @@ from lineage_bridge_dagster.assets.progress import Progress, by_table, plural
 from lineage_bridge_dagster.assets.table_commits import Commits, ReadCommits, read_commits
 from lineage_bridge_dagster.assets.tables import Push
 from lineage_bridge_dagster.assets.topics import TopicFacts
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.config.settings import PREFIX, AwsSettings, PushSettings, Settings
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue.results import PushReport
 from lineage_bridge_dagster.glue.tables import GlueReader
-from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotReader
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node

@@ -10,7 +10,7 @@ from dagster import FreshnessPolicy
 from pydantic import Field, field_validator
 
 from lineage_bridge_dagster.assets.freshness import Limits
-from lineage_bridge_dagster.config.fields import CRON
+from lineage_bridge_dagster.config.yaml_fields import CRON
 from lineage_bridge_dagster.config.yaml_schema import Takes
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.dagster_internals import cron_string_iterator

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model
 from pydantic_core import InitErrorDetails
 
 from lineage_bridge_dagster.config import yaml_schema
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.config.settings import (
     PREFIX,
     AwsSettings,
@@ -29,7 +30,6 @@ from lineage_bridge_dagster.config.settings import (
     PushSettings,
     variable_of,
 )
-from lineage_bridge_dagster.iceberg.catalog import CatalogConfig
 
 Path = tuple[str | int, ...]
 

@@ -34,9 +34,9 @@ from urllib.parse import quote, urlsplit
 import httpx
 from dotenv import dotenv_values
 
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, fetch_schemas
 from lineage_bridge_dagster.spark.iceberg_tables import exists, location
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, TopicNotFoundError

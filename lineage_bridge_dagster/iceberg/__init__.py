@@ -1,6 +1,5 @@
-"""One catalog configuration for every engine that reads or writes the Iceberg tables."""
+"""The Iceberg tables: names as engines quote them, and snapshots."""
 
-from lineage_bridge_dagster.iceberg.catalog import CatalogConfig
 from lineage_bridge_dagster.iceberg.names import quoted, spark_name
 
-__all__ = ["CatalogConfig", "quoted", "spark_name"]
+__all__ = ["quoted", "spark_name"]

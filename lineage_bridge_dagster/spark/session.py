@@ -14,8 +14,8 @@ from dagster_spark.utils import flatten_dict
 from pydantic import Field, ValidationError
 
 from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.jars.jvm import home
 
 if TYPE_CHECKING:

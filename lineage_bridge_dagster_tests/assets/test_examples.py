@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.inventory import build_inventory
-from lineage_bridge_dagster.iceberg import CatalogConfig, spark_name
+from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.iceberg import spark_name
 from lineage_bridge_dagster.spark.commits import Target
 from lineage_bridge_dagster.spark.io import options
 from lineage_bridge_dagster.spark.io import read as loading

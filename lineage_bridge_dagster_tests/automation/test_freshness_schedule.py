@@ -29,8 +29,8 @@ from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.record_arrivals import OFFSETS
 from lineage_bridge_dagster.assets.resources import GlueResource
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.fields import SensorConfig
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
+from lineage_bridge_dagster.config.yaml_fields import SensorConfig
 from lineage_bridge_dagster.confluent.api.brokers import BrokerError
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.discovery import Discovery

@@ -8,7 +8,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.iceberg import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.spark.commits import Target
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors
 from lineage_bridge_dagster.spark.io.options import WriteOptions

@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.config.settings import Credential
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.spark import session
 from lineage_bridge_dagster.spark.kafka import client_options, spark_options
 from lineage_bridge_dagster.spark.session import SparkResource, session_conf

@@ -9,8 +9,9 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.expressions import EqualTo
 
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg import CatalogConfig, spark_name
+from lineage_bridge_dagster.iceberg import spark_name
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.hops import hop_record

@@ -19,7 +19,7 @@ from dagster import (
 )
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.iceberg import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.spark.commits import CONSUMED, Target
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors, current_snapshot, load_table
 from lineage_bridge_dagster.spark.io.increments import FULL_REFRESH, IncrementError, offsets_since

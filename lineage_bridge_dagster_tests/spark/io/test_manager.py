@@ -21,8 +21,9 @@ from dagster import (
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg import CatalogConfig, spark_name
+from lineage_bridge_dagster.iceberg import spark_name
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.io import partitioning

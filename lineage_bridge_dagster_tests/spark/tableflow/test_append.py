@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyiceberg.catalog import load_catalog
 
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.iceberg import CatalogConfig
 from lineage_bridge_dagster.spark.avro import SubjectSchemas
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors, location
 from lineage_bridge_dagster.spark.tableflow.append import (

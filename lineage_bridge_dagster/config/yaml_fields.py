@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, field_validator
 
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.config.settings import (
     PREFIX,
     AwsSettings,
@@ -30,7 +31,6 @@ from lineage_bridge_dagster.config.yaml_schema import Takes
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.dagster_internals import is_valid_cron_schedule
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.iceberg import CatalogConfig
 
 #: Seconds for which variables out of Secrets Manager are kept, so that a tick every few seconds is cheap.
 _SECRETS_KEPT_SECONDS = 300.0

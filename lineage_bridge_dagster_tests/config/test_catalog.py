@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.iceberg import CatalogConfig, quoted
+from lineage_bridge_dagster.iceberg import quoted
 
 
 def test_glue_conf_is_whole_without_endpoints() -> None:
