@@ -1,9 +1,10 @@
-# Every target does all the set-up it needs and is safe to run again from any state.
+# Every target performs the setup it needs and can be run again from any state.
 #   make demo             the embedded stack, the Dagster UI and its sensors
-#   make demo HEADLESS=1  the same job to its end, without the UI; exits 0 only when all lineage is in Glue
-#   make test             lint, types and all tests; those in a browser are skipped where there is none
-#   make browser          Chromium for those tests, by apt-get, where neither it nor Chrome is found
-#   make screenshots      the README's pictures, taken anew by those tests
+#   make demo HEADLESS=1  the same run without the UI; exits 0 only when all lineage is in Glue
+#   make test             lint, types and all tests; browser tests are skipped where there is no browser
+#   make room ROOM=glue   lint, types and one package's fast tests, in seconds: no stack and no Spark
+#   make browser          install Chromium for the browser tests with apt-get, unless it or Chrome is found
+#   make screenshots      retake the README's screenshots with the browser tests
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -13,14 +14,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+# How many of the slowest tests `make test` lists.
+SLOWEST ?= 25
 CHROMIUM := lineage_bridge_dagster_tests.browser.chromium
 
-.PHONY: help setup jars check test browser screenshots demo down clean lock
+.PHONY: help setup jars check test room browser screenshots demo down clean lock
 
 help:
-	@sed -n '2,6s/^# *//p' Makefile
+	@sed -n '2,7s/^# *//p' Makefile
 
-# Written last, so that a set-up that was cut short is done again.
+# Written last, so that an interrupted setup is repeated.
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1)."; \
@@ -45,7 +48,14 @@ check: setup
 	$(BIN)/mypy
 
 test: check jars
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --durations $(SLOWEST) --durations-min 1
+
+room: setup
+	@test -d "lineage_bridge_dagster_tests/$(ROOM)" -a -n "$(ROOM)" || { \
+	  echo "Name a package that has tests, for example: make room ROOM=glue"; exit 2; }
+	$(BIN)/ruff check lineage_bridge_dagster/$(ROOM) lineage_bridge_dagster_tests/$(ROOM)
+	$(BIN)/mypy
+	$(BIN)/pytest -q -m "not stack and not spark" lineage_bridge_dagster_tests/$(ROOM)
 
 browser: setup
 	@$(BIN)/python -m $(CHROMIUM) && exit; \
@@ -74,7 +84,7 @@ down: setup
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-# For maintainers: resolves requirements.txt anew, for every platform, with hashes.
+# For maintainers: resolve requirements.txt again, for every platform, with hashes.
 lock:
 	@command -v uv >/dev/null || { echo "uv is needed: pip install uv"; exit 2; }
 	uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 \
