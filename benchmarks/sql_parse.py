@@ -17,14 +17,14 @@ from typing import TypeVar
 
 import psutil
 
+from lineage_bridge_dagster.sql.flink.parse_cache import ParseCache
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.resolve import (
     ClusterName,
     NameIndex,
     SourceText,
     expand_views,
 )
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
-from lineage_bridge_dagster.sql.parse_cache import ParseCache
 
 CASES = Path(__file__).parents[1] / "lineage_bridge_dagster_tests" / "sql" / "cases.jsonl"
 TARGET_PER_SECOND = 10_000 / 15

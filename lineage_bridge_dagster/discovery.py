@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpx
     from mypy_boto3_glue import GlueClient
 
-    from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+    from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 Progress = Callable[[str], None]
 

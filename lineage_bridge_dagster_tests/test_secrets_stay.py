@@ -17,7 +17,7 @@ from lineage_bridge_dagster.glue import enrich, glue_client, push_tables
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.specs.translator import LineageTranslator
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.fake import (
     flink_path,
     listing,

@@ -37,9 +37,9 @@ def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool,
     if getattr(file, "name", "") == "<stdin>" and file.isatty():
         click.echo("Reading from the terminal; end with Ctrl-D.", err=True)
     # Imported here: other commands need none of it.
-    from lineage_bridge_dagster.sql.report import answer
+    from lineage_bridge_dagster.sql.report import command
 
     if jsonl:
-        answer.answer_lines(file, dialect, catalog, database, columns)
-    elif not answer.show(answer.text_of(file), dialect, catalog, database, columns):
+        command.answer_lines(file, dialect, catalog, database, columns)
+    elif not command.show(command.text_of(file), dialect, catalog, database, columns):
         raise SystemExit(_FAILED)

@@ -54,7 +54,7 @@ from lineage_bridge_dagster.lineage.model import Graph, NodeType
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+    from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 Clock = Callable[[], datetime]
 
@@ -246,7 +246,7 @@ def _running(parser: FlinkSqlParser | None) -> Iterator[FlinkSqlParser]:
     if parser is not None:
         yield parser
         return
-    from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+    from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
     with FlinkSqlParser() as own:
         yield own

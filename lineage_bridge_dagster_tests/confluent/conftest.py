@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, settings, small_world
 
 

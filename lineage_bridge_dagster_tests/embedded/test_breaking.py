@@ -24,7 +24,7 @@ from lineage_bridge_dagster.glue.push import push_tables
 from lineage_bridge_dagster.glue.results import PushStatus
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.live import LiveStack
 
 Discover = Callable[[], Discovery]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 CASES = Path(__file__).with_name("cases.jsonl")
 

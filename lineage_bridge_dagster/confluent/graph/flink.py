@@ -29,7 +29,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_sql, redact_text
-from lineage_bridge_dagster.sql.columns.texts import ColumnText
+from lineage_bridge_dagster.sql.columns.derivation import ColumnText
 from lineage_bridge_dagster.sql.flink.resolve import (
     ClusterName,
     NameIndex,
@@ -38,11 +38,11 @@ from lineage_bridge_dagster.sql.flink.resolve import (
     expand_views,
     quoted,
 )
-from lineage_bridge_dagster.sql.layout import formatted
+from lineage_bridge_dagster.sql.formatting import formatted
 from lineage_bridge_dagster.sql.statement import StatementLineage, TablePath
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser, ParsedText
+    from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser, ParsedText
 
 _DROPPED = frozenset({"DELETING"})
 _FINISHED = frozenset({"COMPLETED", "STOPPED", "STOPPING", "FAILED", "FAILING"})

@@ -25,15 +25,15 @@ from lineage_bridge_dagster.lineage.columns import (
     to_attribute,
 )
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
+from lineage_bridge_dagster.sql.columns.derivation import ColumnText, TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnSource as SqlSource
 from lineage_bridge_dagster.sql.columns.queries import known
-from lineage_bridge_dagster.sql.columns.texts import ColumnText, TextColumns, derive_columns
 from lineage_bridge_dagster.sql.flink.names import NameIndex
-from lineage_bridge_dagster.sql.parse_cache import VERSION
+from lineage_bridge_dagster.sql.flink.parse_cache import VERSION
 from lineage_bridge_dagster.sql.statement import TablePath
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser, ParsedText
+    from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser, ParsedText
 
 _log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ def parsed_texts(
         LineageBridgeError: the parser can't run.
     """
     # Imported here: a discovery without SQL has no use for it.
-    from lineage_bridge_dagster.sql.flink_parser import ParsedText
+    from lineage_bridge_dagster.sql.flink.parser import ParsedText
 
     found: dict[str, ParsedText] = {}
     new: list[str] = []

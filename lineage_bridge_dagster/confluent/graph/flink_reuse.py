@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.lineage.carry import STALE_ATTRIBUTES
 from lineage_bridge_dagster.lineage.columns import ATTRIBUTE
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
-from lineage_bridge_dagster.sql.parse_cache import VERSION, ParseCache
+from lineage_bridge_dagster.sql.flink.parse_cache import VERSION, ParseCache
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.sql.statement import StatementLineage

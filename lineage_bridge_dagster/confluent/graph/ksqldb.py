@@ -17,8 +17,8 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_sql, redact_text
-from lineage_bridge_dagster.sql.ksql import statement as ksql
-from lineage_bridge_dagster.sql.layout import formatted
+from lineage_bridge_dagster.sql.formatting import formatted
+from lineage_bridge_dagster.sql.ksql import parser as ksql
 
 ENGINE, PARSED = "engine", "parsed"
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
+from lineage_bridge_dagster.sql.columns.derivation import ColumnText, derive_columns
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Schemas
-from lineage_bridge_dagster.sql.columns.texts import ColumnText, derive_columns
 from lineage_bridge_dagster.sql.flink.names import known_part
-from lineage_bridge_dagster.sql.flink_parser import ParsedText
+from lineage_bridge_dagster.sql.flink.parser import ParsedText
 from lineage_bridge_dagster.sql.statement import StatementLineage, TablePath, failure
 
 _CHUNK = 1000

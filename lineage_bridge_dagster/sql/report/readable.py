@@ -8,13 +8,13 @@ from itertools import groupby
 
 from rich.text import Text
 
+from lineage_bridge_dagster.sql.columns.derivation import TextColumns
 from lineage_bridge_dagster.sql.columns.origins import ColumnSource, How
 from lineage_bridge_dagster.sql.columns.relations import Field, Relation
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage
-from lineage_bridge_dagster.sql.columns.texts import TextColumns
 from lineage_bridge_dagster.sql.flink.names import known_part
 from lineage_bridge_dagster.sql.flink.views import Expansion
-from lineage_bridge_dagster.sql.ksql.statement import KsqlText, TopicFlow
+from lineage_bridge_dagster.sql.ksql.parser import KsqlText, TopicFlow
 from lineage_bridge_dagster.sql.statement import Statement, StatementLineage, TablePath
 
 _PLAIN = re.compile(r"[^\W\d]\w*\Z")

@@ -17,7 +17,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.graph_json import dumps, loads
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     avro,

@@ -14,8 +14,8 @@ from lineage_bridge_dagster.lineage.columns import ATTRIBUTE, flows_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_json import dumps, loads
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.sql import parse_cache
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink import parse_cache
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     avro,

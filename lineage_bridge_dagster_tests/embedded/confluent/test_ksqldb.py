@@ -7,7 +7,7 @@ import pytest
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.planes import ksqldb_prefix
-from lineage_bridge_dagster.sql.ksql import statement as language
+from lineage_bridge_dagster.sql.ksql import parser as language
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
 

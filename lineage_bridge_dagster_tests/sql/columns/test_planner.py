@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from lineage_bridge_dagster.sql.columns.derivation import ColumnText, derive_columns
 from lineage_bridge_dagster.sql.columns.relations import Field
-from lineage_bridge_dagster.sql.columns.texts import ColumnText, derive_columns
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 pytestmark = pytest.mark.xdist_group("flink")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.split import _TOKEN
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.report.jsonl import accounts
 from lineage_bridge_dagster_tests.conftest import shared
 from lineage_bridge_dagster_tests.sql.conftest import cases

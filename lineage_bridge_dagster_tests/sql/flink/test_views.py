@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.resolve import (
     ClusterName,
     Expansion,
@@ -15,7 +16,6 @@ from lineage_bridge_dagster.sql.flink.resolve import (
     TopicRef,
     expand_views,
 )
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
 
 pytestmark = pytest.mark.xdist_group("flink")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.report.jsonl import account, accounts
 from lineage_bridge_dagster.sql.statement import StatementLineage
 

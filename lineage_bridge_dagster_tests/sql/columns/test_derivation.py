@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lineage_bridge_dagster.sql.columns.derivation import ColumnText, derive_columns
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, column_lineage
-from lineage_bridge_dagster.sql.columns.texts import ColumnText, derive_columns
 from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser, ParsedText
 from lineage_bridge_dagster.sql.flink.tree import Tree
 from lineage_bridge_dagster.sql.flink.views import SourceText, expand_views
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser, ParsedText
 from lineage_bridge_dagster.sql.statement import TablePath
 from lineage_bridge_dagster_tests.conftest import shared
 from lineage_bridge_dagster_tests.sql.conftest import cases

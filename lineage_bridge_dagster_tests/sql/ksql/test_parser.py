@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_bridge_dagster.sql.ksql.statement import TopicFlow, parse, parse_text, topic_flows
+from lineage_bridge_dagster.sql.ksql.parser import TopicFlow, parse, parse_text, topic_flows
 from lineage_bridge_dagster.sql.statement import Position
 
 

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.sql import flink_parser
-from lineage_bridge_dagster.sql.flink import jvm
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser, message
+from lineage_bridge_dagster.sql.flink import parser as flink_parser
+from lineage_bridge_dagster.sql.flink import process
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser, message
 from lineage_bridge_dagster.sql.statement import Position
 
 pytestmark = pytest.mark.xdist_group("flink")
@@ -169,7 +169,7 @@ def test_text_over_the_limit_is_refused_with_the_limit_told(parser: FlinkSqlPars
 def test_statement_that_takes_too_long_is_given_up_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     with FlinkSqlParser() as parser:
         parser.parse([GOOD])
-        monkeypatch.setattr(jvm, "STATEMENT_MILLISECONDS", 1000)
+        monkeypatch.setattr(process, "STATEMENT_MILLISECONDS", 1000)
         slow = "SELECT * FROM t WHERE " + " OR ".join(f"a = {i}" for i in range(60_000))
         before, odd, after = parser.parse([GOOD, slow, "INSERT INTO e SELECT * FROM u"])
         assert odd.error == "the parser took longer than 1000 ms"
@@ -202,14 +202,14 @@ def test_process_killed_in_the_middle_of_a_batch_loses_no_statement() -> None:
 
 
 def test_process_that_dies_on_a_statement_names_that_one_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = jvm.ParserProcess.parse
+    real = process.ParserProcess.parse
 
-    def deadly(self: jvm.ParserProcess, texts: list[str]) -> list[dict[str, object]]:
+    def deadly(self: process.ParserProcess, texts: list[str]) -> list[dict[str, object]]:
         if any("deadly" in text for text in texts):
             os.kill(self.pid, signal.SIGKILL)
         return real(self, texts)
 
-    monkeypatch.setattr(jvm.ParserProcess, "parse", deadly)
+    monkeypatch.setattr(process.ParserProcess, "parse", deadly)
     with FlinkSqlParser() as parser:
         lineages = parser.parse([GOOD, "SELECT deadly FROM t", "SELECT * FROM u"])
     assert [line.error for line in lineages] == [None, "the parser's process died on this statement", None]
@@ -260,7 +260,7 @@ def test_process_starts_with_the_first_statement_and_ends_with_close() -> None:
 def test_no_process_outlives_its_parent(how: str, tmp_path: Path) -> None:
     script = (
         "import sys, time\n"
-        "from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser\n"
+        "from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser\n"
         "parser = FlinkSqlParser()\n"
         "parser.parse(['SELECT 1'])\n"
         "print(parser.pid, flush=True)\n"

@@ -15,15 +15,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from lineage_bridge_dagster.sql.columns.derivation import ColumnText, derive_columns
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Schemas
-from lineage_bridge_dagster.sql.columns.texts import ColumnText, derive_columns
 from lineage_bridge_dagster.sql.flink import dialect
-from lineage_bridge_dagster.sql.flink.jvm import PYSPARK_JARS, ParserProcess, ParserProcessDied
 from lineage_bridge_dagster.sql.flink.names import NameIndex
+from lineage_bridge_dagster.sql.flink.parse_cache import ParseCache
+from lineage_bridge_dagster.sql.flink.process import PYSPARK_JARS, ParserProcess, ParserProcessDied
 from lineage_bridge_dagster.sql.flink.split import Piece, split
 from lineage_bridge_dagster.sql.flink.tables import statement_of
 from lineage_bridge_dagster.sql.flink.tree import Tree
-from lineage_bridge_dagster.sql.parse_cache import ParseCache
 from lineage_bridge_dagster.sql.statement import (
     FALLBACK_KIND,
     Position,

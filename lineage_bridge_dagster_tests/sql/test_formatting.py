@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.sql import layout
-from lineage_bridge_dagster.sql.layout import formatted
+from lineage_bridge_dagster.sql import formatting
+from lineage_bridge_dagster.sql.formatting import formatted
 from lineage_bridge_dagster_tests.conftest import shared
 
 ONE_LINE = (
@@ -56,7 +56,7 @@ def test_what_the_library_can_not_read_stays_as_it_is(monkeypatch: pytest.Monkey
     def fail(*_args: Any, **_options: Any) -> str:
         raise RecursionError
 
-    monkeypatch.setattr(layout.sqlparse, "format", fail)
+    monkeypatch.setattr(formatting.sqlparse, "format", fail)
     assert formatted(ONE_LINE) is None
     assert formatted("(" * 5_000) is None
 

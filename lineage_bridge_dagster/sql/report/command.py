@@ -10,10 +10,10 @@ import click
 from rich.console import Console
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.sql.columns.texts import ColumnText, derive_columns
+from lineage_bridge_dagster.sql.columns.derivation import ColumnText, derive_columns
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.views import SourceText, expand_views, qualified_lineage
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
-from lineage_bridge_dagster.sql.ksql import statement as ksql
+from lineage_bridge_dagster.sql.ksql import parser as ksql
 from lineage_bridge_dagster.sql.report import readable
 from lineage_bridge_dagster.sql.report.jsonl import accounts, column_accounts, parse_lines
 from lineage_bridge_dagster.sql.statement import StatementLineage

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from lineage_bridge_dagster.sql import parse_cache
-from lineage_bridge_dagster.sql.flink_parser import FlinkSqlParser
-from lineage_bridge_dagster.sql.parse_cache import ParseCache
+from lineage_bridge_dagster.sql.flink import parse_cache
+from lineage_bridge_dagster.sql.flink.parse_cache import ParseCache
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.sql.conftest import cases
 
 pytestmark = pytest.mark.xdist_group("flink")
