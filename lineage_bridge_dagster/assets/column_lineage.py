@@ -10,7 +10,7 @@ from dagster import AssetKey, MetadataValue, TableColumnDep, TableColumnLineage
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.lineage.columns import ColumnFlow
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.specs.graph_view import is_glue_table
+from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.specs.metadata import (
     MAX_ROWS,
     column_name,

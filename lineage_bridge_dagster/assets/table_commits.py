@@ -17,9 +17,9 @@ from lineage_bridge_dagster.assets.times import last_updated, now_ms, timestamp
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.glue.errors import GlueError, Outcome
 from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable, read_some
-from lineage_bridge_dagster.glue.writer import place_of
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 
 _log = logging.getLogger(__name__)
 
@@ -83,16 +83,16 @@ def read_commits(
     at: dict[tuple[str, str], list[str]] = {}
     wanted: dict[str, list[str]] = {}
     for node in tables:
-        place = place_of(node)
-        home = node.attributes.get("aws_region")
+        table = GlueTableNode.of(node)
+        place, home = table.home_place, table.aws_region
         if place is None or (home and home != region):
             found[node.node_id] = GlueError(
                 f"{node.qualified_name} is not in the Glue catalog of {region}, which is the one asked.",
                 hint="See its freshness from a code location of its own region and account.",
             )
             continue
-        at.setdefault(place, []).append(node.node_id)
-        wanted.setdefault(place[0], []).append(place[1])
+        at.setdefault((place.database, place.table), []).append(node.node_id)
+        wanted.setdefault(place.database, []).append(place.table)
 
     locations: dict[str, str] = {}
     for database, name, paged in read_some(glue, wanted):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.ids import glue_name
-from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.specs.graph_view import glue_names, is_glue_table
+from lineage_bridge_dagster.lineage.model import NodeType
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables, is_glue_table
 
 TABLEFLOW = "tableflow"
 INTEGRATIONS = "integrations"
@@ -78,15 +77,12 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
         if node.environment_id and node.cluster_id:
             found.add(ListScope(TABLEFLOW, node.environment_id, node.cluster_id))
             found.add(ListScope(INTEGRATIONS, node.environment_id, node.cluster_id))
-    databases = set()
-    for node in discovery.graph.of_type(NodeType.CATALOG_TABLE):
-        if is_glue_table(node):
-            away, database, _ = glue_names(node)
-            if away is None:
-                databases.add(database)
-    # Before its first table is there, a database is known only by what Tableflow is to call it.
-    databases |= {_expected(node)[0] for node in discovery.graph.of_type(NodeType.TABLEFLOW_TABLE)}
-    found |= {ListScope(GLUE, "", database) for database in databases if database}
+    places = [GlueTableNode.of(node).place for node in glue_tables(discovery.graph)]
+    # Before its first table exists, a database is known only as the one that Tableflow should use.
+    places += [
+        TableflowNode.of(node).expected_place for node in discovery.graph.of_type(NodeType.TABLEFLOW_TABLE)
+    ]
+    found |= {ListScope(GLUE, "", place.database) for place in places if place and place.is_home}
     return sorted(found)
 
 
@@ -132,13 +128,13 @@ def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
     graph = discovery.graph
     if scope.api == TABLEFLOW:
         return [
-            _topic(node)
+            TableflowNode.of(node).topic
             for node in graph.of_type(NodeType.TABLEFLOW_TABLE)
             if (node.environment_id, node.cluster_id) == (scope.environment, scope.place)
         ]
     if scope.api == GLUE:
-        tables = (glue_names(node) for node in graph.of_type(NodeType.CATALOG_TABLE) if is_glue_table(node))
-        return [table for away, database, table in tables if away is None and database == scope.place]
+        places = (GlueTableNode.of(node).place for node in glue_tables(graph))
+        return [place.table for place in places if place and place.is_home and place.database == scope.place]
     return []
 
 
@@ -152,20 +148,6 @@ def _expected_tables(discovery: Discovery, database: str) -> Iterable[str]:
     }
     for node in graph.of_type(NodeType.TABLEFLOW_TABLE):
         if node.node_id not in with_table:
-            expected = _expected(node)
-            if expected[0] == database:
-                yield expected[1]
-
-
-def _expected(node: Node) -> tuple[str, str]:
-    """The database and the name that a Tableflow table is to have in Glue."""
-    database = str(node.attributes.get("glue_database") or node.cluster_id or "").lower()
-    return database, str(node.attributes.get("glue_table") or glue_name(_topic(node)))
-
-
-def _topic(node: Node) -> str:
-    """The topic of a Tableflow table, which is itself called `{cluster}.{topic}`."""
-    topic = node.attributes.get("topic")
-    if topic:
-        return str(topic)
-    return node.qualified_name.removeprefix(f"{node.cluster_id}.") if node.cluster_id else node.qualified_name
+            place = TableflowNode.of(node).expected_place
+            if place and place.database == database:
+                yield place.table

@@ -26,14 +26,15 @@ from lineage_bridge_dagster.lineage.documents import (
     PREFIX,
     split_description,
 )
-from lineage_bridge_dagster.lineage.ids import glue_name, glue_qualified_name, glue_table_id
+from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
+from lineage_bridge_dagster.lineage.ids import glue_table_id
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.nodes import TableflowNode
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
-CATALOG_TYPE = "AWS_GLUE"
 
 _ENVIRONMENT_LINE = re.compile(r"^Environment: (\S+)\s*$", re.MULTILINE)
 
@@ -76,11 +77,13 @@ def enrich(
     scope = Scope("glue", "", region)
     graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
     sources = [
-        node for node in graph.of_type(NodeType.TABLEFLOW_TABLE) if CATALOG_TYPE in _catalog_types(node)
+        node
+        for node in graph.of_type(NodeType.TABLEFLOW_TABLE)
+        if AWS_GLUE in TableflowNode.of(node).catalog_types
     ]
     reader = GlueReader(client)
     expected = {place for node in sources if (place := _expected(node)) is not None}
-    paths = {normal_location(node.attributes.get("table_path")) for node in sources} - {""}
+    paths = {normal_location(TableflowNode.of(node).table_path) for node in sources} - {""}
 
     def concerns_us(table: GlueTable) -> bool:
         return (
@@ -133,11 +136,6 @@ def carries_lineage(table: GlueTable) -> bool:
     return split_description(table.description)[1] is not None
 
 
-def _catalog_types(node: Node) -> tuple[str, ...]:
-    types = node.attributes.get("catalog_types") or ()
-    return (types,) if isinstance(types, str) else tuple(str(each) for each in types)
-
-
 def _told_by(source: Node) -> set[str]:
     """The scopes without which a Tableflow table's Glue table would not be known: which catalogs it is in,
     and under which database, is for the catalog integrations to say."""
@@ -148,15 +146,8 @@ def _told_by(source: Node) -> set[str]:
 
 
 def _expected(node: Node) -> tuple[str, str] | None:
-    """The database and the name that a Tableflow table should have in Glue, folded as Glue does.
-
-    None when the database is not known (`tableflow_graph.glue_database`): one of the cluster's own id may
-    well hold a table of before a custom database was set.
-    """
-    attributes = node.attributes
-    database = attributes.get("glue_database")
-    topic = attributes.get("glue_table") or attributes.get("topic") or node.display_name
-    return (str(database).lower(), glue_name(str(topic))) if database and topic else None
+    place = TableflowNode.of(node).expected_place
+    return (place.database, place.table) if place else None
 
 
 def _match(sources: Iterable[Node], tables: Iterable[GlueTable]) -> dict[str, _Match]:
@@ -170,7 +161,7 @@ def _match(sources: Iterable[Node], tables: Iterable[GlueTable]) -> dict[str, _M
     found: dict[str, _Match] = {}
     for node in sources:
         expected = _expected(node)
-        path = normal_location(node.attributes.get("table_path"))
+        path = normal_location(TableflowNode.of(node).table_path)
         there = by_location.get(path, []) if path else []
         if there:
             # Others may have registered the same location: the one named as expected wins, then the one in
@@ -200,7 +191,7 @@ def _claims(sources: Iterable[Node], matches: Mapping[str, _Match]) -> dict[tupl
             claimed.setdefault(place, []).append(node)
     return {
         place: f"{' and '.join(sorted(_topic(node) for node in nodes))} all become "
-        f"{glue_qualified_name(*place)}"
+        f"{GluePlace(*place).qualified_name}"
         for place, nodes in claimed.items()
         if len(nodes) > 1
     }
@@ -212,9 +203,8 @@ def _place(node: Node, match: _Match | None) -> tuple[str, str] | None:
 
 
 def _topic(node: Node) -> str:
-    topic = str(node.attributes.get("topic") or node.display_name or node.qualified_name)
-    cluster = node.cluster_id or ""
-    return topic if not cluster or topic.startswith(f"{cluster}.") else f"{cluster}.{topic}"
+    topic = TableflowNode.of(node).topic
+    return f"{node.cluster_id}.{topic}" if node.cluster_id else topic
 
 
 def _source_attributes(
@@ -256,17 +246,18 @@ def _table_node(
     }
     if (reason := table.not_writable()) is not None:
         attributes["not_writable"] = reason
+    place = GluePlace(table.database, table.name)
     return Node(
-        node_id=glue_table_id(environment or "", table.database, table.name),
+        node_id=glue_table_id(environment or "", place),
         system="aws",
         node_type=NodeType.CATALOG_TABLE,
-        qualified_name=glue_qualified_name(table.database, table.name),
+        qualified_name=place.qualified_name,
         display_name=table.label,
         environment_id=environment,
         environment_name=owner.environment_name if owner else None,
         cluster_id=cluster,
         cluster_name=owner.cluster_name if owner else None,
-        catalog_type=CATALOG_TYPE,
+        catalog_type=AWS_GLUE,
         attributes=attributes,
         url=glue_table_url(region, table.database, table.name, catalog_id=table.catalog_id),
         first_seen=now,
@@ -312,7 +303,7 @@ def _edge(match: _Match, table: Node, scope: Scope, now: str) -> Edge:
     evidence = Evidence.DECLARED if match.by == "name" else Evidence.OBSERVED
     attributes: dict[str, Any] = {"scope": str(scope), "matched_by": match.by, "evidence": str(evidence)}
     confidence = 1.0
-    path = normal_location(match.source.attributes.get("table_path"))
+    path = normal_location(TableflowNode.of(match.source).table_path)
     if match.by == "name" and path and match.table.location:
         # The name is right and the place is not: a table of before the topic was made anew, perhaps.
         attributes["location_differs"] = True

@@ -27,10 +27,9 @@ from lineage_bridge_dagster.lineage.documents import (
     join_description,
     split_description,
 )
+from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
 
-#: Glue's own limits: `DescriptionString`, `ParametersMapValue` and `KeyString` of its service model.
-MAX_DESCRIPTION_BYTES = 2_048
-MAX_VALUE_BYTES = 512_000
+#: Glue's `KeyString`, of its API model.
 MAX_KEY_BYTES = 255
 
 #: What a hop may tell besides its name; losing one of these makes a chain poorer.

@@ -21,12 +21,13 @@ from lineage_bridge_dagster.glue.errors import GlueError
 from lineage_bridge_dagster.glue.plan import Update, plan_update
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable, read_some
-from lineage_bridge_dagster.glue.writer import GlueLineageWriter, place_of, push_options, unpushable
-from lineage_bridge_dagster.lineage.chains import Chain, chain_of, glue_tables
+from lineage_bridge_dagster.glue.writer import GlueLineageWriter, push_options, unpushable
+from lineage_bridge_dagster.lineage.chains import Chain, chain_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 from lineage_bridge_dagster.lineage.times import utc_now
 
 if TYPE_CHECKING:
@@ -115,11 +116,11 @@ class _Run:
         chosen, missing = _choose(nodes, tables)
         self._total = len(chosen) + len(missing)
         for order, node in enumerate(chosen):
-            place = place_of(node)
-            if place is None or unpushable(node, place, self._region) is not None:
+            place = GlueTableNode.of(node).home_place
+            if place is None or unpushable(node, self._region) is not None:
                 early.append((order, self._writer.push(node, None)))
             else:
-                targets.append(_Target(order, node, *place))
+                targets.append(_Target(order, node, place.database, place.table))
         early += [(len(chosen) + i, _not_in_graph(name)) for i, name in enumerate(missing)]
         for order, result in early:
             self._done(order, result)
@@ -148,7 +149,7 @@ class _Run:
             1
             for node in nodes
             if not self._upstream(node)
-            and any(str(key).startswith(PREFIX) for key in node.attributes.get("parameters") or ())
+            and any(key.startswith(PREFIX) for key in GlueTableNode.of(node).parameters)
         )
         count = max(len(standing), known)
         limit = math.ceil(self._settings.max_removal_share * len(nodes))
@@ -259,8 +260,8 @@ def _choose(nodes: list[Node], tables: Collection[str] | None) -> tuple[list[Nod
         return nodes, []
     by_name: dict[str, list[Node]] = {}
     for node in nodes:
-        place = place_of(node)
-        names = {node.node_id, node.qualified_name.lower(), *([".".join(place)] if place else ())}
+        place = GlueTableNode.of(node).home_place
+        names = {node.node_id, node.qualified_name.lower(), *([place.dotted] if place else ())}
         for name in names:
             by_name.setdefault(name, []).append(node)
     chosen: dict[str, Node] = {}

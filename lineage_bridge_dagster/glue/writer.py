@@ -27,6 +27,7 @@ from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument, PushOptions, render
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
@@ -118,16 +119,16 @@ class GlueLineageWriter:
             complete: whether the chain's scopes answered whole; by default what the chain says.
             dry_run: plan, and write nothing.
         """
-        place = place_of(node)
-        if (reason := unpushable(node, place, self._client.meta.region_name)) is not None:
-            database, name = place or ("", node.qualified_name)
-            return TableResult(node.node_id, database, name, PushStatus.REFUSED, reason)
-        assert place is not None  # noqa: S101 - `unpushable` has a word for that
+        place = GlueTableNode.of(node).home_place
+        reason = unpushable(node, self._client.meta.region_name)
+        if place is None or reason is not None:
+            database, name = (place.database, place.table) if place else ("", node.qualified_name)
+            return TableResult(node.node_id, database, name, PushStatus.REFUSED, reason or "")
         hops = chain.hops if chain else ()
         work = _Work(
             node=node,
-            database=place[0],
-            name=place[1],
+            database=place.database,
+            name=place.table,
             document=render(chain, self.options) if chain and hops else None,
             complete=complete if complete is not None else bool(chain and chain.complete),
             dry_run=dry_run,
@@ -275,33 +276,15 @@ def _again(error: GlueError) -> bool:
     return error.transient or error.may_have_written
 
 
-def place_of(node: Node) -> tuple[str, str] | None:
-    """The database and table of a node, folded as Glue does; from its attributes, else its plain name.
-
-    None when neither tells, or when the name is one of another account or region.
-    """
-    parts = node.qualified_name.removeprefix("glue://").split("/")
-    if node.qualified_name.startswith("glue://") and len(parts) > 2:
-        # Of another account or region: the table of that name here is another one.
-        return None
-    database, name = node.attributes.get("database"), node.attributes.get("table_name")
-    if database and name:
-        return str(database).lower(), str(name).lower()
-    if len(parts) == 2 and all(parts):
-        return parts[0].lower(), parts[1].lower()
-    return None
-
-
-def unpushable(node: Node, place: tuple[str, str] | None, region: str) -> str | None:
+def unpushable(node: Node, region: str) -> str | None:
     """Why a node can't be pushed to, by what the graph alone tells."""
-    conflict = node.attributes.get("conflict")
-    if conflict:
-        return f"{conflict}, so whose lineage belongs there is not known"
-    if place is None:
+    table = GlueTableNode.of(node)
+    if table.conflict:
+        return f"{table.conflict}, so whose lineage belongs there is not known"
+    if table.home_place is None:
         return f"the graph does not tell its database and table here: {node.qualified_name}"
-    home = node.attributes.get("aws_region")
-    if home and home != region:
-        return f"it is in {home}, and this push goes to {region}"
+    if table.aws_region and table.aws_region != region:
+        return f"it is in {table.aws_region}, and this push goes to {region}"
     return None
 
 

@@ -13,6 +13,7 @@ from lineage_bridge_dagster.lineage.columns import ATTRIBUTE as COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
 
 Entry = TypeVar("Entry", Node, Edge)
 
@@ -104,7 +105,7 @@ class _Proof:
             seen.node_type == NodeType.FLINK_JOB
             and bool(columns := known.attributes.get(COLUMN_LINEAGE))
             and columns != seen.attributes.get(COLUMN_LINEAGE)
-            and seen.attributes.get("sql") == known.attributes.get("sql")
+            and NodeView.of(seen).sql == NodeView.of(known).sql
             and any(report.scope.api in _FIELD_TELLERS for report in self._coverage.incomplete)
         )
 
@@ -120,7 +121,7 @@ class _Proof:
 
 def _covers(scope: Scope, node: Node) -> bool:
     if scope.api == "glue":
-        return scope.place in ("", node.attributes.get("aws_region", scope.place))
+        return scope.place in ("", GlueTableNode.of(node).aws_region or scope.place)
     if scope.environment != (node.environment_id or ""):
         return False
     # A schema registry serves its whole environment, whatever its own id is.

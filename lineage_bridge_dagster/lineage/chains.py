@@ -9,12 +9,10 @@ from typing import Any, TypeVar
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
-from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.nodes import glue_tables
 
 T = TypeVar("T", bound=Hashable)
-
-#: The `catalog_type` of the catalog tables that have a chain.
-AWS_GLUE = "AWS_GLUE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +105,6 @@ def chains_of(
         table_ids = [node.node_id for node in glue_tables(graph)]
     for table_id in table_ids:
         yield chain_of(graph, table_id, index, gaps=gaps)
-
-
-def glue_tables(graph: Graph) -> Iterator[Node]:
-    """The catalog tables of the AWS Glue catalog."""
-    return (node for node in graph.of_type(NodeType.CATALOG_TABLE) if node.catalog_type == AWS_GLUE)
 
 
 def to_json(chain: Chain, sql: str = "redacted") -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 
 #: Attribute of a Flink job's node: `{"topics": [node id], "columns": [[topic, column, sources], ...]}`, each
 #: source `[topic, column, how]`, topics by their place in the list: ids are long, and come again and again.
@@ -125,30 +126,26 @@ class ColumnIndex:
 
         Columns that Tableflow adds have no source; nor has any when the table has not just one topic.
         """
-        columns = table.attributes.get("columns")
-        if len(topics) != 1 or not isinstance(columns, Sequence):
+        if len(topics) != 1:
             return []
         names = self.names(topics[0])
         folded: dict[str, list[str]] = {}
         for name in names:
             folded.setdefault(name.lower(), []).append(name)
         flows = []
-        for column in columns:
-            name = str(column.get("name") or "") if isinstance(column, Mapping) else ""
+        for name, _, _ in GlueTableNode.of(table).columns:
             # Glue keeps names in lower case; of two fields that become one name, neither is known to be it.
             fields = [name] if name in names else folded.get(name.lower(), [])
-            if name and len(fields) == 1:
+            if len(fields) == 1:
                 source = ColumnSource(Column(topics[0].node_id, fields[0]), IDENTITY)
                 flows.append(ColumnFlow(Column(table.node_id, name), (source,)))
         return flows
 
     def names(self, topic: Node) -> dict[str, None]:
         """The columns that a topic is known to have: of its key, of its value, and those written to it."""
-        keys, fields = topic.attributes.get(KEY_COLUMNS), topic.attributes.get("schema_fields")
-        found = [str(name) for name in keys] if isinstance(keys, list | tuple) else []
-        values = fields if isinstance(fields, list | tuple) else ()
-        found += [str(one["name"]) for one in values if isinstance(one, Mapping) and one.get("name")]
-        return dict.fromkeys([*found, *self._by_topic.get(topic.node_id, ())])
+        view = TopicNode.of(topic)
+        fields = [field.name for field in view.schema_fields]
+        return dict.fromkeys([*view.key_columns, *fields, *self._by_topic.get(topic.node_id, ())])
 
     def first(self, flow: ColumnFlow) -> list[Column]:
         """The columns farthest upstream that a column comes from: those that nothing known goes into."""

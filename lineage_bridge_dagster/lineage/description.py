@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lineage_bridge_dagster.lineage.hops import give_up_order
-from lineage_bridge_dagster.lineage.text import one_line, shorten, size
+from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, one_line, shorten, size
 
 FIRST_LINE = "Upstream lineage:"
 LAST_LINE = "Managed by LineageBridge"
 SYNCED = "Last synced: "
 
-#: Bytes that Glue takes in a description.
-DESCRIPTION_LIMIT = 2048
 _SEPARATOR = "\n\n"
 #: Bytes kept free for the time, whatever its precision: how much is cut must not hang on the moment.
 _TIME_BYTES = 32
@@ -115,7 +113,7 @@ class BlockContent:
         return "\n".join(lines)
 
 
-def description_budget(users_text: str, limit: int = DESCRIPTION_LIMIT) -> int:
+def description_budget(users_text: str, limit: int = MAX_DESCRIPTION_BYTES) -> int:
     """Bytes that are left for our block beside the user's text; may be negative."""
     return limit - (size(users_text + _SEPARATOR) if users_text else 0)
 

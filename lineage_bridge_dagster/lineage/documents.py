@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.lineage.chains import Chain, Hop
 from lineage_bridge_dagster.lineage.description import (
-    DESCRIPTION_LIMIT,
     BlockContent,
     Line,
     description_budget,
@@ -19,19 +18,17 @@ from lineage_bridge_dagster.lineage.description import (
 )
 from lineage_bridge_dagster.lineage.hops import (
     CHAIN_LIMIT,
-    connector_class,
     fit,
     hop_record,
     name_list,
-    schema_fields,
     shown_sql,
 )
-from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.text import clean, one_line
+from lineage_bridge_dagster.lineage.model import NodeType
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
+from lineage_bridge_dagster.lineage.text import MAX_VALUE_BYTES, clean, one_line
 
 __all__ = [
     "CHAIN_LIMIT",
-    "DESCRIPTION_LIMIT",
     "KEY_CLUSTER_ID",
     "KEY_DIGEST",
     "KEY_ENVIRONMENT_ID",
@@ -61,9 +58,6 @@ KEY_ENVIRONMENT_ID = PREFIX + "environment_id"
 KEY_CLUSTER_ID = PREFIX + "cluster_id"
 KEY_LAST_SYNCED = PREFIX + "last_synced"
 KEY_DIGEST = PREFIX + "digest"
-
-#: Bytes that Glue takes in the value of a parameter.
-VALUE_LIMIT = 512_000
 
 #: Our keys that say when and what was written rather than what the lineage is.
 _ABOUT_THE_PUSH = frozenset({KEY_LAST_SYNCED, KEY_DIGEST})
@@ -161,7 +155,7 @@ def digest(parameters: Mapping[str, str], block: str | None) -> str:
 
 def _names(chain: Chain, node_type: NodeType) -> tuple[str, bool]:
     found = (hop.node.qualified_name for hop in chain.hops if hop.node.node_type == node_type)
-    return name_list((name for name in found if name), VALUE_LIMIT)
+    return name_list((name for name in found if name), MAX_VALUE_BYTES)
 
 
 def _nearest(chain: Chain, attribute: str) -> str:
@@ -175,7 +169,7 @@ def _nearest(chain: Chain, attribute: str) -> str:
 def _content(chain: Chain, options: PushOptions, environment: str) -> BlockContent:
     return BlockContent(
         lines=tuple(_line(hop, options) for hop in chain.hops),
-        table=_table_name(chain.table),
+        table=_table_name(GlueTableNode.of(chain.table)),
         environment=environment or None,
     )
 
@@ -185,8 +179,8 @@ def _line(hop: Hop, options: PushOptions) -> Line:
     note = ""
     if node.node_type == NodeType.CONNECTOR:
         # A Java class reads better without its package.
-        note = connector_class(node).rpartition(".")[2]
-    elif fields := schema_fields(node):
+        note = clean(NodeView.of(node).connector_class).rpartition(".")[2]
+    elif fields := NodeView.of(node).schema_fields:
         note = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
     sql = shown_sql(node, options.sql) or ""
     return Line(
@@ -198,10 +192,6 @@ def _line(hop: Hop, options: PushOptions) -> Line:
     )
 
 
-def _table_name(table: Node) -> str:
-    """`database.table`, as Athena writes it."""
-    database, name = table.attributes.get("database"), table.attributes.get("table_name")
-    if isinstance(database, str) and isinstance(name, str) and database and name:
-        return f"{database}.{name}"
-    # Without an enriched node, the last two parts of glue://database/table.
-    return ".".join(table.qualified_name.removeprefix("glue://").split("/")[-2:])
+def _table_name(table: GlueTableNode) -> str:
+    place = table.place
+    return place.dotted if place else table.node.qualified_name.removeprefix("glue://")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 
 #: APIs whose failure may hide what is upstream of anything in their environment, and whatever a statement or
 #: a cluster link brings to a topic of another one.
@@ -78,7 +79,7 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
     if scope.api == "glue":
         return node.node_type == NodeType.CATALOG_TABLE and scope.place in (
             "",
-            node.attributes.get("aws_region", scope.place),
+            GlueTableNode.of(node).aws_region or scope.place,
         )
     if not node.environment_id:
         # An outside dataset has no environment: its own scopes speak for it.
@@ -97,7 +98,7 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
     if scope.api == "schema_registry":
         # Not upstream, but a topic that lost its fields to an outage, or to a key that was revoked, must not
         # be pushed over one that has them.
-        return node.node_type == NodeType.KAFKA_TOPIC and not node.attributes.get("schema_fields")
+        return node.node_type == NodeType.KAFKA_TOPIC and not TopicNode.of(node).schema_fields
     return True
 
 
@@ -108,5 +109,5 @@ def _flink_may_write(scope: Scope, topic: Node) -> bool:
     """
     if scope.environment == topic.environment_id:
         return True
-    cloud, region = topic.attributes.get("cloud"), topic.attributes.get("region")
-    return not (cloud and region) or scope.place in ("", f"{str(cloud).lower()}.{region}")
+    view = TopicNode.of(topic)
+    return not (view.cloud and view.region) or scope.place in ("", f"{view.cloud.lower()}.{view.region}")

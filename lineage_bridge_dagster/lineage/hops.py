@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.redaction import redact_sql
 from lineage_bridge_dagster.lineage.text import clean, size
 
@@ -26,33 +27,17 @@ def shown_sql(node: Node, mode: str) -> str | None:
     """
     if mode not in SQL_MODES:
         raise ValueError(f"{mode!r} is no way to show SQL; choose of {', '.join(SQL_MODES)}")
-    text = node.attributes.get("sql")
-    if mode == "none" or not isinstance(text, str) or not text.strip():
+    text = NodeView.of(node).sql
+    if mode == "none" or not text.strip():
         return None
     if mode == "hash":
         return "sha256:" + hashlib.sha256(clean(text).encode()).hexdigest()
     return clean(redact_sql(text) if mode == "redacted" else text)
 
 
-def schema_fields(node: Node) -> list[dict[str, str]]:
-    """A topic's value schema as `[{name, type}]`; entries of another shape, in a file, are passed over."""
-    found = node.attributes.get("schema_fields")
-    if not isinstance(found, list | tuple):
-        return []
-    return [
-        {"name": _text(field["name"]), "type": _text(field.get("type", ""))}
-        for field in found
-        if isinstance(field, Mapping) and field.get("name") is not None
-    ]
-
-
-def connector_class(node: Node) -> str:
-    found = node.attributes.get("connector_class")
-    return clean(found) if isinstance(found, str) else ""
-
-
 def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, Any]:
     """`hop, kind, qualified_name, display_name`, and `sql`, `connector_class`, `schema_fields` if any."""
+    view = NodeView.of(node)
     record: dict[str, Any] = {
         "hop": distance,
         "kind": str(node.node_type),
@@ -61,10 +46,10 @@ def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, An
     }
     if text := shown_sql(node, sql):
         record["sql"] = text
-    if name := connector_class(node):
-        record["connector_class"] = name
-    if fields := schema_fields(node):
-        record["schema_fields"] = fields
+    if view.connector_class:
+        record["connector_class"] = clean(view.connector_class)
+    if fields := view.schema_fields:
+        record["schema_fields"] = [{"name": clean(field.name), "type": clean(field.type)} for field in fields]
     return record
 
 
@@ -142,10 +127,6 @@ def name_list(names: Iterable[str], limit: int) -> tuple[str, bool]:
             return ",".join(kept), True
         kept.append(encoded)
     return ",".join(kept), False
-
-
-def _text(value: object) -> str:
-    return clean(value) if isinstance(value, str) else _dumps(value)
 
 
 def _dumps(value: object) -> str:

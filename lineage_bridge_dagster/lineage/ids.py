@@ -5,6 +5,8 @@ Ids in a graph that a user hands in are opaque: nothing here parses one.
 
 from __future__ import annotations
 
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
+
 
 def topic_id(environment: str, cluster: str, topic: str) -> str:
     return f"confluent:kafka_topic:{environment}:{cluster}/{topic}"
@@ -40,21 +42,5 @@ def tableflow_table_id(environment: str, cluster: str, topic: str) -> str:
     return f"confluent:tableflow_table:{environment}:{cluster}.{topic}"
 
 
-def glue_qualified_name(
-    database: str, table: str, *, account: str | None = None, region: str | None = None
-) -> str:
-    """`glue://{database}/{table}`; outside the home account and region `glue://{account}.{region}/...`."""
-    away = f"{account}.{region}/" if account and region else ""
-    return f"glue://{away}{database}/{table}"
-
-
-def glue_table_id(
-    environment: str, database: str, table: str, *, account: str | None = None, region: str | None = None
-) -> str:
-    name = glue_qualified_name(database, table, account=account, region=region)
-    return f"aws:glue_table:{environment}:{name}"
-
-
-def glue_name(topic: str) -> str:
-    """The Glue table that Tableflow gives a topic: dots kept, folded to lower case as Glue does."""
-    return topic.lower()
+def glue_table_id(environment: str, place: GluePlace) -> str:
+    return f"aws:glue_table:{environment}:{place.qualified_name}"

@@ -12,6 +12,10 @@ _BREAKS = re.compile("[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 REPLACEMENT = "\ufffd"
 
+#: Bytes that Glue accepts: `DescriptionString` and `ParametersMapValue` of its API model.
+MAX_DESCRIPTION_BYTES = 2_048
+MAX_VALUE_BYTES = 512_000
+
 
 def size(text: str) -> int:
     """Bytes of UTF-8."""

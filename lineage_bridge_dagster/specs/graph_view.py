@@ -89,25 +89,3 @@ class NodeContext:
     left_out: tuple[Node, ...] = ()
     #: Scopes that the asset's lineage passes through and that did not answer whole.
     incomplete: tuple[ScopeReport, ...] = ()
-
-
-def is_glue_table(node: Node) -> bool:
-    return node.node_type == NodeType.CATALOG_TABLE and node.catalog_type == "AWS_GLUE"
-
-
-def glue_names(node: Node) -> tuple[str | None, str, str]:
-    """`(account and region or None, database, table)` of a Glue table's node.
-
-    Database and table are attributes; where a graph from a file lacks them, its `glue://` name tells them.
-    """
-    database, table = node.attributes.get("database"), node.attributes.get("table_name")
-    path = node.qualified_name.removeprefix("glue://")
-    if database and table and path.endswith(f"{database}/{table}"):
-        away = path.removesuffix(f"{database}/{table}").rstrip("/")
-        return away or None, str(database), str(table)
-    if database and table:
-        return None, str(database), str(table)
-    parts = path.split("/")
-    if len(parts) == 3:
-        return parts[0], parts[1], parts[2]
-    return None, parts[0], "/".join(parts[1:]) or node.label

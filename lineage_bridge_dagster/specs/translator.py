@@ -23,14 +23,9 @@ from lineage_bridge_dagster.glue.links import athena_select, athena_url, glue_ta
 from lineage_bridge_dagster.lineage.columns import flows_of
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
 from lineage_bridge_dagster.specs import keys
-from lineage_bridge_dagster.specs.graph_view import (
-    GraphView,
-    NodeContext,
-    Role,
-    glue_names,
-    is_glue_table,
-)
+from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
 from lineage_bridge_dagster.specs.metadata import (
     LineageMetadataSet,
     column_schema,
@@ -40,7 +35,7 @@ from lineage_bridge_dagster.specs.metadata import (
 from lineage_bridge_dagster.specs.pages.links import lineage_url
 from lineage_bridge_dagster.specs.pages.page import description
 
-__all__ = ["GraphView", "LineageTranslator", "NodeContext", "Role", "glue_names", "is_glue_table"]
+__all__ = ["GraphView", "LineageTranslator", "NodeContext", "Role"]
 
 
 #: The kinds that the UI shows, by node type. It has no icons for connectors, ksqlDB or Glue.
@@ -122,9 +117,9 @@ class LineageTranslator:
             case NodeType.EXTERNAL_DATASET:
                 parts = ["external", node.qualified_name]
             case NodeType.CATALOG_TABLE if is_glue_table(node):
-                away, database, table = glue_names(node)
+                place = GlueTableNode.of(node).shown_place
                 first = "upstream_chain" if role is Role.CHAIN else "glue"
-                parts = [first, *([away] if away else []), database, table]
+                parts = [first, *([place.away] if place.away else []), place.database, place.table]
             case NodeType.CATALOG_TABLE:
                 parts = [(node.catalog_type or "catalog").lower(), node.qualified_name]
             case _:
@@ -141,11 +136,13 @@ def _group(node: Node, role: Role) -> str:
         case NodeType.FLINK_JOB:
             return f"flink/{keys.named_segment(node.environment_name, node.environment_id or 'unknown')}"
         case NodeType.CATALOG_TABLE if is_glue_table(node):
-            away, database, _ = glue_names(node)
-            top = "upstream_chain" if role is Role.CHAIN else "glue"
+            place = GlueTableNode.of(node).shown_place
+            top = keys.group_name(
+                "upstream_chain" if role is Role.CHAIN else "glue", *([place.away] if place.away else [])
+            )
             # By default Tableflow names the database after the cluster's id.
-            name = node.cluster_name if database == node.cluster_id else None
-            return f"{keys.group_name(top, *([away] if away else []))}/{keys.named_segment(name, database)}"
+            name = node.cluster_name if place.database == node.cluster_id else None
+            return f"{top}/{keys.named_segment(name, place.database)}"
         case NodeType.EXTERNAL_DATASET:
             return "external"
         case _:
@@ -190,10 +187,9 @@ def _standard(node: Node, context: NodeContext) -> dict[str, Any]:
     standard: dict[str, Any] = {}
     attributes = node.attributes
     if is_glue_table(node):
-        _, database, table = glue_names(node)
         if context.role is Role.CHAIN:
             return standard
-        standard["dagster/table_name"] = f"{database}.{table}"
+        standard["dagster/table_name"] = GlueTableNode.of(node).shown_place.dotted
         if attributes.get("storage_location"):
             standard["dagster/uri"] = str(attributes["storage_location"])
     elif node.node_type == NodeType.EXTERNAL_DATASET:
@@ -239,8 +235,8 @@ def _documented(columns: list[Any], table: Node, context: NodeContext) -> list[A
 def _loading(node: Node, context: NodeContext) -> dict[str, str | None]:
     """What the PySpark IO manager needs to load the asset: names and endpoints, no secrets."""
     if is_glue_table(node):
-        _, database, table = glue_names(node)
-        return {"database": database, "table": table}
+        place = GlueTableNode.of(node).shown_place
+        return {"database": place.database, "table": place.table}
     if node.node_type != NodeType.KAFKA_TOPIC:
         return {}
     attributes = node.attributes
@@ -277,14 +273,14 @@ def _links(node: Node, role: Role) -> dict[str, UrlMetadataValue | str | None]:
     """Pages of the systems themselves: Confluent's console; for a Glue table Glue's, and how to query it."""
     if not is_glue_table(node):
         return {"source": UrlMetadataValue(node.url) if node.url else None}
-    region = node.attributes.get("aws_region")
+    table = GlueTableNode.of(node)
+    region, place = table.aws_region, table.shown_place
     if role is Role.CHAIN or not region:
         return {}
-    _, database, table = glue_names(node)
     return {
-        "console": UrlMetadataValue(node.url or glue_table_url(str(region), database, table)),
-        "athena": athena_select(database, table),
-        "athena_console": UrlMetadataValue(athena_url(str(region))),
+        "console": UrlMetadataValue(node.url or glue_table_url(region, place.database, place.table)),
+        "athena": athena_select(place.database, place.table),
+        "athena_console": UrlMetadataValue(athena_url(region)),
     }
 
 

@@ -16,7 +16,7 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.specs.translator import glue_names, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
 from lineage_bridge_dagster_tests.assets.world import World
 
 
@@ -87,7 +87,8 @@ def create_tables(glue: BaseClient, world: World, skip: Iterable[str] = ()) -> N
     for node in world.graph.nodes.values():
         if not is_glue_table(node):
             continue
-        _, database, table = glue_names(node)
+        place = GlueTableNode.of(node).shown_place
+        database, table = place.database, place.table
         if table in skip:
             continue
         if database not in made:

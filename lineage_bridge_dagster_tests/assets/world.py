@@ -6,6 +6,7 @@ from __future__ import annotations
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_names import GluePlace, glue_table_name
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 
 ENV = "env-abc123"
@@ -126,14 +127,15 @@ class World:
         """A Tableflow table with its Glue table."""
         tableflow = self.tableflow(cluster, topic, database)
         database = database or cluster
-        table = ids.glue_name(topic)
-        node_id = ids.glue_table_id(ENV, database, table)
+        table = glue_table_name(topic)
+        place = GluePlace(database, table)
+        node_id = ids.glue_table_id(ENV, place)
         self.graph.add_node(
             Node(
                 node_id=node_id,
                 system="aws",
                 node_type=NodeType.CATALOG_TABLE,
-                qualified_name=ids.glue_qualified_name(database, table),
+                qualified_name=place.qualified_name,
                 display_name=table,
                 environment_id=ENV,
                 cluster_id=cluster,

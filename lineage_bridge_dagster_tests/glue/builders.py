@@ -12,6 +12,7 @@ from lineage_bridge_dagster.glue import GlueTable
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_names import GluePlace, glue_table_name
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def tableflow_node(
         cluster_id=cluster,
         attributes={
             "glue_database": database or cluster,
-            "glue_table": ids.glue_name(topic),
+            "glue_table": glue_table_name(topic),
             "table_path": path,
             "catalog_types": ["AWS_GLUE"],
             "region": REGION,
@@ -171,12 +172,13 @@ def glue_node(
     cluster: str = CLUSTER,
     **attributes: Any,
 ) -> Node:
-    name = ids.glue_name(topic)
+    name = glue_table_name(topic)
+    place = GluePlace(database, name)
     return Node(
-        ids.glue_table_id(environment, database, name),
+        ids.glue_table_id(environment, place),
         "aws",
         NodeType.CATALOG_TABLE,
-        ids.glue_qualified_name(database, name),
+        place.qualified_name,
         display_name=f"{database}.{name}",
         environment_id=environment,
         cluster_id=cluster,

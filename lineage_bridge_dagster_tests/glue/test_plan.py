@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, writable_fields
 from lineage_bridge_dagster.glue.plan import (
-    MAX_DESCRIPTION_BYTES,
     Hold,
     NoChange,
     Refuse,
@@ -32,6 +31,7 @@ from lineage_bridge_dagster.lineage.documents import (
     split_description,
 )
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES
 from lineage_bridge_dagster_tests.glue.builders import CLUSTER, add_table, glue_table, raw_table
 
 NOW = "2026-04-30T12:34:56.789Z"

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage.chains import Chain, Hop, chain_of, order_hops
 from lineage_bridge_dagster.lineage.description import (
-    DESCRIPTION_LIMIT,
     FIRST_LINE,
     LAST_LINE,
     description_budget,
@@ -16,6 +15,7 @@ from lineage_bridge_dagster.lineage.description import (
     split_description,
 )
 from lineage_bridge_dagster.lineage.documents import render
+from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES
 from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, shop
 
 NOW = "2026-04-30T12:34:56.789Z"
@@ -37,7 +37,7 @@ Managed by LineageBridge"""
 GLUE_PATTERN = re.compile("[\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff\r\n\t]*")
 
 
-def block_of(chain: Chain, budget: int = DESCRIPTION_LIMIT) -> str | None:
+def block_of(chain: Chain, budget: int = MAX_DESCRIPTION_BYTES) -> str | None:
     return render(chain).block(budget, NOW)
 
 
@@ -250,4 +250,4 @@ def test_users_text_and_block_fit_the_description_together(text: str) -> None:
     block = render(chain_of(shop(), "table")).block(description_budget(text), NOW)
 
     if block is not None:
-        assert len(join_description(text, block).encode()) <= DESCRIPTION_LIMIT
+        assert len(join_description(text, block).encode()) <= MAX_DESCRIPTION_BYTES

@@ -21,12 +21,12 @@ from lineage_bridge_dagster.lineage.documents import (
     KEY_SOURCE_TOPICS,
     KEY_UPSTREAM_CHAIN,
     KEY_UPSTREAM_TRUNCATED,
-    VALUE_LIMIT,
     PushOptions,
     digest,
     render,
 )
 from lineage_bridge_dagster.lineage.hops import fit, give_up_order, name_list
+from lineage_bridge_dagster.lineage.text import MAX_VALUE_BYTES
 from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, shop
 
 NOW = "2026-04-30T12:34:56.789Z"
@@ -170,7 +170,7 @@ def test_chain_of_a_forty_thousand_hops_is_cut_to_its_farthest_sources() -> None
 
     assert {hop["hop"] for hop in hops} == {1, 2, 4}
     assert len(document.parameters[KEY_UPSTREAM_CHAIN].encode()) <= CHAIN_LIMIT
-    assert len(document.parameters[KEY_SOURCE_CONNECTORS].encode()) <= VALUE_LIMIT
+    assert len(document.parameters[KEY_SOURCE_CONNECTORS].encode()) <= MAX_VALUE_BYTES
     assert len((document.block(2048, NOW) or "").encode()) <= 2048
 
 
@@ -197,7 +197,7 @@ def test_external_datasets_near_the_table_are_sources_too() -> None:
 def test_list_of_names_splits_at_its_commas_into_the_names(name: str) -> None:
     from urllib.parse import unquote
 
-    text, cut = name_list([name, "other", name], VALUE_LIMIT)
+    text, cut = name_list([name, "other", name], MAX_VALUE_BYTES)
 
     assert [unquote(part) for part in text.split(",")] == [name, "other"]
     assert not cut
@@ -205,10 +205,10 @@ def test_list_of_names_splits_at_its_commas_into_the_names(name: str) -> None:
 
 
 def test_list_that_is_too_long_keeps_the_nearest_whole_names() -> None:
-    text, cut = name_list((f"topic-{i:06}" for i in range(100_000)), VALUE_LIMIT)
+    text, cut = name_list((f"topic-{i:06}" for i in range(100_000)), MAX_VALUE_BYTES)
 
     assert cut
-    assert len(text) <= VALUE_LIMIT
+    assert len(text) <= MAX_VALUE_BYTES
     assert text.split(",") == [f"topic-{i:06}" for i in range(len(text.split(",")))]
 
 

@@ -6,10 +6,10 @@ import random
 
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.ids import (
     external_dataset_id,
     flink_job_id,
-    glue_qualified_name,
     glue_table_id,
     tableflow_table_id,
     topic_id,
@@ -23,7 +23,7 @@ AT = "2026-01-02T03:04:05Z"
 
 def table_of(topic: str, database: str = CLUSTER) -> str:
     """The id of the Glue table of a topic."""
-    return glue_table_id(ENV, database, topic.lower())
+    return glue_table_id(ENV, GluePlace(database, topic.lower()))
 
 
 def add_table(graph: Graph, topic: str, database: str = CLUSTER) -> str:
@@ -39,7 +39,7 @@ def add_table(graph: Graph, topic: str, database: str = CLUSTER) -> str:
             table,
             "aws",
             NodeType.CATALOG_TABLE,
-            glue_qualified_name(database, topic.lower()),
+            GluePlace(database, topic.lower()).qualified_name,
             environment_id=ENV,
             catalog_type="AWS_GLUE",
             attributes={"database": database, "table_name": topic.lower()},

@@ -13,14 +13,14 @@ from lineage_bridge_dagster.confluent.graph.builder import (
     without_empty,
 )
 from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, glue_table_name
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
-GLUE = "AWS_GLUE"
 #: The topic that records go to with error handling LOG and no target named (`tableflow/v1` default).
 DEFAULT_ERROR_TOPIC = "error_log"
 #: An integration's kind -> the catalog type that sync statuses use.
-_CATALOG_TYPES = {"awsglue": GLUE, "snowflake": "SNOWFLAKE", "unity": "UNITY"}
+_CATALOG_TYPES = {"awsglue": AWS_GLUE, "snowflake": "SNOWFLAKE", "unity": "UNITY"}
 
 
 def add_tableflow(
@@ -102,7 +102,7 @@ def _attributes(
     return {
         "topic": topic.display_name,
         "glue_database": database,
-        "glue_table": ids.glue_name(topic.display_name) if database else None,
+        "glue_table": glue_table_name(topic.display_name) if database else None,
         "table_path": storage.table_path,
         "catalog_types": sorted({*synced, *integrated}),
         "catalog_sync": [

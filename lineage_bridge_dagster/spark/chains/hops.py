@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,7 +11,8 @@ from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
-from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.spark.chains.adjacency import Shared
 
@@ -97,14 +98,14 @@ def hop_rows(
 
     number = {node_id: i for i, node_id in enumerate(graph.nodes)}
     wanted = [number[table_id] for table_id in table_ids]
-    named = [table_name(graph.nodes[table_id]) for table_id in table_ids]
+    places = [GlueTableNode.of(graph.nodes[table_id]).shown_place for table_id in table_ids]
     tables = spark.createDataFrame(
         pa.table(
             {
                 "table": pa.array(wanted, pa.int32()),
                 "table_id": pa.array([clean(table_id) for table_id in table_ids], pa.string()),
-                "database": pa.array([clean(database) for database, _ in named], pa.string()),
-                "table_name": pa.array([clean(table) for _, table in named], pa.string()),
+                "database": pa.array([clean(place.database) for place in places], pa.string()),
+                "table_name": pa.array([clean(place.table) for place in places], pa.string()),
             }
         )
     )
@@ -134,7 +135,7 @@ def node_records(graph: Graph, sql: str = "redacted") -> pa.Table:
         "node_id": [clean(node.node_id) for node in nodes],
         "environment_id": [node.environment_id for node in nodes],
         "cluster_id": [node.cluster_id for node in nodes],
-        "stale_since": [_stale(node) for node in nodes],
+        "stale_since": [NodeView.of(node).stale_since or None for node in nodes],
     }
     columns |= {f.name: [r.get(f.name) for r in shown] for f in _NODES if f.name not in columns}
     return pa.table([pa.array(columns[f.name], f.type) for f in _NODES], schema=_NODES)
@@ -144,18 +145,3 @@ def incomplete_nodes(discovery: Discovery) -> Callable[[str], bool]:
     """Tells of a node whether a scope that did not answer whole could have added to its upstream."""
     gaps = Gaps(discovery.graph, discovery.coverage)
     return lambda node_id: bool(gaps.of((node_id,)))
-
-
-def table_name(node: Node) -> tuple[str, str]:
-    """Database and table of a catalog table's node, from its attributes, else from its qualified name."""
-    attributes: Mapping[str, Any] = node.attributes
-    database, table = attributes.get("database"), attributes.get("table_name")
-    if database and table:
-        return str(database), str(table)
-    above, _, name = node.qualified_name.rpartition("/")
-    return above.rpartition("/")[2], name
-
-
-def _stale(node: Node) -> str | None:
-    since = node.attributes.get("stale_since")
-    return None if since is None else str(since)

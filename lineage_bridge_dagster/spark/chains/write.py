@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import spark_name
-from lineage_bridge_dagster.lineage.chains import glue_tables
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.nodes import glue_tables
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.spark.chains.adjacency import adjacency, shared
 from lineage_bridge_dagster.spark.chains.hops import hop_rows, incomplete_nodes

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.specs.graph_view import NodeContext, Role, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import is_glue_table
+from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.metadata import markdown_table
 from lineage_bridge_dagster.specs.pages import process, table, topic
 from lineage_bridge_dagster.specs.pages.words import kind_of, plain, where

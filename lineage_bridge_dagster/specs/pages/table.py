@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from lineage_bridge_dagster.glue.links import athena_describe, athena_select
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.specs.graph_view import NodeContext, Role, glue_names
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.pages.tree import text_tree
 from lineage_bridge_dagster.specs.pages.words import fenced, names, plain, some, where
 
@@ -13,12 +14,12 @@ Fact = tuple[str, str]
 
 def first_line(table: Node, context: NodeContext) -> str:
     """What it is and the topic it comes from."""
-    _, database, name = glue_names(table)
+    place = GlueTableNode.of(table).shown_place
     topics = names(context.view.topics_of(table))
     origin = f", from Kafka topic {topics}{where(table)}" if topics else ""
     if context.role is Role.CHAIN:
-        return plain(f"Upstream lineage of the Glue table {database}.{name}{origin}")
-    return plain(f"Iceberg table {name} in the Glue database {database}{origin}")
+        return plain(f"Upstream lineage of the Glue table {place.dotted}{origin}")
+    return plain(f"Iceberg table {place.table} in the Glue database {place.database}{origin}")
 
 
 def facts(table: Node, context: NodeContext) -> list[Fact]:
@@ -60,7 +61,10 @@ def origin(table: Node, context: NodeContext) -> str:
 
 def athena(table: Node) -> str:
     """The statements that query it in Athena; names with dots work only as they are quoted here."""
-    _, database, name = glue_names(table)
-    select, describe = athena_select(database, name), athena_describe(database, name)
+    place = GlueTableNode.of(table).shown_place
+    select, describe = (
+        athena_select(place.database, place.table),
+        athena_describe(place.database, place.table),
+    )
     statements = fenced(f"{select};\n{describe};", "sql")
     return f"In Athena; the second shows its lineage parameters:\n\n{statements}"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.specs.graph_view import NodeContext, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import is_glue_table
+from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.pages.words import (
     duration,
     listed,

@@ -7,6 +7,7 @@ import doctest
 import pytest
 
 from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
@@ -20,7 +21,7 @@ def page_of(w: World, node_id: str, role: Role = Role.ITSELF) -> str:
 
 
 def table_id(database: str, table: str) -> str:
-    return ids.glue_table_id(ENV, database, table)
+    return ids.glue_table_id(ENV, GluePlace(database, table))
 
 
 @pytest.mark.parametrize("module", [words, keys])

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.pages.drawing import MAX_BOXES, drawing, image
@@ -55,7 +56,7 @@ def test_a_source_that_was_shown_is_not_shown_again_with_all_above_it() -> None:
 
 def test_a_cycle_ends_and_another_clusters_topic_says_so() -> None:
     w = world()
-    table = w.graph.nodes[ids.glue_table_id(ENV, "sales_db", "orders")]
+    table = w.graph.nodes[ids.glue_table_id(ENV, GluePlace("sales_db", "orders"))]
     assert table.cluster_id == WEST
     assert text_tree(view_of(w), table).splitlines() == [
         "table orders",
@@ -97,7 +98,7 @@ def test_any_graph_has_a_tree_within_its_lines_and_a_drawing_that_is_xml(
 
 def test_a_drawing_has_a_box_for_each_node_from_sources_on_the_left_to_the_table_on_the_right() -> None:
     w = world()
-    table = w.graph.nodes[ids.glue_table_id(ENV, EAST, "o.v1")]
+    table = w.graph.nodes[ids.glue_table_id(ENV, GluePlace(EAST, "o.v1"))]
     root = ET.fromstring(drawing(view_of(w), table))  # noqa: S314
     boxes = {g.findtext(f"{SVG}title"): g.find(f"{SVG}rect") for g in root.findall(f"{SVG}g")}
     assert len(boxes) == 7
