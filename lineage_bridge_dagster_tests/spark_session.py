@@ -80,9 +80,15 @@ def database() -> str:
 
 
 def pyiceberg_properties(catalog: CatalogConfig) -> dict[str, str]:
-    """What PyIceberg needs besides, for these tests run without ambient credentials."""
-    own = {"client.access-key-id": ACCESS_KEY, "client.secret-access-key": SECRET_KEY}
-    return {**catalog.pyiceberg_properties({}), **own}
+    """Properties with which `pyiceberg.catalog.load_catalog` opens the tests' catalog."""
+    return {
+        "type": "glue",
+        "client.region": REGION,
+        "client.access-key-id": ACCESS_KEY,
+        "client.secret-access-key": SECRET_KEY,
+        "glue.endpoint": catalog.glue_endpoint or "",
+        "s3.endpoint": catalog.s3_endpoint or "",
+    }
 
 
 def duckdb_reader(catalog: CatalogConfig) -> duckdb.DuckDBPyConnection:

@@ -1,7 +1,7 @@
-"""The catalog that holds the Iceberg tables, as Spark and as PyIceberg want to be told of it.
+"""The catalog that holds the Iceberg tables, and its configuration in Spark.
 
 Property names are those of Iceberg's `AwsProperties`, `AwsClientProperties`, `S3FileIOProperties` and
-`CatalogProperties`, and of PyIceberg's configuration page.
+`CatalogProperties`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from lineage_bridge_dagster.errors import ConfigurationError
 
 PREFIX = "LINEAGE_BRIDGE_CATALOG_"
 
-#: Implementations that move a pointer without a compare-and-swap, so that the later of two commits wins.
+#: Catalogs that move the metadata pointer without a compare-and-swap: of two concurrent commits one is lost.
 _UNSAFE = frozenset({"hadoop", "filesystem", "file", "in-memory", "memory"})
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class CatalogConfig(BaseModel):
-    """One catalog. It holds no secret: AWS credentials come by the SDKs' own chain, a REST catalog's from
-    the environment variable that is named here.
+    """An Iceberg catalog. It holds no secret: AWS credentials come from the SDK's credential chain, a REST
+    catalog's from the environment variable named here.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,27 +35,27 @@ class CatalogConfig(BaseModel):
         "glue", description="glue: the AWS Glue Data Catalog; rest: an Iceberg REST catalog."
     )
     warehouse: str | None = Field(
-        None, description="Where new tables go (s3://bucket/prefix); for rest, the warehouse's name."
+        None, description="Location of new tables (s3://bucket/prefix); for rest, the name of the warehouse."
     )
     region: str | None = Field(None, description="AWS region of the catalog and of S3.")
     catalog_id: str | None = Field(
-        None, description="Account id of the Glue catalog; the caller's by default."
+        None, description="Account id of the Glue catalog; by default the caller's account."
     )
     profile: str | None = Field(None, description="Named profile of the AWS configuration.")
     role_arn: str | None = Field(None, description="Role to assume for Glue and S3.")
     glue_endpoint: str | None = Field(
-        None, description="Endpoint of Glue; else AWS_ENDPOINT_URL_GLUE or AWS_ENDPOINT_URL."
+        None, description="Endpoint of Glue; by default AWS_ENDPOINT_URL_GLUE or AWS_ENDPOINT_URL."
     )
     s3_endpoint: str | None = Field(
-        None, description="Endpoint of S3; else AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL."
+        None, description="Endpoint of S3; by default AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL."
     )
     s3_path_style: bool | None = Field(
-        None, description="Address buckets by path; by default only where an S3 endpoint is set."
+        None, description="Use path-style bucket addresses; by default only with an S3 endpoint."
     )
     uri: str | None = Field(None, description="Base URL of a REST catalog.")
     credential_variable: str = Field(
         PREFIX + "CREDENTIAL",
-        description="Environment variable with a REST catalog's OAuth2 client, as id:secret.",
+        description="Environment variable with a REST catalog's OAuth2 client credentials, as id:secret.",
     )
     token_variable: str = Field(
         PREFIX + "TOKEN", description="Environment variable with a REST catalog's bearer token."
@@ -63,7 +63,7 @@ class CatalogConfig(BaseModel):
     properties: dict[str, str] = Field(
         default_factory=dict,
         repr=False,
-        description="Further catalog properties, given to Spark and PyIceberg as they are.",
+        description="Further catalog properties, passed to Spark unchanged.",
     )
 
     @field_validator("type", mode="before")
@@ -71,17 +71,17 @@ class CatalogConfig(BaseModel):
     def _safe_for_concurrent_commits(cls, value: Any) -> Any:
         if isinstance(value, str) and value.strip().lower() in _UNSAFE:
             raise ConfigurationError(
-                f"A {value} catalog is not safe for concurrent commits: of two writers one would be lost.",
+                f"A {value} catalog is not safe for concurrent commits: of two commits at once, one is lost.",
                 hint="Use type: glue, or type: rest with the uri of an Iceberg REST catalog.",
             )
         return value
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _consistent(self) -> Self:
         if not _NAME.fullmatch(self.name):
             raise ConfigurationError(
-                f"The catalog name {self.name!r} is not one that Spark takes.",
-                hint="Use letters, digits and underscores, a letter first, such as glue.",
+                f"Spark does not accept the catalog name {self.name!r}.",
+                hint="Use letters, digits and underscores, starting with a letter, such as glue.",
             )
         if self.type == "rest" and not self.uri:
             raise ConfigurationError(
@@ -91,10 +91,10 @@ class CatalogConfig(BaseModel):
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None, **overrides: Any) -> Self:
-        """Read `LINEAGE_BRIDGE_CATALOG_*` and the AWS variables of the product.
+        """Read `LINEAGE_BRIDGE_CATALOG_*` and `LINEAGE_BRIDGE_AWS_*`.
 
         Raises:
-            ConfigurationError: a value is malformed or the type is not safe.
+            ConfigurationError: a value is malformed, or the type is not safe for concurrent commits.
         """
         env = os.environ if env is None else env
         values: dict[str, Any] = {}
@@ -115,19 +115,19 @@ class CatalogConfig(BaseModel):
             ) from error
 
     def spark_conf(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
-        """What goes under `spark.sql.catalog.<name>`, the class first."""
+        """Spark's configuration of the catalog: `spark.sql.catalog.<name>` and the properties below it."""
         env = os.environ if env is None else env
         prefix = f"spark.sql.catalog.{self.name}"
-        properties = self._shared(env)
+        properties = self._aws(env)
         if self.type == "glue":
             properties["catalog-impl"] = "org.apache.iceberg.aws.glue.GlueCatalog"
-            # Tableflow's own names (`lkc-abc123`, `orders.v1`) fail Iceberg's check for Hive's sake.
+            # Iceberg checks names against Hive's rules, and Tableflow's (`lkc-abc123`, `orders.v1`) fail.
             properties["glue.skip-name-validation"] = "true"
         else:
             properties["type"] = "rest"
             properties.update(self._rest(env))
         properties["io-impl"] = "org.apache.iceberg.aws.s3.S3FileIO"
-        # A session that caches tables goes on reading the snapshot it first saw.
+        # A session that caches tables keeps reading the snapshot that it loaded first.
         properties["cache-enabled"] = "false"
         if self.role_arn:
             properties["client.factory"] = "org.apache.iceberg.aws.AssumeRoleAwsClientFactory"
@@ -141,53 +141,35 @@ class CatalogConfig(BaseModel):
         }
 
     def java_options(self) -> str:
-        """What the JVM's AWS SDK must be told outside the catalog's properties."""
+        """JVM options for the AWS SDK that no catalog property covers."""
         return f"-Daws.profile={self.profile}" if self.profile else ""
 
-    def pyiceberg_properties(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Properties for `pyiceberg.catalog.load_catalog(name, **properties)`.
-
-        With `role_arn` PyIceberg assumes the role for S3 alone; hand its Glue catalog a client of that role.
-        """
-        env = os.environ if env is None else env
-        properties = {"type": self.type, **self._shared(env)}
-        if self.type == "rest":
-            properties.update(self._rest(env))
-        if self.profile:
-            properties["client.profile-name"] = self.profile
-        if self.role_arn:
-            properties["client.role-arn"] = self.role_arn
-        properties.update(self.properties)
-        return properties
-
-    def _shared(self, env: Mapping[str, str]) -> dict[str, str]:
-        """The properties that both libraries call by one name."""
-        everywhere = env.get("AWS_ENDPOINT_URL")
+    def _aws(self, env: Mapping[str, str]) -> dict[str, str]:
+        default_endpoint = env.get("AWS_ENDPOINT_URL")
         properties: dict[str, str] = {}
         if self.warehouse:
             properties["warehouse"] = self.warehouse
         if region := self._region(env):
             properties["client.region"] = region
         if self.type == "glue":
-            if endpoint := self.glue_endpoint or env.get("AWS_ENDPOINT_URL_GLUE") or everywhere:
+            if endpoint := self.glue_endpoint or env.get("AWS_ENDPOINT_URL_GLUE") or default_endpoint:
                 properties["glue.endpoint"] = endpoint
             if self.catalog_id:
                 properties["glue.id"] = self.catalog_id
-        endpoint = self.s3_endpoint or env.get("AWS_ENDPOINT_URL_S3") or everywhere
+        endpoint = self.s3_endpoint or env.get("AWS_ENDPOINT_URL_S3") or default_endpoint
         if endpoint:
             properties["s3.endpoint"] = endpoint
         if self.s3_path_style or (self.s3_path_style is None and endpoint):
             properties["s3.path-style-access"] = "true"
-            properties["s3.force-virtual-addressing"] = "false"
         return properties
 
     def _rest(self, env: Mapping[str, str]) -> dict[str, str]:
-        found = {"uri": self.uri or ""}
+        properties = {"uri": self.uri or ""}
         if credential := env.get(self.credential_variable):
-            found["credential"] = credential
+            properties["credential"] = credential
         if token := env.get(self.token_variable):
-            found["token"] = token
-        return found
+            properties["token"] = token
+        return properties
 
     def _region(self, env: Mapping[str, str]) -> str | None:
         return self.region or env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION")

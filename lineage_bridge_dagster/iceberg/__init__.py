@@ -1,4 +1,4 @@
-"""The Iceberg tables: names as engines quote them, and snapshots."""
+"""Iceberg tables: their names in Spark SQL and their last commits."""
 
 from lineage_bridge_dagster.iceberg.names import quoted, spark_name
 

@@ -1,7 +1,7 @@
-"""Table names as Spark SQL takes them.
+"""Table names in Spark SQL.
 
-Topics have dots, hyphens and backticks in their names, and their tables keep them: every part is quoted,
-always, so that `orders.v1` never becomes table `v1` of namespace `orders`.
+Topics may have dots, hyphens and backticks in their names, and so do their tables: every part is always
+quoted, so that `orders.v1` never means table `v1` in namespace `orders`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One configuration, two engines."""
+"""The Iceberg catalog's settings and its Spark configuration."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import pytest
 
 from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.iceberg import quoted
 
 
-def test_glue_conf_is_whole_without_endpoints() -> None:
+def test_glue_conf_without_endpoints_is_complete() -> None:
     conf = CatalogConfig(warehouse="s3://lake/w", region="eu-west-1").spark_conf({})
     assert conf["spark.sql.catalog.glue"] == "org.apache.iceberg.spark.SparkCatalog"
     assert conf["spark.sql.catalog.glue.catalog-impl"] == "org.apache.iceberg.aws.glue.GlueCatalog"
@@ -21,59 +20,49 @@ def test_glue_conf_is_whole_without_endpoints() -> None:
     assert not [key for key in conf if "endpoint" in key or "path-style" in key]
 
 
-def test_endpoints_come_from_the_environment_and_configured_ones_win() -> None:
+def test_endpoints_come_from_the_environment_unless_configured() -> None:
     env = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:2"}
-    both = CatalogConfig(glue_endpoint="http://127.0.0.1:3")
-    for properties in (
-        both.pyiceberg_properties(env),
-        {k.removeprefix("spark.sql.catalog.glue."): v for k, v in both.spark_conf(env).items()},
-    ):
-        assert properties["glue.endpoint"] == "http://127.0.0.1:3"
-        assert properties["s3.endpoint"] == "http://127.0.0.1:2"
-        assert properties["s3.path-style-access"] == "true"
+    conf = CatalogConfig(glue_endpoint="http://127.0.0.1:3").spark_conf(env)
+    assert conf["spark.sql.catalog.glue.glue.endpoint"] == "http://127.0.0.1:3"
+    assert conf["spark.sql.catalog.glue.s3.endpoint"] == "http://127.0.0.1:2"
+    assert conf["spark.sql.catalog.glue.s3.path-style-access"] == "true"
 
 
 @pytest.mark.parametrize("kind", ["hadoop", "Hadoop", "in-memory"])
-def test_a_catalog_that_loses_concurrent_commits_is_refused(kind: str) -> None:
+def test_catalog_that_loses_concurrent_commits_is_rejected(kind: str) -> None:
     with pytest.raises(ConfigurationError, match="concurrent commits"):
         CatalogConfig.model_validate({"type": kind})
     with pytest.raises(ConfigurationError, match="concurrent commits"):
         CatalogConfig.from_env({"LINEAGE_BRIDGE_CATALOG_TYPE": kind})
 
 
-def test_a_rest_catalog_takes_its_secret_from_the_environment_alone() -> None:
+def test_rest_catalog_takes_its_secret_only_from_the_environment() -> None:
     config = CatalogConfig(
         name="rest", type="rest", uri="http://127.0.0.1:8181", properties={"token": "s3cr3t"}
     )
     env = {"LINEAGE_BRIDGE_CATALOG_CREDENTIAL": "client:hunter2"}
     assert config.spark_conf(env)["spark.sql.catalog.rest.credential"] == "client:hunter2"
-    assert config.pyiceberg_properties(env)["credential"] == "client:hunter2"
     assert "hunter2" not in repr(config) + str(config.model_dump())
     assert "s3cr3t" not in repr(config)
 
 
-def test_a_rest_catalog_without_uri_names_the_variable() -> None:
+def test_rest_catalog_without_uri_names_the_variable() -> None:
     with pytest.raises(ConfigurationError, match="LINEAGE_BRIDGE_CATALOG_URI"):
         CatalogConfig.from_env({"LINEAGE_BRIDGE_CATALOG_TYPE": "rest"})
 
 
-def test_a_malformed_value_is_a_configuration_error() -> None:
+def test_malformed_value_is_a_configuration_error() -> None:
     with pytest.raises(ConfigurationError, match="LINEAGE_BRIDGE_CATALOG_TYPE"):
         CatalogConfig.from_env({"LINEAGE_BRIDGE_CATALOG_TYPE": "oracle"})
 
 
-def test_a_catalog_name_must_be_one_that_spark_conf_can_hold() -> None:
+def test_catalog_name_must_be_valid_in_a_spark_conf_key() -> None:
     with pytest.raises(ConfigurationError, match="letters, digits"):
         CatalogConfig(name="my.catalog")
 
 
-def test_a_role_is_assumed_by_iceberg_s_own_factory() -> None:
+def test_role_is_assumed_by_icebergs_own_factory() -> None:
     conf = CatalogConfig(role_arn="arn:aws:iam::1:role/r", region="us-east-1").spark_conf({})
     assert conf["spark.sql.catalog.glue.client.factory"].endswith("AssumeRoleAwsClientFactory")
     assert conf["spark.sql.catalog.glue.client.assume-role.arn"] == "arn:aws:iam::1:role/r"
     assert conf["spark.sql.catalog.glue.client.assume-role.region"] == "us-east-1"
-
-
-def test_parts_are_quoted_whatever_they_hold() -> None:
-    assert quoted("glue", "lkc-1", "o.v1") == "`glue`.`lkc-1`.`o.v1`"
-    assert quoted("a`b") == "`a``b`"

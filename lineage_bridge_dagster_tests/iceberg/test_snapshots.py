@@ -1,4 +1,4 @@
-"""What tables say of their last commit, in metadata that PyIceberg wrote and in what it would not write."""
+"""The last commit of tables, from metadata that PyIceberg wrote and from metadata that it would not write."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAw
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
 
 REGION = "us-east-1"
-PLACE = "s3://bucket/t/metadata/1.metadata.json"
+LOCATION = "s3://bucket/t/metadata/1.metadata.json"
 
 
-def snapshot(number: int, at: int, operation: str, parent: int | None = None, **summary: str) -> Any:
-    named = {name.replace("_", "-"): value for name, value in summary.items()}
+def snapshot(
+    snapshot_id: int, committed_ms: int, operation: str, parent: int | None = None, **summary: str
+) -> Any:
+    counts = {name.replace("_", "-"): count for name, count in summary.items()}
     return {
-        "snapshot-id": number,
+        "snapshot-id": snapshot_id,
         "parent-snapshot-id": parent,
-        "timestamp-ms": at,
-        "summary": {"operation": operation, **named},
+        "timestamp-ms": committed_ms,
+        "summary": {"operation": operation, **counts},
     }
 
 
@@ -42,34 +44,34 @@ def document(*snapshots: Any, current: int | None = None) -> dict[str, Any]:
 
 
 class Store:
-    """S3 with these objects; a place may hold an exception."""
+    """An S3 client with these objects by location; an exception in place of an object is raised."""
 
     def __init__(self, objects: dict[str, Any]) -> None:
         self.objects = objects
-        self.asked: list[str] = []
-        self.most = self._now = 0
+        self.requests: list[str] = []
+        self.most_at_once = self._in_flight = 0
         self._lock = threading.Lock()
 
     def get_object(self, *, Bucket: str, Key: str) -> Any:
         with self._lock:
-            self.asked.append(f"{Bucket}/{Key}")
-            self._now += 1
-            self.most = max(self.most, self._now)
+            self.requests.append(f"{Bucket}/{Key}")
+            self._in_flight += 1
+            self.most_at_once = max(self.most_at_once, self._in_flight)
         try:
-            found = self.objects.get(f"s3://{Bucket}/{Key}", refused("NoSuchKey"))
-            if isinstance(found, Exception):
-                raise found
-            return {"Body": io.BytesIO(found)}
+            stored = self.objects.get(f"s3://{Bucket}/{Key}", client_error("NoSuchKey"))
+            if isinstance(stored, Exception):
+                raise stored
+            return {"Body": io.BytesIO(stored)}
         finally:
             with self._lock:
-                self._now -= 1
+                self._in_flight -= 1
 
 
-def refused(code: str) -> ClientError:
+def client_error(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "no"}}, "GetObject")
 
 
-def test_the_last_commit_of_a_table_that_pyiceberg_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_last_commit_of_a_table_written_by_pyiceberg(monkeypatch: pytest.MonkeyPatch) -> None:
     with StrictAws() as aws:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
@@ -89,13 +91,13 @@ def test_the_last_commit_of_a_table_that_pyiceberg_wrote(monkeypatch: pytest.Mon
         catalog.create_namespace("db")
         rows = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
         table = catalog.create_table("db.t", schema=rows.schema)
-        empty, made = table.metadata_location, table.metadata.last_updated_ms
+        empty, created_ms = table.metadata_location, table.metadata.last_updated_ms
         table.append(rows)
         table.append(rows)
         found = SnapshotReader(client).read({"empty": empty, "t": table.metadata_location})
         current = table.current_snapshot()
         assert current is not None
-        assert found["empty"] == TableState(updated_ms=made)
+        assert found["empty"] == TableState(updated_ms=created_ms)
         assert found["t"] == TableState(
             current.snapshot_id,
             current.timestamp_ms,
@@ -105,11 +107,11 @@ def test_the_last_commit_of_a_table_that_pyiceberg_wrote(monkeypatch: pytest.Mon
             6,
             table.metadata.last_updated_ms,
         )
-        gone = SnapshotReader(client).read({"u": "s3://no-such-bucket-here/u/metadata/1.metadata.json"})
-        assert isinstance(gone["u"], SnapshotError)
+        missing = SnapshotReader(client).read({"u": "s3://no-such-bucket-here/u/metadata/1.metadata.json"})
+        assert isinstance(missing["u"], SnapshotError)
 
 
-def test_a_compaction_brings_no_rows() -> None:
+def test_compaction_changes_no_rows() -> None:
     found = TableState.parse(
         document(
             snapshot(1, 100, "append"),
@@ -121,8 +123,8 @@ def test_a_compaction_brings_no_rows() -> None:
     assert (found.changed_ms, found.committed_ms, found.operation, found.rows) == (100, 300, "replace", 7)
 
 
-def test_an_empty_commit_brings_no_rows() -> None:
-    """As an engine makes one that creates its table by writing nothing."""
+def test_empty_commit_changes_no_rows() -> None:
+    """Some engines create a table by committing no rows."""
     first = snapshot(1, 100, "append", total_records="0")
     rows = snapshot(2, 200, "append", 1, total_records="5", added_records="5")
     more = snapshot(3, 300, "append", 2, total_records="5")
@@ -132,21 +134,21 @@ def test_an_empty_commit_brings_no_rows() -> None:
     assert TableState.parse(document(first, rows, more, gone, current=4)).changed_ms == 400
 
 
-def test_a_compaction_whose_commit_has_expired_tells_the_latest_time_that_may_be() -> None:
+def test_oldest_compaction_stands_in_for_an_expired_commit() -> None:
     found = TableState.parse(
         document(snapshot(2, 200, "replace", 1), snapshot(3, 300, "replace", 2), current=3)
     )
     assert found.changed_ms == 200
 
 
-def test_rows_that_deletes_take_away_are_not_counted() -> None:
-    state = snapshot(1, 100, "overwrite", total_records="10", total_equality_deletes="2")
-    found = TableState.parse(document(state, current=1))
+def test_rows_are_unknown_with_delete_files() -> None:
+    overwrite = snapshot(1, 100, "overwrite", total_records="10", total_equality_deletes="2")
+    found = TableState.parse(document(overwrite, current=1))
     assert (found.total_records, found.rows) == (10, None)
 
 
 @pytest.mark.parametrize("current", [None, -1])
-def test_a_table_without_a_commit_has_no_times(current: int | None) -> None:
+def test_table_without_a_commit_has_no_times(current: int | None) -> None:
     assert TableState.parse(document(current=current)) == TableState(updated_ms=900)
 
 
@@ -154,7 +156,7 @@ def test_a_table_without_a_commit_has_no_times(current: int | None) -> None:
     "body",
     [
         b"",
-        b"no json",
+        b"not json",
         b"[]",
         b"{}",
         b'{"format-version": 2, "current-snapshot-id": null}',
@@ -163,55 +165,94 @@ def test_a_table_without_a_commit_has_no_times(current: int | None) -> None:
         pytest.param(gzip.compress(b"{}", mtime=0)[:10] + b"\x07damaged", id="damaged gzip"),
     ],
 )
-def test_what_is_no_metadata_is_an_error_that_names_the_file(body: bytes) -> None:
-    (found,) = SnapshotReader(Store({PLACE: body})).read({"t": PLACE}).values()
+def test_malformed_metadata_is_an_error_that_names_the_file(body: bytes) -> None:
+    (found,) = SnapshotReader(Store({LOCATION: body})).read({"t": LOCATION}).values()
     assert isinstance(found, SnapshotError)
-    assert PLACE in found.message
+    assert LOCATION in found.message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"timestamp-ms": None},
+        {"timestamp-ms": "yesterday"},
+        {"parent-snapshot-id": "first"},
+    ],
+)
+def test_malformed_snapshot_is_an_error_that_names_it(changes: dict[str, Any]) -> None:
+    with pytest.raises(SnapshotError, match="snapshot 7"):
+        TableState.parse(document(snapshot(7, 100, "append") | changes, current=7))
+
+
+def test_snapshot_without_a_timestamp_does_not_count_as_committed_now() -> None:
+    undated = snapshot(7, 100, "append")
+    del undated["timestamp-ms"]
+    with pytest.raises(SnapshotError, match="snapshot 7 has no timestamp-ms"):
+        TableState.parse(document(undated, current=7))
+
+
+def test_newer_format_version_is_read() -> None:
+    """A later format version, column type or operation than PyIceberg's must not hide the last commit."""
+    newer = snapshot(1, 100, "merge", total_records="5", added_records="5")
+    columns = [{"id": 1, "name": "v", "required": False, "type": "of a later version"}]
+    found = TableState.parse(
+        document(newer, current=1)
+        | {"format-version": 9, "schemas": [{"type": "struct", "schema-id": 0, "fields": columns}]}
+    )
+    assert found == TableState(1, 100, 100, "merge", 5, 5, updated_ms=900)
+
+
+def test_snapshots_that_are_not_needed_are_not_parsed() -> None:
+    damaged = {"snapshot-id": 1, "timestamp-ms": "damaged"}
+    found = TableState.parse(document(damaged, snapshot(2, 200, "append", 1), current=2))
+    assert found.committed_ms == 200
 
 
 def test_compressed_metadata_is_read() -> None:
     body = gzip.compress(json.dumps(document(snapshot(1, 100, "append"), current=1)).encode())
-    (found,) = SnapshotReader(Store({PLACE: body})).read({"t": PLACE}).values()
+    (found,) = SnapshotReader(Store({LOCATION: body})).read({"t": LOCATION}).values()
     assert found == TableState(1, 100, 100, "append", updated_ms=900)
 
 
-def test_a_key_of_any_characters_is_read_as_it_stands() -> None:
-    place = "s3://bucket/odd?t#1 %20/metadata/1.metadata.json"
-    store = Store({place: json.dumps(document()).encode()})
-    assert SnapshotReader(store).state(place) == TableState(updated_ms=900)
+def test_key_with_url_characters_is_read_unchanged() -> None:
+    location = "s3://bucket/odd?t#1 %20/metadata/1.metadata.json"
+    store = Store({location: json.dumps(document()).encode()})
+    assert SnapshotReader(store).state(location) == TableState(updated_ms=900)
 
 
 @pytest.mark.parametrize(
-    "place", ["", "file:///t/metadata/1.json", "s3://bucket", "s3://[bucket", "abfss://c@a/t/1.json"]
+    "location", ["", "file:///t/metadata/1.json", "s3://bucket", "s3://[bucket", "abfss://c@a/t/1.json"]
 )
-def test_metadata_that_is_not_on_s3_is_said(place: str) -> None:
+def test_metadata_outside_s3_is_an_error(location: str) -> None:
     with pytest.raises(SnapshotError, match="not on S3"):
-        SnapshotReader(Store({})).state(place)
+        SnapshotReader(Store({})).state(location)
 
 
-def test_one_table_that_may_not_be_read_leaves_the_others() -> None:
-    good = json.dumps(document(snapshot(1, 100, "append"), current=1)).encode()
-    store = Store({PLACE: good, "s3://bucket/u/metadata/1.metadata.json": refused("AccessDenied")})
-    found = SnapshotReader(store).read({"t": PLACE, "u": "s3://bucket/u/metadata/1.metadata.json"})
+def test_denied_table_does_not_affect_the_others() -> None:
+    metadata = json.dumps(document(snapshot(1, 100, "append"), current=1)).encode()
+    store = Store(
+        {LOCATION: metadata, "s3://bucket/u/metadata/1.metadata.json": client_error("AccessDenied")}
+    )
+    found = SnapshotReader(store).read({"t": LOCATION, "u": "s3://bucket/u/metadata/1.metadata.json"})
     assert isinstance(found["t"], TableState)
     assert isinstance(found["u"], SnapshotError)
     assert "s3:GetObject" in found["u"].hint
 
 
-def test_many_tables_are_read_a_few_at_once() -> None:
-    good = json.dumps(document(snapshot(1, 100, "append"), current=1)).encode()
-    places = {str(n): f"s3://bucket/{n}/metadata/1.metadata.json" for n in range(200)}
-    store = Store(dict.fromkeys(places.values(), good))
-    found = SnapshotReader(store, max_concurrency=4).read(places)
+def test_concurrent_reads_are_bounded() -> None:
+    metadata = json.dumps(document(snapshot(1, 100, "append"), current=1)).encode()
+    locations = {str(n): f"s3://bucket/{n}/metadata/1.metadata.json" for n in range(200)}
+    store = Store(dict.fromkeys(locations.values(), metadata))
+    found = SnapshotReader(store, max_concurrency=4).read(locations)
     assert len(found) == 200
     assert all(isinstance(state, TableState) for state in found.values())
-    assert store.most <= 4
+    assert store.most_at_once <= 4
 
 
-def test_storage_that_can_not_be_reached_is_not_asked_for_each_table() -> None:
-    away = EndpointConnectionError(endpoint_url="https://s3")
-    places = {str(n): f"s3://bucket/{n}/metadata/1.metadata.json" for n in range(200)}
-    store = Store(dict.fromkeys(places.values(), away))
-    found = SnapshotReader(store, max_concurrency=1).read(places)
+def test_unreachable_storage_is_tried_once_for_all_tables() -> None:
+    unreachable = EndpointConnectionError(endpoint_url="https://s3")
+    locations = {str(n): f"s3://bucket/{n}/metadata/1.metadata.json" for n in range(200)}
+    store = Store(dict.fromkeys(locations.values(), unreachable))
+    found = SnapshotReader(store, max_concurrency=1).read(locations)
     assert all(isinstance(state, SnapshotError) for state in found.values())
-    assert len(store.asked) == 1
+    assert len(store.requests) == 1
