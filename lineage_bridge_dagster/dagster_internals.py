@@ -13,11 +13,6 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
     AssetCheckEvaluationTargetMaterializationData,
 )
 
-#: Metadata key from which freshness checks and the UI read the time of the data itself.
-from dagster._core.definitions.asset_checks.asset_check_factories.utils import (
-    LAST_UPDATED_TIMESTAMP_METADATA_KEY,
-)
-
 #: Name prefix of the inputs through which one output of a `multi_asset` depends on another.
 from dagster._core.definitions.assets.definition.assets_definition import ASSET_SUBSET_INPUT_PREFIX
 
@@ -27,12 +22,8 @@ from dagster._core.definitions.data_version import DATA_VERSION_TAG
 #: The state version from which the definitions are being loaded.
 from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext
 
-#: Typed metadata under one namespace, and Dagster's own `dagster/...` sets for tables and URIs.
-from dagster._core.definitions.metadata.metadata_set import (
-    NamespacedMetadataSet,
-    TableMetadataSet,
-    UriMetadataSet,
-)
+#: Typed metadata under one namespace.
+from dagster._core.definitions.metadata.metadata_set import NamespacedMetadataSet
 
 #: What `define_asset_job` returns.
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
@@ -49,16 +40,13 @@ from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedul
 __all__ = [
     "ASSET_SUBSET_INPUT_PREFIX",
     "DATA_VERSION_TAG",
-    "LAST_UPDATED_TIMESTAMP_METADATA_KEY",
     "NOT_FINISHED_STATUSES",
     "AssetCheckEvaluationTargetMaterializationData",
     "CodeServer",
     "DefinitionsLoadContext",
     "DefsStateStorage",
     "NamespacedMetadataSet",
-    "TableMetadataSet",
     "UnresolvedAssetJobDefinition",
-    "UriMetadataSet",
     "code_server",
     "cron_string_iterator",
     "is_valid_cron_schedule",

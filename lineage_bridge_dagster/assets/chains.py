@@ -15,7 +15,7 @@ from lineage_bridge_dagster.assets.progress import plural
 from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.specs.graph_view import GraphView
-from lineage_bridge_dagster.specs.metadata import LineageMetadataSet, markdown_table, table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, markdown_table, table
 from lineage_bridge_dagster.specs.pages.drawing import drawing, image
 
 #: Stores the chains of some tables in one commit; returns what it did, for the metadata.
@@ -73,7 +73,7 @@ def chain_metadata(chain: Chain, view: GraphView | None = None) -> dict[str, Any
     its discovery, a drawing too."""
     picture = image(drawing(view, chain.table), f"Upstream of {chain.table.label}") if view else None
     metadata: dict[str, Any] = dict(
-        LineageMetadataSet(
+        LineageMetadata(
             drawing=MetadataValue.md(picture) if picture else None,
             hops=len(chain.hops),
             chain=MetadataValue.md(chain_markdown(chain)),

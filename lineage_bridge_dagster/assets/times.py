@@ -8,8 +8,8 @@ from typing import Any
 
 from dagster import MetadataValue, TimestampMetadataValue
 
-from lineage_bridge_dagster.dagster_internals import LAST_UPDATED_TIMESTAMP_METADATA_KEY
 from lineage_bridge_dagster.lineage.times import iso
+from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
 #: How far another machine's clock may be ahead of ours.
 SKEW_MS = 300_000
@@ -34,7 +34,7 @@ def last_updated(at_ms: int | None, now: int) -> dict[str, Any]:
     """The data's own time under the key that Dagster reads it from, where it is known and has been."""
     if at_ms is None or in_future(at_ms, now):
         return {}
-    return {LAST_UPDATED_TIMESTAMP_METADATA_KEY: timestamp(at_ms)}
+    return {**StandardMetadata(last_updated_timestamp=timestamp(at_ms))}
 
 
 def at(at_ms: int) -> str:

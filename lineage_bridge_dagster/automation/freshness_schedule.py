@@ -17,6 +17,7 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.automation.tick import MAX_TABLES_A_RUN
 from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
+from lineage_bridge_dagster.specs.keys import tag_key
 from lineage_bridge_dagster.specs.names import Names
 
 
@@ -41,7 +42,7 @@ def freshness_schedule(
     def requests(context: ScheduleEvaluationContext) -> Iterator[RunRequest]:
         at = context.scheduled_execution_time.isoformat()
         for number, part in enumerate(parts, start=1):
-            tags = {"lineage_bridge/part": f"{number} of {len(parts)}"} if len(parts) > 1 else None
+            tags = {tag_key("part"): f"{number} of {len(parts)}"} if len(parts) > 1 else None
             yield RunRequest(run_key=f"{at} {number}", asset_selection=[], asset_check_keys=part, tags=tags)
 
     return [

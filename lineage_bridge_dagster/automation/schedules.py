@@ -18,6 +18,7 @@ from dagster import (
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.automation.tick import MAX_TABLES_A_RUN
 from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
+from lineage_bridge_dagster.specs.keys import tag_key
 from lineage_bridge_dagster.specs.names import Names
 
 T = TypeVar("T")
@@ -75,7 +76,7 @@ def nightly_schedule(
             return
         context.log.info(f"{len(found)} runs share {sum(map(len, found)):,} assets.")
         for number, keys in enumerate(found, start=1):
-            tags = {"lineage_bridge/part": f"{number} of {len(found)}"}
+            tags = {tag_key("part"): f"{number} of {len(found)}"}
             yield RunRequest(run_key=f"{at} {number}", asset_selection=keys, tags=tags)
 
     return [

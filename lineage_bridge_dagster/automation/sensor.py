@@ -29,6 +29,7 @@ from lineage_bridge_dagster.automation.tick import Dagster, Loaded, Outcome, Tic
 from lineage_bridge_dagster.automation.watched import Lister
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES, UnresolvedAssetJobDefinition
+from lineage_bridge_dagster.specs.keys import tag_key
 from lineage_bridge_dagster.specs.names import Names
 
 #: Called with a sensor's context; reloads the definitions and says how.
@@ -173,7 +174,7 @@ def _run_requests(outcome: Outcome, names: Names) -> list[RunRequest]:
             run_key=push.run_key,
             job_name=names.lineage_job,
             asset_selection=list(push.keys),
-            tags={"lineage_bridge/tables": str(push.tables)},
+            tags={tag_key("tables"): str(push.tables)},
         )
         for push in outcome.pushes
     ]

@@ -11,6 +11,9 @@ import hashlib
 import re
 from collections.abc import Iterable
 
+#: Namespace of our metadata keys and tags.
+NAMESPACE = "lineage_bridge"
+
 #: What the UI's routes and the selection syntax break on, and the escape character itself. The slash has a
 #: short form, for it is in every dataset's name.
 _SLASH = "|"
@@ -96,6 +99,15 @@ def op_name(prefix: str, text: str) -> str:
     the same word.
     """
     return f"{prefix}__{_NOT_NAME.sub('_', text)[-40:].strip('_')}_x{short_hash(text, 16)}"
+
+
+def tag_key(name: str) -> str:
+    """The key of one of our tags on assets and runs.
+
+    >>> tag_key("cluster")
+    'lineage_bridge/cluster'
+    """
+    return f"{NAMESPACE}/{name}"
 
 
 def tag_value(text: str) -> str:

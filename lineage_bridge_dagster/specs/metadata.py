@@ -6,32 +6,68 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dagster import (
+    JsonMetadataValue,
     MarkdownMetadataValue,
     MetadataValue,
     TableColumn,
+    TableColumnLineageMetadataValue,
     TableMetadataValue,
     TableRecord,
     TableSchema,
+    TableSchemaMetadataValue,
+    TimestampMetadataValue,
     UrlMetadataValue,
 )
 
 from lineage_bridge_dagster.dagster_internals import NamespacedMetadataSet
 from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow
 from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.specs import keys
 
 #: Rows of a table in the UI; a chain may have thousands of hops, and an event is no place for them.
 MAX_ROWS = 200
 
 
-class LineageMetadataSet(NamespacedMetadataSet):
-    """Everything that we say of an asset besides the standard keys, as `lineage_bridge/...`."""
+class _MetadataSet(NamespacedMetadataSet):
+    if not TYPE_CHECKING:
 
-    # The UI shows them in this order: what a person looks for stands first.
+        def __init__(self, **values: Any) -> None:
+            # The parent checks the annotations again for each of some 30,000 instances a load; a test does it
+            # once for all.
+            super(NamespacedMetadataSet, self).__init__(**values)
+
+    def keys(self) -> Iterable[str]:
+        return [self._namespaced_key(name) for name, value in self.__dict__.items() if value is not None]
+
+    @classmethod
+    def key(cls, field: str) -> str:
+        """The metadata key of a field, to read it back.
+
+        >>> LineageMetadata.key("hops"), StandardMetadata.key("row_count")
+        ('lineage_bridge/hops', 'dagster/row_count')
+        """
+        if field not in cls.model_fields:
+            raise AttributeError(f"{cls.__name__} has no field {field!r}")
+        return cls._namespaced_key(field)
+
+
+class LineageMetadata(_MetadataSet):
+    """Our own metadata of definitions, materializations and check results, `lineage_bridge/...`.
+
+    Unpack it into a dictionary; fields that are None are left out. The UI shows the keys in the order of the
+    fields here::
+
+        MaterializeResult(metadata={**LineageMetadata(hops=3), **StandardMetadata(row_count=3)})
+        materialization.metadata.get(LineageMetadata.key("hops"))
+    """
+
+    # Definitions of assets: what people look for first, identifiers last.
     source: UrlMetadataValue | None = None
     console: UrlMetadataValue | None = None
     athena: str | None = None
     athena_console: UrlMetadataValue | None = None
     lineage: UrlMetadataValue | None = None
+    key_taken_by: str | None = None
     conflict: str | None = None
     incomplete_coverage: MarkdownMetadataValue | None = None
     stale_since: str | None = None
@@ -39,6 +75,8 @@ class LineageMetadataSet(NamespacedMetadataSet):
     hops: int | None = None
     chain: MarkdownMetadataValue | None = None
     drawing: MarkdownMetadataValue | None = None
+    hop_table: TableMetadataValue | None = None
+    incomplete: str | None = None
     column_lineage: MarkdownMetadataValue | None = None
     cluster: str | None = None
     environment: str | None = None
@@ -48,22 +86,76 @@ class LineageMetadataSet(NamespacedMetadataSet):
     bootstrap: str | None = None
     schema_registry_url: str | None = None
     discovered_at: str | None = None
+    coverage: MarkdownMetadataValue | None = None
     details: MarkdownMetadataValue | None = None
     cluster_id: str | None = None
     environment_id: str | None = None
     node_type: str | None = None
     node_id: str | None = None
 
-    if not TYPE_CHECKING:
+    # Pushes of tables.
+    outcome: str | None = None
+    reason: str | None = None
+    conflicts: int | None = None
+    diff: MarkdownMetadataValue | None = None
+    description_tree: MarkdownMetadataValue | None = None
+    glue_description: MarkdownMetadataValue | None = None
+    parameters: MarkdownMetadataValue | None = None
+    table_version_before: str | None = None
+    table_version_after: str | None = None
 
-        def __init__(self, **values: Any) -> None:
-            # The parent looks through the annotations of the class for each instance, of which a large
-            # discovery has thirty thousand. They are the same every time, and a test looks at them once.
-            super(NamespacedMetadataSet, self).__init__(**values)
+    # Iceberg tables: commits and writes. Snapshot ids are text: JavaScript, and so the UI, would round them.
+    lineage_table: str | None = None
+    rows_written: int | None = None
+    snapshot: str | None = None
+    snapshot_id: str | None = None
+    snapshot_operation: str | None = None
+    snapshot_time: TimestampMetadataValue | None = None
+    committed_at: TimestampMetadataValue | None = None
+    operation: str | None = None
+    added_records: int | None = None
+    deleted_records: int | None = None
+    records_before_deletes: int | None = None
+    consumed: JsonMetadataValue | None = None
+    preview: TableMetadataValue | None = None
+
+    # Records of topics and how current tables are.
+    partitions: int | None = None
+    #: A table on a topic's materialization; on a check's result, what the next evaluation compares with.
+    offsets: MarkdownMetadataValue | JsonMetadataValue | None = None
+    retention: str | None = None
+    cleanup_policy: str | None = None
+    schema_version: int | None = None
+    schema_subject: str | None = None
+    records_written: int | None = None
+    records_per_second: float | None = None
+    throughput: str | None = None
+    topic_records: int | None = None
+    record_times: str | None = None
+    last_record: TimestampMetadataValue | str | None = None
+    lag_seconds: float | None = None
+    waited_seconds: float | None = None
 
     @classmethod
     def namespace(cls) -> str:
-        return "lineage_bridge"
+        return keys.NAMESPACE
+
+
+class StandardMetadata(_MetadataSet):
+    """Dagster's standard metadata of tables, `dagster/...`, used in the same way."""
+
+    table_name: str | None = None
+    uri: str | None = None
+    column_schema: TableSchemaMetadataValue | None = None
+    column_lineage: TableColumnLineageMetadataValue | None = None
+    row_count: int | None = None
+    partition_row_count: int | None = None
+    #: When the data last changed; freshness checks and the UI read it.
+    last_updated_timestamp: TimestampMetadataValue | None = None
+
+    @classmethod
+    def namespace(cls) -> str:
+        return "dagster"
 
 
 def column_schema(columns: Iterable[Mapping[str, Any]]) -> TableSchema | None:

@@ -27,7 +27,8 @@ from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
 from lineage_bridge_dagster.specs.metadata import (
-    LineageMetadataSet,
+    LineageMetadata,
+    StandardMetadata,
     column_schema,
     column_table,
     markdown_table,
@@ -80,7 +81,7 @@ class LineageTranslator:
             tags=_tags(node),
             metadata={
                 **_standard(node, context),
-                **LineageMetadataSet(
+                **LineageMetadata(
                     # What a person looks for stands first, for the UI keeps the order.
                     **_links(node, context.role),
                     lineage=UrlMetadataValue(lineage_url(key)),
@@ -168,7 +169,7 @@ def _owners(node: Node) -> list[str]:
 
 
 def _tags(node: Node) -> dict[str, str]:
-    tags = {"lineage_bridge/node_type": keys.tag_value(str(node.node_type))}
+    tags = {keys.tag_key("node_type"): keys.tag_value(str(node.node_type))}
     for name, value in (
         ("environment", node.environment_id),
         ("environment_name", node.environment_name),
@@ -176,28 +177,28 @@ def _tags(node: Node) -> dict[str, str]:
         ("cluster_name", node.cluster_name),
     ):
         if value:
-            tags[f"lineage_bridge/{name}"] = keys.tag_value(value)
+            tags[keys.tag_key(name)] = keys.tag_value(value)
     for tag in node.tags:
-        tags[f"lineage_bridge/tag.{keys.tag_value(tag)[:50]}"] = ""
+        tags[keys.tag_key(f"tag.{keys.tag_value(tag)[:50]}")] = ""
     return tags
 
 
 def _standard(node: Node, context: NodeContext) -> dict[str, Any]:
-    """Dagster's own keys: `dagster/table_name`, `dagster/uri`, `dagster/column_schema`."""
-    standard: dict[str, Any] = {}
-    attributes = node.attributes
+    """Dagster's own keys: the table's name, its location and its columns."""
+    name = uri = None
     if is_glue_table(node):
         if context.role is Role.CHAIN:
-            return standard
-        standard["dagster/table_name"] = GlueTableNode.of(node).shown_place.dotted
-        if attributes.get("storage_location"):
-            standard["dagster/uri"] = str(attributes["storage_location"])
+            return {}
+        table = GlueTableNode.of(node)
+        name, uri = table.shown_place.dotted, _text(node.attributes.get("storage_location"))
     elif node.node_type == NodeType.EXTERNAL_DATASET:
-        standard["dagster/uri"] = node.qualified_name
-    columns = _column_rows(node, context)
-    if columns and (schema := column_schema(columns)) is not None:
-        standard["dagster/column_schema"] = MetadataValue.table_schema(schema)
-    return standard
+        uri = node.qualified_name
+    schema = column_schema(_column_rows(node, context))
+    return dict(
+        StandardMetadata(
+            table_name=name, uri=uri, column_schema=MetadataValue.table_schema(schema) if schema else None
+        )
+    )
 
 
 def _column_rows(node: Node, context: NodeContext) -> list[Any]:

@@ -7,14 +7,11 @@ from urllib.parse import quote
 
 import pytest
 from dagster import AssetKey, AssetSpec
-from dagster._core.definitions.metadata.metadata_set import is_raw_metadata_type
-from pydantic import ValidationError
 
 from lineage_bridge_dagster.assets.bundles import bundles
 from lineage_bridge_dagster.assets.inventory import Include, Inventory, build_inventory
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.specs.metadata import LineageMetadataSet
 from lineage_bridge_dagster.specs.translator import LineageTranslator, NodeContext
 from lineage_bridge_dagster_tests.assets.world import DATASET, EAST, World, many, world
 
@@ -288,10 +285,3 @@ def _members(w: World) -> set[tuple[str, ...]]:
 
 def test_bundles_are_the_same_in_every_process() -> None:
     assert _members(many(150)) == _members(many(150))
-
-
-def test_our_metadata_set_holds_what_dagster_takes_as_metadata() -> None:
-    for name in LineageMetadataSet.model_fields:
-        assert all(map(is_raw_metadata_type, LineageMetadataSet._get_accepted_types_for_field(name))), name
-    with pytest.raises(ValidationError):
-        LineageMetadataSet(hops="many")

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, get_args
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.io.source import Kind
-from lineage_bridge_dagster.specs.metadata import LineageMetadataSet
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
 
 PREFIX = "lineage_bridge"
 
@@ -210,7 +210,7 @@ def _read(
         if prefix not in ("", PREFIX):
             continue
         if name not in parsers:
-            ours = prefix == PREFIX and name in LineageMetadataSet.model_fields
+            ours = prefix == PREFIX and name in LineageMetadata.model_fields
             near = difflib.get_close_matches(name, parsers, 1, 0.85 if others and not prefix else 0.6)
             if ours or (others and not prefix and not near):
                 continue

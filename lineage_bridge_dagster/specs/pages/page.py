@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
-from lineage_bridge_dagster.specs.metadata import markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, markdown_table
 from lineage_bridge_dagster.specs.pages import process, table, topic
 from lineage_bridge_dagster.specs.pages.words import kind_of, plain, where
 
-_DRAWN = "Once it is materialized, `lineage_bridge/drawing` in its metadata is a picture of it."
+_DRAWN = f"Once it is materialized, `{LineageMetadata.key('drawing')}` in its metadata is a picture of it."
 
 
 def description(node: Node, context: NodeContext) -> str:
