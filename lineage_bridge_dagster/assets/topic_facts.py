@@ -9,12 +9,7 @@ from typing import Any, TypeVar
 from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.topics import PartitionFacts, TopicFacts
 from lineage_bridge_dagster.config.settings import ConfluentSettings
-from lineage_bridge_dagster.confluent.api.brokers import (
-    BrokerError,
-    TopicOffsets,
-    TopicReader,
-    reader_for,
-)
+from lineage_bridge_dagster.confluent.api.brokers import BrokerError, TopicOffsets, TopicReader, reader_for
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError
 from lineage_bridge_dagster.lineage.model import Node
 

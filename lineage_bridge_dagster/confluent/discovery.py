@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings
-from lineage_bridge_dagster.confluent.api.errors import ROLES
+from lineage_bridge_dagster.confluent.api.access import ROLES
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.fetched import ClusterAnswers, EnvironmentAnswers, World
 from lineage_bridge_dagster.confluent.fetching import gather

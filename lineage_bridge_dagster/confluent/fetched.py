@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.confluent.api.flink import RegionKey
-from lineage_bridge_dagster.confluent.api.records import (
-    CatalogIntegration,
-    ConsumerGroup,
-    Environment,
-    FlinkStatement,
-    Link,
-    MaterializedTable,
-    Mirror,
-    Schema,
-    TableflowTopic,
-    Topic,
-    TopicConfig,
-)
+from lineage_bridge_dagster.confluent.api.flink import FlinkStatement, MaterializedTable, RegionKey
+from lineage_bridge_dagster.confluent.api.kafka_rest import ConsumerGroup, Link, Mirror, Topic, TopicConfig
+from lineage_bridge_dagster.confluent.api.org import Environment
+from lineage_bridge_dagster.confluent.api.schema_registry import Schema
+from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowTopic
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord
 from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlAnswers

@@ -6,32 +6,29 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from lineage_bridge_dagster.config.settings import PREFIX
-from lineage_bridge_dagster.confluent.api.clusters import ClusterClient
+from lineage_bridge_dagster.confluent.api.access import ROLES
+from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
 from lineage_bridge_dagster.confluent.api.connect import ConnectClient
 from lineage_bridge_dagster.confluent.api.errors import (
-    ROLES,
     ConfluentError,
     Forbidden,
     MissingCredential,
-    PartialAnswer,
+    PartialResponse,
     Unauthorized,
     Unreachable,
     UntrustedAddress,
 )
-from lineage_bridge_dagster.confluent.api.flink import FlinkClient, RegionKey, regions_of
-from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
-from lineage_bridge_dagster.confluent.api.ksqldb import KsqldbClient
-from lineage_bridge_dagster.confluent.api.ksqldb_records import KsqlCluster, KsqlQuery
-from lineage_bridge_dagster.confluent.api.org import OrgClient
-from lineage_bridge_dagster.confluent.api.records import (
+from lineage_bridge_dagster.confluent.api.flink import (
     ComputePool,
-    Environment,
+    FlinkClient,
     FlinkRegion,
-    KafkaCluster,
-    Organization,
-    Registry,
+    RegionKey,
+    regions_of,
 )
-from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
+from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqldbClient, KsqlQuery
+from lineage_bridge_dagster.confluent.api.org import Environment, Organization, OrgClient
+from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 from lineage_bridge_dagster.confluent.fetched import (
@@ -164,7 +161,7 @@ class _Gathering:
         def find_organization() -> None:
             try:
                 found = org.organizations()
-            except PartialAnswer as some:
+            except PartialResponse as some:
                 found = list(some.items)
             except ConfluentError as error:
                 self._organization = error
@@ -174,7 +171,7 @@ class _Gathering:
         def list_regions() -> None:
             try:
                 self._regions = FlinkClient(self._session).regions()
-            except PartialAnswer as some:
+            except PartialResponse as some:
                 self._regions, self._regions_error = list(some.items), some
             except ConfluentError as error:
                 self._regions_error = error
@@ -297,7 +294,7 @@ class _Gathering:
             found = KsqldbClient(self._session).contents(environment.id, cluster)
             answers.sources, answers.queries = found.sources, found.queries
             if found.problem is not None:
-                raise PartialAnswer(found.queries, found.problem)
+                raise PartialResponse(found.queries, found.problem)
             return list(found.queries)
 
         self._asker.ask(
@@ -376,7 +373,7 @@ class _Gathering:
             answers.links = client.links()
         except ConfluentError as error:
             # There are mirrors, so there are links: without them no mirror's source is known.
-            if isinstance(error, PartialAnswer):
+            if isinstance(error, PartialResponse):
                 answers.links = list(error.items)
             what = f"Cluster links of {place.cluster.label}"
             self._asker.report(place.scope("mirrors"), what, error, partial=True)

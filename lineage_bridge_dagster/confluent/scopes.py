@@ -7,12 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from lineage_bridge_dagster.confluent.api.errors import (
-    ConfluentError,
-    Forbidden,
-    NotFound,
-    PartialAnswer,
-)
+from lineage_bridge_dagster.confluent.api.errors import ConfluentError, Forbidden, NotFound, PartialResponse
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
@@ -44,7 +39,7 @@ class Asker:
         """What the call lists; on a failure what could be read of it, and the scope is no longer complete."""
         try:
             found = list(call())
-        except PartialAnswer as partial:
+        except PartialResponse as partial:
             self.report(scope, what, partial, len(partial.items))
             return list(partial.items)
         except ConfluentError as error:
@@ -78,7 +73,7 @@ class Asker:
         """
         try:
             found = list(call())
-        except PartialAnswer as partial:
+        except PartialResponse as partial:
             self.report(scope, what, partial, len(partial.items))
             return list(partial.items)
         except NotFound as error:
@@ -124,7 +119,7 @@ class Asker:
         scope: Scope, error: ConfluentError, count: int | None = None, *, partial: bool = False
     ) -> ScopeReport:
         """How an error counts: partial, denied or failed."""
-        if partial or isinstance(error, PartialAnswer):
+        if partial or isinstance(error, PartialResponse):
             status = Status.PARTIAL
         else:
             status = Status.DENIED if error.denied else Status.FAILED

@@ -66,6 +66,17 @@ def refused(request: httpx.Request) -> httpx.Response:
     raise httpx.ConnectError("[Errno 111] Connection refused", request=request)
 
 
+def in_turn(*answers: Answer | object) -> Answer:
+    """Send one response after another; the last one repeats."""
+    left = list(answers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        one = left.pop(0) if len(left) > 1 else left[0]
+        return one(request) if callable(one) else httpx.Response(200, json=one)
+
+    return answer
+
+
 class FakeConfluent:
     """Answers by host and path; what it was asked is in `requests`.
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol, Self, cast
 import httpx
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Credential
+from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError, UntrustedAddress
-from lineage_bridge_dagster.confluent.api.http_errors import Access, missing
 from lineage_bridge_dagster.confluent.api.trusted_hosts import is_loopback, is_trusted_host
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
@@ -327,7 +327,6 @@ def reader_for(
     """
     where = Bootstrap.parse(bootstrap)
     access = Access("kafka", (cluster_id, environment_id))
-    credential = settings.credential(access.plane, *access.qualifiers)
     if where.protocol != "SASL_SSL":
         # A key is never sent in the open.
         return TopicReader(bootstrap, None, timeout_seconds=settings.timeout_seconds)
@@ -338,9 +337,7 @@ def reader_for(
                 f"The bootstrap endpoint of cluster {cluster_id} is on a foreign host: {host}.",
                 hint="No key was sent. Run a discovery, or check LINEAGE_BRIDGE_CONFLUENT_API_URL.",
             )
-    if credential is None:
-        raise missing(access)
-    return TopicReader(bootstrap, credential, timeout_seconds=settings.timeout_seconds)
+    return TopicReader(bootstrap, access.credential(settings), timeout_seconds=settings.timeout_seconds)
 
 
 def _admin_client(bootstrap: Bootstrap, credential: Credential | None, timeout_seconds: float) -> Admin:

@@ -2,10 +2,56 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.confluent.api.http_errors import Access
-from lineage_bridge_dagster.confluent.api.listing import list_records
-from lineage_bridge_dagster.confluent.api.records import KafkaCluster
+from pydantic import AliasPath, Field
+
+from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.records import Record
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+
+
+class Endpoint(Record):
+    """`cmk.v2.Endpoints`: one access point of a privately networked cluster."""
+
+    http_endpoint: str = ""
+    kafka_bootstrap_endpoint: str = ""
+    connection_type: str = ""
+
+
+class ClusterSpec(Record):
+    display_name: str = ""
+    cloud: str = ""
+    region: str = ""
+    kind: str = Field("", validation_alias=AliasPath("config", "kind"))
+    http_endpoint: str = ""
+    kafka_bootstrap_endpoint: str = ""
+    endpoints: dict[str, Endpoint] = Field(default_factory=dict)
+
+
+class KafkaCluster(Record):
+    """`cmk/v2` Cluster. Its two endpoints are deprecated in favor of access points; both are read."""
+
+    id: str
+    spec: ClusterSpec = Field(default_factory=ClusterSpec)
+    phase: str = Field("", validation_alias=AliasPath("status", "phase"))
+
+    @property
+    def label(self) -> str:
+        return self.spec.display_name or self.id
+
+    @property
+    def http_endpoint(self) -> str:
+        points = (point.http_endpoint for _, point in sorted(self.spec.endpoints.items()))
+        return self.spec.http_endpoint or next(filter(None, points), "")
+
+    @property
+    def bootstrap_endpoint(self) -> str:
+        points = (point.kafka_bootstrap_endpoint for _, point in sorted(self.spec.endpoints.items()))
+        return self.spec.kafka_bootstrap_endpoint or next(filter(None, points), "")
+
+    @property
+    def is_dedicated(self) -> bool:
+        return self.spec.kind.lower() == "dedicated"
 
 
 class ClusterClient:

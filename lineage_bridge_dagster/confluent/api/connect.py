@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from lineage_bridge_dagster.confluent.api.errors import MalformedAnswer, PartialAnswer
-from lineage_bridge_dagster.confluent.api.http_errors import Access
+from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
+from lineage_bridge_dagster.confluent.api.records import parse_each
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord
 
@@ -20,56 +20,43 @@ class ConnectClient:
         self._session = session
 
     def connectors(self, environment: str, cluster: str) -> list[ConnectorRecord]:
-        """All connectors with configuration and state, in one call; `{}` means none."""
+        """All connectors with configuration and state, in one request; `{}` means none."""
         place = f"environments/{quote(environment, safe='')}/clusters/{quote(cluster, safe='')}"
         url = self._session.control_url(f"/connect/v1/{place}/connectors")
         access = Access("confluent_cloud", (environment,))
         body = self._session.get(url, access, {"expand": "info,status,id"})
         if not isinstance(body, dict):
-            raise MalformedAnswer(
-                f"{url.path} answered {type(body).__name__}, not an object of connectors.",
-                hint="Ask again later.",
+            raise MalformedResponse(
+                f"{url.path} returned {type(body).__name__}, not an object of connectors.",
+                hint="Try again later.",
             )
-        read = [_read(str(name), value, url.path) for name, value in body.items()]
-        good = [one.record for one in read if one.record is not None]
-        bad = next((one.error for one in read if one.error is not None), None)
-        if bad is None:
-            return good
-        if good:
-            raise PartialAnswer(good, bad)
-        raise bad
+        return parse_each(lambda item: _parse(str(item[0]), item[1], url.path), body.items())
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    record: ConnectorRecord | None = None
-    error: MalformedAnswer | None = None
+def _parse(name: str, value: Any, where: str) -> ConnectorRecord:
+    """Parse `{"id": {"id"}, "info": {"type", "config"}, "status": {"connector": {"state"}, "type"}}`.
 
-
-def _read(name: str, value: Any, where: str) -> _Read:
-    """One entry: `{"id": {"id"}, "info": {"type", "config"}, "status": {"connector": {"state"}, "type"}}`."""
+    Raises:
+        MalformedResponse: `info` or its `config` is not an object.
+    """
     info = value.get("info") if isinstance(value, dict) else None
     config = info.get("config") if isinstance(info, dict) else None
     if not isinstance(value, dict) or not isinstance(info, dict) or not isinstance(config, dict):
         field = "info" if not isinstance(info, dict) else "info.config"
-        return _Read(
-            error=MalformedAnswer(
-                f"{where}: connector {name!r}: field `{field}` is not an object.",
-                hint="Its API may have changed; update, or report it.",
-            )
+        raise MalformedResponse(
+            f"{where}: connector {name!r}: field `{field}` is not an object.",
+            hint="The API may have changed: update, or report it.",
         )
     status = _object(value.get("status"))
     identifier = value.get("id")
     if isinstance(identifier, dict):
         identifier = identifier.get("id")
-    return _Read(
-        record=ConnectorRecord(
-            name=name,
-            type=str(info.get("type") or status.get("type") or ""),
-            id=str(identifier) if identifier else None,
-            config={str(key): _text(item) for key, item in config.items() if item is not None},
-            state=str(_object(status.get("connector")).get("state") or ""),
-        )
+    return ConnectorRecord(
+        name=name,
+        type=str(info.get("type") or status.get("type") or ""),
+        id=str(identifier) if identifier else None,
+        config={str(key): _text(item) for key, item in config.items() if item is not None},
+        state=str(_object(status.get("connector")).get("state") or ""),
     )
 
 

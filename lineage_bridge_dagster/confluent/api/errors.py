@@ -1,4 +1,4 @@
-"""What can go wrong when Confluent is asked, each as an error that says what to do next."""
+"""Errors of the Confluent clients; each states what to do next."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 
 T_co = TypeVar("T_co", covariant=True)
 
-#: The role that lets a key list what an API has (Confluent Cloud, "Predefined RBAC roles"), by plane.
-ROLES = {
-    "confluent_cloud": "Operator (or EnvironmentAdmin) on the environment",
-    "kafka": "DeveloperRead on the topics (or CloudClusterAdmin on the cluster)",
-    "schema_registry": "DeveloperRead on all subjects",
-    "flink": "FlinkAdmin (or FlinkDeveloper) on the environment",
-    "tableflow": "Operator (or CloudClusterAdmin) on the cluster",
-    "ksqldb": "KsqlAdmin on the ksqlDB cluster",
-}
-
 
 class ConfluentError(LineageBridgeError):
-    """Base: Confluent was asked and there is no whole answer. `status` is the HTTP status, if any."""
+    """Base class: a request to Confluent failed, or its response is incomplete.
 
-    #: Whether asking again, or asking with another key, may be answered: what a scope's coverage becomes.
+    Attributes:
+        status: the HTTP status, if there was a response.
+        denied: whether credentials or permissions are the cause; the scope's coverage is then `denied`.
+    """
+
     denied = False
 
     def __init__(self, message: str, *, hint: str = "", status: int | None = None) -> None:
@@ -37,7 +31,7 @@ class ConfluentError(LineageBridgeError):
 
 
 class MissingCredential(ConfluentError):
-    """No key is configured for a plane."""
+    """No API key is configured for a plane."""
 
     denied = True
 
@@ -49,43 +43,43 @@ class Unauthorized(ConfluentError):
 
 
 class Forbidden(ConfluentError):
-    """403: the key is right but its owner lacks a role."""
+    """403: the key is valid, but its owner lacks a role."""
 
     denied = True
 
 
 class UntrustedAddress(ConfluentError):
-    """An answer named an address that no key may be sent to."""
+    """A response named an address that must not receive an API key."""
 
     denied = True
 
 
 class NotFound(ConfluentError):
-    """404 or 405: there is no such resource, or the cluster does not have this API."""
+    """404 or 405: the resource does not exist, or the cluster does not offer this API."""
 
 
-class RequestRefused(ConfluentError):
-    """Another 4xx: the request itself was not understood."""
+class RequestRejected(ConfluentError):
+    """Another 4xx: the server rejected the request itself."""
 
 
 class RateLimited(ConfluentError):
-    """429, still after the last try."""
+    """429 after the last attempt."""
 
 
 class ServerError(ConfluentError):
-    """5xx, still after the last try."""
+    """5xx after the last attempt."""
 
 
 class Unreachable(ConfluentError):
-    """No answer: a timeout, a refused connection, a name that does not resolve, a broken TLS handshake."""
+    """No response: timeout, refused connection, failed name lookup or TLS handshake."""
 
 
-class MalformedAnswer(ConfluentError):
-    """The answer is not JSON, or not of the shape that the API's document gives."""
+class MalformedResponse(ConfluentError):
+    """The response is not JSON, or does not match the API's documented schema."""
 
 
-class PartialAnswer(ConfluentError, Generic[T_co]):
-    """A list whose first part was read and whose rest was not; `items` is what was read."""
+class PartialResponse(ConfluentError, Generic[T_co]):
+    """A list was read only in part; `items` holds the part that was read."""
 
     def __init__(self, items: Sequence[T_co], cause: ConfluentError) -> None:
         super().__init__(

@@ -7,25 +7,96 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
+from pydantic import AliasPath, Field
+
+from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
-from lineage_bridge_dagster.confluent.api.http_errors import Access
-from lineage_bridge_dagster.confluent.api.listing import list_records
-from lineage_bridge_dagster.confluent.api.records import (
-    ComputePool,
-    FlinkRegion,
-    FlinkStatement,
-    MaterializedTable,
-    Record,
-)
+from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.records import Record
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.trusted_hosts import on_vendor_domain
 
 R = TypeVar("R", bound=Record)
 
 
+class ComputePoolSpec(Record):
+    display_name: str = ""
+    cloud: str = ""
+    region: str = ""
+
+
+class ComputePool(Record):
+    """`fcpm/v2`."""
+
+    id: str
+    spec: ComputePoolSpec = Field(default_factory=ComputePoolSpec)
+
+
+class FlinkRegion(Record):
+    """`fcpm/v2` Region: a cloud and region that offers Flink, with its endpoint."""
+
+    cloud: str
+    region_name: str
+    http_endpoint: str = ""
+    private_http_endpoint: str = ""
+
+
+class FlinkSpec(Record):
+    statement: str = Field("", repr=False)
+    properties: dict[str, str] = Field(default_factory=dict)
+    compute_pool_id: str = ""
+    principal: str = ""
+    stopped: bool = False
+
+
+class FlinkTraits(Record):
+    sql_kind: str = ""
+    is_bounded: bool | None = None
+
+
+class AffectedResource(Record):
+    kind: str = ""
+    database_id: str = ""
+    resource_name: str = ""
+
+
+class FlinkStatus(Record):
+    phase: str = ""
+    detail: str = Field("", repr=False)
+    traits: FlinkTraits = Field(default_factory=FlinkTraits)
+    latest_offsets: dict[str, str] = Field(default_factory=dict)
+    affected_resource: AffectedResource = Field(default_factory=AffectedResource)
+
+
+class FlinkStatement(Record):
+    """`sql/v1` Statement."""
+
+    name: str
+    spec: FlinkSpec = Field(default_factory=FlinkSpec)
+    status: FlinkStatus = Field(default_factory=FlinkStatus)
+    created_at: str = Field("", validation_alias=AliasPath("metadata", "created_at"))
+
+
+class MaterializedTableSpec(Record):
+    kafka_cluster_id: str = ""
+    query: str = Field("", repr=False)
+    compute_pool_id: str = ""
+    principal: str = ""
+    session_options: dict[str, str] = Field(default_factory=dict)
+
+
+class MaterializedTable(Record):
+    """`sql/v1` MaterializedTable: a topic that Flink maintains from a query, without a statement."""
+
+    name: str
+    spec: MaterializedTableSpec = Field(default_factory=MaterializedTableSpec)
+    phase: str = Field("", validation_alias=AliasPath("status", "phase"))
+    created_at: str = Field("", validation_alias=AliasPath("metadata", "created_at"))
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class RegionKey:
-    """A cloud and a region; the cloud in lower case, as in Flink's hosts and in node ids."""
+    """A cloud and a region; the cloud in lower case, as in Flink's host names and in node ids."""
 
     cloud: str
     region: str
@@ -39,7 +110,7 @@ class RegionKey:
 
 
 def regions_of(pools: Iterable[ComputePool]) -> list[RegionKey]:
-    """Every distinct cloud and region of the pools, sorted."""
+    """The distinct clouds and regions of compute pools, sorted."""
     return sorted(
         {
             RegionKey.of(pool.spec.cloud, pool.spec.region)
@@ -50,7 +121,7 @@ def regions_of(pools: Iterable[ComputePool]) -> list[RegionKey]:
 
 
 class FlinkClient:
-    """Asks Flink; each method raises `ConfluentError`."""
+    """Lists compute pools, regions, statements and materialized tables; raises `ConfluentError`."""
 
     def __init__(self, session: ConfluentSession) -> None:
         self._session = session
@@ -61,26 +132,26 @@ class FlinkClient:
         return list_records(self._session, ComputePool, url, access, {"environment": environment})
 
     def regions(self) -> list[FlinkRegion]:
-        """Every region that Flink is in, with its endpoint."""
+        """All regions that offer Flink."""
         url = self._session.control_url("/fcpm/v2/regions")
         return list_records(self._session, FlinkRegion, url, Access("confluent_cloud"))
 
     def endpoint(self, key: RegionKey, regions: Iterable[FlinkRegion]) -> str:
-        """Where a region's statements are: as the regions list says, else by the vendor's naming rule.
+        """Return a region's endpoint from the regions list, else by the vendor's naming rule.
 
         Raises:
-            UntrustedAddress: the list does not name it, and the configured API is not the vendor's own.
+            UntrustedAddress: the list lacks the region, and the configured API is not the vendor's.
         """
         for region in regions:
             if RegionKey.of(region.cloud, region.region_name) == key:
-                found = region.http_endpoint or region.private_http_endpoint
-                if found:
-                    return found
+                endpoint = region.http_endpoint or region.private_http_endpoint
+                if endpoint:
+                    return endpoint
         if on_vendor_domain(self._session.base.host):
             return f"https://flink.{key.region}.{key.cloud}.confluent.cloud"
         raise UntrustedAddress(
             f"The regions list names no endpoint for Flink in {key}.",
-            hint="See the compute_pools coverage: without that list the address is not known.",
+            hint="See the compute_pools coverage: without that list the address is unknown.",
         )
 
     def statements(
@@ -94,15 +165,21 @@ class FlinkClient:
         return self._list(MaterializedTable, "materialized-tables", endpoint, organization, environment, key)
 
     def _list(
-        self, record: type[R], what: str, endpoint: str, organization: str, environment: str, key: RegionKey
+        self,
+        record: type[R],
+        resource: str,
+        endpoint: str,
+        organization: str,
+        environment: str,
+        key: RegionKey,
     ) -> list[R]:
         access = Access(
             "flink", (f"{key.cloud}_{key.region}", f"{environment}_{key.cloud}_{key.region}", environment)
         )
-        self._session.credential(access)
+        access.credential(self._session.settings)
         path = (
             f"/sql/v1/organizations/{quote(organization, safe='')}"
-            f"/environments/{quote(environment, safe='')}/{what}"
+            f"/environments/{quote(environment, safe='')}/{resource}"
         )
         url = self._session.data_url(endpoint, path, field=f"http_endpoint of Flink in {key}")
         return list_records(self._session, record, url, access)

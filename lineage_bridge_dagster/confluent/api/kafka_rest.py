@@ -1,6 +1,6 @@
-"""What a Kafka cluster says over REST (`kafka/v3`).
+"""Topics, mirrors and consumer groups of a Kafka cluster, by its REST API (`kafka/v3`).
 
-These lists have no paging parameters: none are sent.
+These lists have no paging parameters; none are sent.
 """
 
 from __future__ import annotations
@@ -8,26 +8,77 @@ from __future__ import annotations
 from typing import TypeVar
 from urllib.parse import quote
 
+from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import Unreachable
-from lineage_bridge_dagster.confluent.api.http_errors import Access
-from lineage_bridge_dagster.confluent.api.listing import list_records
-from lineage_bridge_dagster.confluent.api.records import (
-    ConsumerGroup,
-    ConsumerLag,
-    KafkaCluster,
-    Link,
-    Mirror,
-    Record,
-    Topic,
-    TopicConfig,
-)
+from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.records import Record
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
 R = TypeVar("R", bound=Record)
 
 
+class Topic(Record):
+    """`kafka/v3` TopicData."""
+
+    topic_name: str
+    is_internal: bool = False
+    replication_factor: int | None = None
+    partitions_count: int | None = None
+
+
+class TopicConfig(Record):
+    """`kafka/v3` TopicConfigData: one setting of one topic."""
+
+    topic_name: str
+    name: str
+    value: str = ""
+    is_default: bool = False
+    is_sensitive: bool = False
+
+
+class Mirror(Record):
+    """`kafka/v3` ListMirrorTopicsResponseData: a topic that a cluster link replicates."""
+
+    link_name: str
+    mirror_topic_name: str
+    source_topic_name: str
+    mirror_status: str = ""
+
+
+class Link(Record):
+    """`kafka/v3` ListLinksResponseData, as the listing cluster sees the link.
+
+    A destination's link has `source_cluster_id`, a bidirectional one `remote_cluster_id`.
+    """
+
+    link_name: str
+    source_cluster_id: str = ""
+    remote_cluster_id: str = ""
+    link_state: str = ""
+
+    @property
+    def source(self) -> str:
+        return self.source_cluster_id or self.remote_cluster_id
+
+
+class ConsumerGroup(Record):
+    """`kafka/v3` ConsumerGroupData."""
+
+    consumer_group_id: str
+    is_simple: bool = False
+    state: str = ""
+    type: str = ""
+
+
+class ConsumerLag(Record):
+    """`kafka/v3` ConsumerLagData, on dedicated clusters only."""
+
+    topic_name: str
+
+
 class KafkaRestClient:
-    """Asks one cluster; each method raises `ConfluentError`."""
+    """Lists the resources of one cluster; raises `ConfluentError`."""
 
     def __init__(self, session: ConfluentSession, environment: str, cluster: KafkaCluster) -> None:
         self._session = session
@@ -39,7 +90,7 @@ class KafkaRestClient:
         return self._list(Topic, "/topics")
 
     def topic_configs(self) -> list[TopicConfig]:
-        """Every setting of every topic, in one call."""
+        """All settings of all topics, in one request."""
         return self._list(TopicConfig, "/topics/-/configs")
 
     def links(self) -> list[Link]:
@@ -53,16 +104,16 @@ class KafkaRestClient:
         return self._list(ConsumerGroup, "/consumer-groups")
 
     def consumer_lags(self, group: str) -> list[ConsumerLag]:
-        """What a group reads. Dedicated clusters alone tell."""
+        """The partitions that a group reads; only dedicated clusters offer this."""
         return self._list(ConsumerLag, f"/consumer-groups/{quote(group, safe='')}/lags")
 
     def _list(self, record: type[R], path: str) -> list[R]:
         if not self._cluster.http_endpoint:
             raise Unreachable(
                 f"Kafka cluster {self._cluster.id} names no http_endpoint.",
-                hint="It may still be provisioning, or be reachable from a private network alone.",
+                hint="It may still be provisioning, or be reachable only from a private network.",
             )
-        self._session.credential(self._access)
+        self._access.credential(self._session.settings)
         url = self._session.data_url(
             self._cluster.http_endpoint,
             f"/kafka/v3/clusters/{quote(self._cluster.id, safe='')}{path}",

@@ -1,41 +1,132 @@
-"""ksqlDB: its clusters (`ksqldbcm/v2`), and what the engine of each says of its streams, tables and queries.
+"""ksqlDB clusters (`ksqldbcm/v2`), and the streams, tables and queries of each.
 
-All of a cluster's contents are one request: a read-only text of four statements.
+One request reads all contents of a cluster: a read-only text of four statements.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from pydantic import AliasPath, Field
+
+from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
-    MalformedAnswer,
-    PartialAnswer,
-    RequestRefused,
+    MalformedResponse,
+    PartialResponse,
+    RequestRejected,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.http_errors import Access
-from lineage_bridge_dagster.confluent.api.ksqldb_records import (
-    KsqlCluster,
-    KsqlContents,
-    KsqlQuery,
-    KsqlSource,
-    QueryDescription,
-    RunningQuery,
-)
-from lineage_bridge_dagster.confluent.api.listing import list_records
-from lineage_bridge_dagster.confluent.api.records import Record, read_all
+from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.records import Record, parse_records
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
 R = TypeVar("R", bound=Record)
 
 MEDIA_TYPE = "application/vnd.ksql.v1+json"
-#: `SHOW QUERIES` alone tells the topics written, `... EXTENDED` alone the sources.
+#: Only `SHOW QUERIES` lists the topics written, only `... EXTENDED` the sources.
 STATEMENTS = "SHOW STREAMS; SHOW TABLES; SHOW QUERIES; SHOW QUERIES EXTENDED;"
 
 
+class KsqlCluster(Record):
+    """`ksqldbcm/v2` Cluster. It processes the topics of one Kafka cluster.
+
+    `topic_prefix` starts the names of topics that ksqlDB itself creates; see `is_internal`.
+    """
+
+    id: str
+    display_name: str = Field("", validation_alias=AliasPath("spec", "display_name"))
+    kafka_cluster_id: str = Field(validation_alias=AliasPath("spec", "kafka_cluster", "id"))
+    http_endpoint: str = Field("", validation_alias=AliasPath("status", "http_endpoint"))
+    phase: str = Field("", validation_alias=AliasPath("status", "phase"))
+    is_paused: bool = Field(default=False, validation_alias=AliasPath("status", "is_paused"))
+    topic_prefix: str = Field("", validation_alias=AliasPath("status", "topic_prefix"))
+
+    @property
+    def label(self) -> str:
+        return self.display_name or self.id
+
+    def is_internal(self, topic: str) -> bool:
+        """Whether a topic is ksqlDB's own: command topic, changelog, repartition topic, processing log.
+
+        The prefix alone does not decide: a sink without a `KAFKA_TOPIC` of its own has it too.
+        """
+        prefix = self.topic_prefix
+        return bool(prefix) and (
+            topic == f"{prefix}-processing-log" or topic.startswith(f"_confluent-ksql-{prefix}")
+        )
+
+
+class KsqlSource(Record):
+    """A stream or table of `SHOW STREAMS` or `SHOW TABLES`, with its topic."""
+
+    name: str
+    topic: str
+    type: str = ""
+
+
+class RunningQuery(Record):
+    """A query of `SHOW QUERIES` (`@type: queries`)."""
+
+    id: str
+    statement: str = Field("", validation_alias="queryString", repr=False)
+    query_type: str = Field("", validation_alias="queryType")
+    state: str = ""
+    sinks: tuple[str, ...] = ()
+    sink_topics: tuple[str, ...] = Field((), validation_alias="sinkKafkaTopics")
+
+
+class QueryDescription(Record):
+    """A query of `SHOW QUERIES EXTENDED` (`@type: query_descriptions`), which names its sources."""
+
+    id: str
+    statement: str = Field("", validation_alias="statementText", repr=False)
+    query_type: str = Field("", validation_alias="queryType")
+    state: str = ""
+    sources: tuple[str, ...] = ()
+    sinks: tuple[str, ...] = ()
+    consumer_group: str = Field("", validation_alias="consumerGroupId")
+
+
+@dataclass(frozen=True, slots=True)
+class KsqlQuery:
+    """A query, merged from both lists.
+
+    Attributes:
+        described: whether the engine lists its sources; otherwise they must be parsed from its text.
+        sinks: streams and tables that it writes.
+        sink_topics: the topics that it writes, if the engine lists them.
+    """
+
+    id: str
+    statement: str
+    query_type: str
+    state: str
+    described: bool
+    sources: tuple[str, ...] = ()
+    sinks: tuple[str, ...] = ()
+    sink_topics: tuple[str, ...] = ()
+    consumer_group: str = ""
+
+    @property
+    def is_persistent(self) -> bool:
+        """Whether it runs on its own; push and pull queries end with their client."""
+        kind = self.query_type.upper()
+        return kind == "PERSISTENT" or (not kind and bool(self.sinks or self.sink_topics))
+
+
+@dataclass(frozen=True, slots=True)
+class KsqlContents:
+    """Contents of one ksqlDB cluster; `problem` is the first part of the response that could not be read."""
+
+    sources: tuple[KsqlSource, ...] = ()
+    queries: tuple[KsqlQuery, ...] = ()
+    problem: ConfluentError | None = None
+
+
 class KsqldbClient:
-    """Asks ksqlDB; each method raises `ConfluentError`."""
+    """Lists ksqlDB clusters and their contents; raises `ConfluentError`."""
 
     def __init__(self, session: ConfluentSession) -> None:
         self._session = session
@@ -46,17 +137,17 @@ class KsqldbClient:
         return list_records(self._session, KsqlCluster, url, access, {"environment": environment})
 
     def contents(self, environment: str, cluster: KsqlCluster) -> KsqlContents:
-        """Streams, tables and queries; what of them is malformed is left out and said in `problem`.
+        """Read streams, tables and queries; malformed ones are left out and reported in `problem`.
 
         Raises:
-            Unreachable: it is paused or has no address, so nobody answers there.
-            ConfluentError: there is no answer.
+            Unreachable: the cluster is paused or has no address.
+            ConfluentError: the request failed.
         """
         access = Access("ksqldb", (cluster.id, environment))
         if cluster.is_paused:
             raise Unreachable(
-                f"{access.name} is paused, and tells nothing of its queries until it is resumed.",
-                hint="See its page in Confluent's console for why; delete it if it is not needed.",
+                f"{access.name} is paused; its queries are unavailable until it is resumed.",
+                hint="Its page in Confluent's console gives the reason; delete it if it is not needed.",
             )
         if not cluster.http_endpoint:
             raise Unreachable(
@@ -65,22 +156,22 @@ class KsqldbClient:
             )
         url = self._session.data_url(cluster.http_endpoint, "/ksql", field="status.http_endpoint")
         body = {"ksql": STATEMENTS, "streamsProperties": {}}
-        answer = self._session.post_query(url, access, body, repeatable=True, media_type=MEDIA_TYPE)
-        return contents_of(answer, access.name)
+        response = self._session.post_query(url, access, body, read_only=True, media_type=MEDIA_TYPE)
+        return contents_of(response, access.name)
 
 
-def contents_of(answer: Any, where: str) -> KsqlContents:
-    """The entities of an answer as records.
+def contents_of(response: Any, where: str) -> KsqlContents:
+    """Parse the entities of a `/ksql` response.
 
     Raises:
-        MalformedAnswer: it is no list of entities.
+        MalformedResponse: it is not a list of entities.
     """
-    if not isinstance(answer, list) or not all(isinstance(entity, dict) for entity in answer):
-        raise MalformedAnswer(
-            f"{where}: /ksql answered no list of entities.",
-            hint="Check that its address is ksqlDB's and no proxy or login page stands before it.",
+    if not isinstance(response, list) or not all(isinstance(entity, dict) for entity in response):
+        raise MalformedResponse(
+            f"{where}: /ksql did not return a list of entities.",
+            hint="Check that the address is ksqlDB's, not a proxy's or a login page's.",
         )
-    reader = _Reader(answer, where)
+    reader = _EntityReader(response, where)
     sources = (*reader.read(KsqlSource, "streams"), *reader.read(KsqlSource, "tables"))
     running = {query.id: query for query in reader.read(RunningQuery, "queries")}
     described = {
@@ -93,8 +184,8 @@ def contents_of(answer: Any, where: str) -> KsqlContents:
     return KsqlContents(sources, queries, reader.problem)
 
 
-class _Reader:
-    """Takes entities out of an answer, and keeps the first thing that is wrong with it."""
+class _EntityReader:
+    """Reads entities from a response, and records the first problem in it."""
 
     def __init__(self, entities: list[dict[str, Any]], where: str) -> None:
         self._entities = entities
@@ -104,30 +195,30 @@ class _Reader:
             if str(entity.get("@type", "")).endswith("_error"):
                 detail = " ".join(str(entity.get("message", "")).split())[:300]
                 self._note(
-                    RequestRefused(
-                        f"{where}: a statement was refused: {detail}",
-                        hint="Its version may not know the statement; what it did tell is used.",
+                    RequestRejected(
+                        f"{where}: a statement was rejected: {detail}",
+                        hint="Its version may not know the statement; the other results are used.",
                     )
                 )
 
     def read(self, record: type[R], kind: str, *, items: str = "") -> list[R]:
-        """All records of entities of a kind; their list is called like the kind unless told."""
+        """Parse the items of all entities of a kind; `items` names their list if the kind does not."""
         key = items or kind
         lists = [entity.get(key) for entity in self._entities if entity.get("@type") == kind]
-        if not lists or not all(isinstance(one, list) for one in lists):
+        if not lists or not all(isinstance(values, list) for values in lists):
             self._note(
-                MalformedAnswer(
-                    f"{self._where}: /ksql answered without `{key}`.",
-                    hint="Its API may have changed; update, or report it.",
+                MalformedResponse(
+                    f"{self._where}: the /ksql response lacks `{key}`.",
+                    hint="The API may have changed: update, or report it.",
                 )
             )
-        found = [item for one in lists if isinstance(one, list) for item in one]
+        found = [item for values in lists if isinstance(values, list) for item in values]
         try:
-            return read_all(record, found, f"{self._where}: {key}")
-        except PartialAnswer as partial:
+            return parse_records(record, found, f"{self._where}: {key}")
+        except PartialResponse as partial:
             self._note(partial.cause)
             return list(partial.items)
-        except MalformedAnswer as error:
+        except MalformedResponse as error:
             self._note(error)
             return []
 
@@ -136,17 +227,17 @@ class _Reader:
 
 
 def _query(name: str, running: RunningQuery | None, described: QueryDescription | None) -> KsqlQuery:
-    """One query of what the two lists say of it, the fuller one first."""
+    """Merge a query's entries in the two lists."""
     run = running or RunningQuery(id=name)
-    told = described or QueryDescription(id=name)
+    description = described or QueryDescription(id=name)
     return KsqlQuery(
         id=name,
-        statement=told.statement or run.statement,
-        query_type=run.query_type or told.query_type,
-        state=run.state or told.state,
-        described=bool(told.sources),
-        sources=told.sources,
-        sinks=told.sinks or run.sinks,
+        statement=description.statement or run.statement,
+        query_type=run.query_type or description.query_type,
+        state=run.state or description.state,
+        described=bool(description.sources),
+        sources=description.sources,
+        sinks=description.sinks or run.sinks,
         sink_topics=run.sink_topics,
-        consumer_group=told.consumer_group,
+        consumer_group=description.consumer_group,
     )

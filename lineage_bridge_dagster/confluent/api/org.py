@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.confluent.api.http_errors import Access
-from lineage_bridge_dagster.confluent.api.listing import list_records
-from lineage_bridge_dagster.confluent.api.records import Environment, Organization
+from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.records import Record
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
 
+class Organization(Record):
+    """`org/v2` Organization."""
+
+    id: str
+    display_name: str = ""
+
+
+class Environment(Record):
+    """`org/v2` Environment."""
+
+    id: str
+    display_name: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.display_name or self.id
+
+
 class OrgClient:
-    """Lists what the key's owner may see; each raises `ConfluentError`."""
+    """Lists what the key's owner may see; raises `ConfluentError`."""
 
     def __init__(self, session: ConfluentSession) -> None:
         self._session = session
 
     def organizations(self) -> list[Organization]:
-        """The caller's organization, one."""
+        """The key's own organization, always one."""
         url = self._session.control_url("/org/v2/organizations")
         return list_records(self._session, Organization, url, Access("confluent_cloud"))
 

@@ -1,4 +1,4 @@
-"""How long to wait before a request is tried again. Pure."""
+"""How long to wait before a retry. Pure."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import httpx
 
 TOO_MANY_REQUESTS = 429
 
-#: Longest single wait that a server can ask for, in seconds.
+#: Longest single wait that a server can request, in seconds.
 MAX_WAIT = 60.0
-#: Longest sum of waits for one request, in seconds.
+#: Longest total wait for one request, in seconds.
 MAX_TOTAL_WAIT = 180.0
 
 
-def asked_wait(status: int, headers: httpx.Headers, now: datetime) -> float | None:
-    """Seconds that the server asks to wait, at most `MAX_WAIT`; None when it does not say.
+def requested_wait(status: int, headers: httpx.Headers, now: datetime) -> float | None:
+    """Seconds that the server requests to wait, at most `MAX_WAIT`; None without a usable header.
 
     `Retry-After` is seconds or an HTTP date (RFC 9110, 10.2.3). `X-RateLimit-Reset` is relative seconds, as
-    Confluent's OpenAPI documents declare it; it stands on every answer, and only a 429 asks to wait for it.
+    Confluent's OpenAPI documents declare it. Every response carries it, so it counts for a 429 only.
     """
     for name in ("Retry-After", *(("X-RateLimit-Reset",) if status == TOO_MANY_REQUESTS else ())):
         text = headers.get(name, "").strip()

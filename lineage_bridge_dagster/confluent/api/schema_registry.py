@@ -4,25 +4,64 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
+from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
-    MalformedAnswer,
-    PartialAnswer,
+    MalformedResponse,
+    PartialResponse,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.http_errors import Access
-from lineage_bridge_dagster.confluent.api.listing import list_records
-from lineage_bridge_dagster.confluent.api.records import Registry, Schema, read_all, read_partly
+from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.records import Record, parse_partial, parse_records
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
-#: Schemas asked for at once; the server's own cap (`schema.search.max.limit`) is 1000 by default.
+#: Schemas per request; the server's own cap (`schema.search.max.limit`) is 1000 by default.
 PAGE = 1000
-#: A page of a round number of hundreds may be cut at a server's cap: another is asked for after it.
-_ROUND = 100
+#: A page that is a multiple of this may have been cut at a server's cap, so another page is requested.
+_CAP_UNIT = 100
+
+
+class RegistrySpec(Record):
+    http_endpoint: str = ""
+    private_http_endpoint: str = ""
+    cloud: str = ""
+    region: str = ""
+
+
+class Registry(Record):
+    """`srcm/v3` Cluster: a Schema Registry of an environment."""
+
+    id: str
+    spec: RegistrySpec = Field(default_factory=RegistrySpec)
+
+    @property
+    def http_endpoint(self) -> str:
+        return self.spec.http_endpoint or self.spec.private_http_endpoint
+
+
+class SchemaReference(Record):
+    name: str = ""
+    subject: str = ""
+    version: int | None = None
+
+
+class Schema(Record):
+    """`schema-registry/v1` Schema: one version of one subject. An absent type means Avro."""
+
+    subject: str
+    version: int
+    id: int
+    schema_type: str = Field("AVRO", validation_alias="schemaType")
+    text: str = Field("", validation_alias="schema", repr=False)
+    references: tuple[SchemaReference, ...] = ()
+    #: Base URL of the registry; not a field of the API.
+    registry_url: str = Field("", exclude=True)
 
 
 class SchemaRegistryClient:
-    """Asks one environment's registries; each method raises `ConfluentError`."""
+    """Reads the registries of one environment; raises `ConfluentError`."""
 
     def __init__(self, session: ConfluentSession, environment: str) -> None:
         self._session = session
@@ -34,13 +73,13 @@ class SchemaRegistryClient:
         return list_records(self._session, Registry, url, access, {"environment": self._environment})
 
     def latest_schemas(self, registry: Registry) -> list[Schema]:
-        """The latest schema of every subject of every context, in one call up to 999 subjects."""
+        """The latest schema of every subject of every context, in one request up to 999 subjects."""
         if not registry.http_endpoint:
             raise Unreachable(
                 f"Schema Registry {registry.id} names no http_endpoint.", hint="It may still be provisioning."
             )
         access = Access("schema_registry", (registry.id, self._environment))
-        self._session.credential(access)
+        access.credential(self._session.settings)
         field = f"http_endpoint of Schema Registry {registry.id}"
         url = self._session.data_url(registry.http_endpoint, "/schemas", field=field)
         items: list[Any] = []
@@ -55,23 +94,23 @@ class SchemaRegistryClient:
                 }
                 page = self._session.get(url, access, params)
                 if not isinstance(page, list):
-                    raise MalformedAnswer(
-                        f"{url.path} answered {type(page).__name__}, not a list of schemas.",
+                    raise MalformedResponse(
+                        f"{url.path} returned {type(page).__name__}, not a list of schemas.",
                         hint=f"Check that {url.host} is a Schema Registry.",
                     )
-                subjects = {str(one.get("subject")) for one in page if isinstance(one, dict)}
+                subjects = {str(item.get("subject")) for item in page if isinstance(item, dict)}
                 if subjects & seen:
-                    raise MalformedAnswer(
-                        f"{url.path} answered the same subjects for another offset.",
-                        hint="What was read so far is used; ask again later.",
+                    raise MalformedResponse(
+                        f"{url.path} returned the same subjects for another offset.",
+                        hint="The schemas read so far are used; try again later.",
                     )
                 seen |= subjects
                 items += page
-                if not page or len(page) % _ROUND:
-                    return read_all(Schema, items, url.path)
-        except PartialAnswer:
+                if not page or len(page) % _CAP_UNIT:
+                    return parse_records(Schema, items, url.path)
+        except PartialResponse:
             raise
         except ConfluentError as error:
             if not items:
                 raise
-            raise read_partly(Schema, PartialAnswer(items, error), url.path) from error
+            raise parse_partial(Schema, PartialResponse(items, error), url.path) from error

@@ -1,22 +1,124 @@
-"""Tableflow: topics that are tables, and the catalogs they are in (`tableflow/v1`).
+"""Tableflow topics and catalog integrations (`tableflow/v1`).
 
-Both lists are one cheap call a cluster: a sensor's tick can make them.
+Each list is one cheap request per cluster, so a sensor's tick can afford both.
 """
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from lineage_bridge_dagster.confluent.api.http_errors import Access
-from lineage_bridge_dagster.confluent.api.listing import list_records
-from lineage_bridge_dagster.confluent.api.records import CatalogIntegration, Record, TableflowTopic
+from pydantic import AliasPath, Field
+
+from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.records import Record
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
 R = TypeVar("R", bound=Record)
 
 
+class ErrorHandling(Record):
+    mode: str = ""
+    target: str = ""
+
+
+class TableflowConfig(Record):
+    record_failure_strategy: str = ""
+    error_handling: ErrorHandling | None = None
+
+
+class TableflowStorage(Record):
+    kind: str = ""
+    bucket_name: str = ""
+    bucket_region: str = ""
+    storage_region: str = ""
+    table_path: str = ""
+
+
+class TableflowSpec(Record):
+    display_name: str
+    suspended: bool = False
+    config: TableflowConfig = Field(default_factory=TableflowConfig)
+    storage: TableflowStorage = Field(default_factory=TableflowStorage)
+    table_formats: tuple[str, ...] = ()
+
+
+class CatalogSync(Record):
+    catalog_integration_id: str = ""
+    catalog_type: str = ""
+    sync_status: str = ""
+    error_message: str = ""
+
+
+class FailingFormat(Record):
+    format: str = ""
+    error_message: str = ""
+
+
+class TableflowStatus(Record):
+    phase: str = ""
+    write_mode: str = ""
+    error_message: str = ""
+    catalog_sync_statuses: tuple[CatalogSync, ...] = ()
+    failing_table_formats: tuple[FailingFormat, ...] = ()
+
+
+class TableflowTopic(Record):
+    """`tableflow/v1` TableflowTopic. It has no id; its display name is the Kafka topic's name."""
+
+    spec: TableflowSpec
+    status: TableflowStatus = Field(default_factory=TableflowStatus)
+
+    @property
+    def display_name(self) -> str:
+        return self.spec.display_name
+
+    @property
+    def phase(self) -> str:
+        return self.status.phase
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The table formats; the API's default is ICEBERG."""
+        return self.spec.table_formats or ("ICEBERG",)
+
+
+class IntegrationConfig(Record):
+    """`tableflow/v1`: AwsGlue, Snowflake or Unity; only Glue's database name is read."""
+
+    kind: str = ""
+    custom_database: str = ""
+
+
+class IntegrationSpec(Record):
+    display_name: str = ""
+    suspended: bool = False
+    config: IntegrationConfig = Field(default_factory=IntegrationConfig)
+
+
+class CatalogIntegration(Record):
+    """`tableflow/v1` CatalogIntegration."""
+
+    id: str
+    spec: IntegrationSpec = Field(default_factory=IntegrationSpec)
+    phase: str = Field("", validation_alias=AliasPath("status", "phase"))
+
+    @property
+    def kind(self) -> str:
+        return self.spec.config.kind
+
+    @property
+    def custom_database(self) -> str:
+        """The configured Glue database; empty means that it is named after the Kafka cluster's id."""
+        return self.spec.config.custom_database
+
+    @property
+    def is_glue(self) -> bool:
+        return self.kind.lower() == "awsglue"
+
+
 class TableflowClient:
-    """Asks Tableflow; each method raises `ConfluentError`."""
+    """Lists what Tableflow materializes on a cluster; raises `ConfluentError`."""
 
     def __init__(self, session: ConfluentSession) -> None:
         self._session = session
@@ -27,8 +129,8 @@ class TableflowClient:
     def integrations(self, environment: str, cluster: str) -> list[CatalogIntegration]:
         return self._list(CatalogIntegration, "catalog-integrations", environment, cluster)
 
-    def _list(self, record: type[R], what: str, environment: str, cluster: str) -> list[R]:
-        url = self._session.control_url(f"/tableflow/v1/{what}")
-        # Both are required: with one alone the API answers 400.
+    def _list(self, record: type[R], resource: str, environment: str, cluster: str) -> list[R]:
+        url = self._session.control_url(f"/tableflow/v1/{resource}")
+        # Both are required: with only one of them the API returns 400.
         params = {"environment": environment, "spec.kafka_cluster": cluster}
         return list_records(self._session, record, url, Access("tableflow", (cluster, environment)), params)

@@ -1,7 +1,7 @@
-"""Which addresses a key may be sent to. Pure.
+"""Which addresses may receive an API key. Pure.
 
-Data planes give their own addresses in the control plane's answers, and pages name the next page. Both are
-outside data: a key goes to the vendor's domain or to the configured host, and nowhere else.
+Responses of the control plane name the endpoints of data planes, and list responses name the next page. An
+attacker could forge both, so a key goes only to the vendor's domain or to the configured host.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ VENDOR_DOMAINS = ("confluent.cloud", "confluentgov.com")
 
 
 def on_vendor_domain(host: str) -> bool:
-    """Whether a host is the vendor's: one of its domains or below one."""
+    """Whether a host is one of the vendor's domains or below one."""
     name = host.lower().rstrip(".")
     return any(name == domain or name.endswith("." + domain) for domain in VENDOR_DOMAINS)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine. A name counts only if it is `localhost`."""
+    """Whether a host is a loopback address. The only name that counts is `localhost`."""
     if host.lower() == "localhost":
         return True
     try:
@@ -32,7 +32,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_trusted_host(host: str, configured: httpx.URL) -> bool:
-    """Whether a host is the vendor's or the configured one. Two spellings of loopback are one host."""
+    """Whether a host is the vendor's or the configured one. All loopback addresses count as one host."""
     if not host:
         return False
     if on_vendor_domain(host) or host.lower() == configured.host.lower():
@@ -41,16 +41,16 @@ def is_trusted_host(host: str, configured: httpx.URL) -> bool:
 
 
 def trusted_url(text: str, configured: httpx.URL, *, field: str) -> httpx.URL:
-    """The address as a URL that a key may be sent to.
+    """Parse an address that may receive an API key.
 
     Args:
-        text: the address, as an answer gives it.
+        text: the address, as a response gives it.
         configured: the configured base URL of the API.
-        field: which field of which answer it is, for the message.
+        field: the response field that holds the address, for the error message.
 
     Raises:
-        UntrustedAddress: not http(s), on a foreign host, with a user in it, or in clear text where the
-            configured API is not.
+        UntrustedAddress: not http(s), on an untrusted host, with user information in it, or unencrypted
+            while the configured API is encrypted.
     """
     hint = (
         f"No key was sent. If the address is right, set LINEAGE_BRIDGE_CONFLUENT_API_URL to that host "
@@ -63,11 +63,9 @@ def trusted_url(text: str, configured: httpx.URL, *, field: str) -> httpx.URL:
     if url.scheme not in ("http", "https") or not url.host:
         raise UntrustedAddress(f"{field} is not an http(s) URL: {text[:200]!r}.", hint=hint)
     if url.userinfo:
-        raise UntrustedAddress(f"{field} holds a user and a password: refused.", hint=hint)
+        raise UntrustedAddress(f"{field} contains user information, which is not allowed.", hint=hint)
     if not is_trusted_host(url.host, configured):
-        raise UntrustedAddress(f"{field} is on a foreign host: {url.host}.", hint=hint)
-    if url.scheme == "http" and configured.scheme != "http":
-        raise UntrustedAddress(f"{field} is not encrypted: {url.host} by http.", hint=hint)
-    if url.scheme == "http" and on_vendor_domain(url.host):
-        raise UntrustedAddress(f"{field} is not encrypted: {url.host} by http.", hint=hint)
+        raise UntrustedAddress(f"{field} is on an untrusted host: {url.host}.", hint=hint)
+    if url.scheme == "http" and (configured.scheme != "http" or on_vendor_domain(url.host)):
+        raise UntrustedAddress(f"{field} is not encrypted: {url.host} over http.", hint=hint)
     return url

@@ -16,12 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.confluent.api.flink import RegionKey
-from lineage_bridge_dagster.confluent.api.records import (
-    Environment,
-    FlinkStatement,
-    MaterializedTable,
-)
+from lineage_bridge_dagster.confluent.api.flink import FlinkStatement, MaterializedTable, RegionKey
+from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.graph.builder import Builder, absent_warning
 from lineage_bridge_dagster.confluent.graph.flink_columns import JobText, JobTexts, parsed_texts
 from lineage_bridge_dagster.confluent.graph.flink_reuse import SavedSql, save_texts

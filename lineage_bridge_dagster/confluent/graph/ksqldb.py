@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lineage_bridge_dagster.confluent.api.ksqldb_records import KsqlCluster, KsqlQuery, KsqlSource
-from lineage_bridge_dagster.confluent.api.records import Environment
+from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqlQuery, KsqlSource
+from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.graph.builder import Builder, absent_warning
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope

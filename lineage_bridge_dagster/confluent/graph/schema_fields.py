@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lineage_bridge_dagster.confluent.api.records import Schema
+from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 
 Field = dict[str, str]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lineage_bridge_dagster.confluent.api.records import Schema
+from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.schema_fields import record_name
 
 Role = Literal["key", "value"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lineage_bridge_dagster.confluent.api.records import CatalogIntegration, TableflowTopic
+from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowTopic
 from lineage_bridge_dagster.confluent.graph.builder import (
     Builder,
     Place,

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lineage_bridge_dagster.confluent.api.records import (
-    ConsumerGroup,
-    Environment,
-    Link,
-    Mirror,
-    Schema,
-    Topic,
-    TopicConfig,
-)
+from lineage_bridge_dagster.confluent.api.kafka_rest import ConsumerGroup, Link, Mirror, Topic, TopicConfig
+from lineage_bridge_dagster.confluent.api.org import Environment
+from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.builder import (
     Builder,
     Place,

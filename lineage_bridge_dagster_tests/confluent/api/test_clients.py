@@ -8,30 +8,30 @@ from typing import Any
 import httpx
 import pytest
 
-from lineage_bridge_dagster.confluent.api.clusters import ClusterClient
+from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
 from lineage_bridge_dagster.confluent.api.connect import ConnectClient
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
     Forbidden,
-    MalformedAnswer,
+    MalformedResponse,
     NotFound,
-    PartialAnswer,
+    PartialResponse,
     RateLimited,
     ServerError,
     Unauthorized,
     Unreachable,
     UntrustedAddress,
 )
-from lineage_bridge_dagster.confluent.api.flink import FlinkClient, RegionKey, regions_of
+from lineage_bridge_dagster.confluent.api.flink import (
+    ComputePool,
+    FlinkClient,
+    FlinkRegion,
+    RegionKey,
+    regions_of,
+)
 from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
 from lineage_bridge_dagster.confluent.api.org import OrgClient
-from lineage_bridge_dagster.confluent.api.records import (
-    ComputePool,
-    FlinkRegion,
-    KafkaCluster,
-    Registry,
-)
-from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 from lineage_bridge_dagster_tests.confluent.fake import (
@@ -170,9 +170,9 @@ EVERY = {name: entry[:3] for name, entry in CLIENTS.items()} | OTHERS
         (failure(429), RateLimited),
         (failure(502), ServerError),
         (timeout, Unreachable),
-        (garbage, MalformedAnswer),
-        (lambda _: httpx.Response(200, json="a string"), MalformedAnswer),
-        (lambda _: httpx.Response(200, json=None), MalformedAnswer),
+        (garbage, MalformedResponse),
+        (lambda _: httpx.Response(200, json="a string"), MalformedResponse),
+        (lambda _: httpx.Response(200, json=None), MalformedResponse),
     ],
     ids=["401", "403", "404", "429", "502", "timeout", "garbage", "string", "null"],
 )
@@ -197,7 +197,7 @@ def test_each_list_gives_its_first_half_when_the_second_fails(
         return httpx.Response(200, json=listing(item, following=f"{path}?page_token=2"))
 
     fake.routes[path] = answer
-    with pytest.raises(PartialAnswer) as raised:
+    with pytest.raises(PartialResponse) as raised:
         call(session)
     assert len(raised.value.items) == 1
 
@@ -208,7 +208,7 @@ def test_each_list_keeps_the_good_items_beside_a_malformed_one(
 ) -> None:
     call, path, _, item = CLIENTS[name]
     fake.routes[path] = listing(item, "not an object", item)
-    with pytest.raises(PartialAnswer, match="item 1") as raised:
+    with pytest.raises(PartialResponse, match="item 1") as raised:
         call(session)
     assert len(raised.value.items) == 2
 
@@ -299,7 +299,7 @@ class TestSchemas:
         self, fake: FakeConfluent, session: ConfluentSession
     ) -> None:
         fake.routes["/schemas"] = [avro(f"t{n}-value", "id") for n in range(100)]
-        with pytest.raises(PartialAnswer, match="offset") as raised:
+        with pytest.raises(PartialResponse, match="offset") as raised:
             SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)
         assert len(raised.value.items) == 100
 
@@ -327,7 +327,7 @@ class TestConnect:
         self, fake: FakeConfluent, session: ConfluentSession
     ) -> None:
         fake.routes[self.PATH] = {**connector("good", "sink", {}), "bad": {"info": None}}
-        with pytest.raises(PartialAnswer, match="'bad'") as raised:
+        with pytest.raises(PartialResponse, match="'bad'") as raised:
             ConnectClient(session).connectors("env-1", "lkc-a")
         assert [one.name for one in raised.value.items] == ["good"]
 

@@ -273,7 +273,7 @@ def test_a_missing_key_is_named(run: Run) -> None:
         (failure(404), Status.FAILED, "404"),
         (failure(429), Status.FAILED, "429"),
         (failure(500), Status.FAILED, "500"),
-        (timeout, Status.FAILED, "did not answer in time"),
+        (timeout, Status.FAILED, "timed out"),
         (refused, Status.FAILED, "could not be reached"),
         (garbage, Status.FAILED, "JSON"),
         ({"queries": []}, Status.FAILED, "no list of entities"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lineage_bridge_dagster.confluent.api.records import Schema
+from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.schema_columns import MAX_COLUMNS, columns_of
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lineage_bridge_dagster.confluent.api.records import Schema
+from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of, record_name
 from lineage_bridge_dagster.confluent.graph.subjects import (
     SubjectIndex,

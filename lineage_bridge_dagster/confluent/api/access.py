@@ -1,0 +1,75 @@
+"""API planes, and which credential a request to each plane uses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lineage_bridge_dagster.config.settings import PREFIX, ConfluentSettings, Credential, Plane
+from lineage_bridge_dagster.confluent.api.errors import MissingCredential
+
+#: Display name of each plane.
+PLANE_NAMES: dict[Plane, str] = {
+    "confluent_cloud": "Confluent Cloud",
+    "kafka": "Kafka cluster",
+    "schema_registry": "Schema Registry",
+    "flink": "Flink region",
+    "ksqldb": "ksqlDB cluster",
+    "tableflow": "Tableflow",
+}
+#: The role that lets a key list a plane's resources (Confluent Cloud, "Predefined RBAC roles").
+ROLES: dict[Plane, str] = {
+    "confluent_cloud": "Operator (or EnvironmentAdmin) on the environment",
+    "kafka": "DeveloperRead on the topics (or CloudClusterAdmin on the cluster)",
+    "schema_registry": "DeveloperRead on all subjects",
+    "flink": "FlinkAdmin (or FlinkDeveloper) on the environment",
+    "tableflow": "Operator (or CloudClusterAdmin) on the cluster",
+    "ksqldb": "KsqlAdmin on the ksqlDB cluster",
+}
+_NOT_WORD = re.compile(r"[^A-Z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The plane of a request, and the resources its key may be named after, most specific first.
+
+    `Access("kafka", ("lkc-abc123", "env-1"))` looks for LINEAGE_BRIDGE_KAFKA_API_KEY_LKC_ABC123, then
+    ..._ENV_1, then LINEAGE_BRIDGE_KAFKA_API_KEY.
+    """
+
+    plane: Plane
+    qualifiers: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Display name, such as `Kafka cluster lkc-abc123`."""
+        return " ".join((PLANE_NAMES[self.plane], *self.qualifiers[:1]))
+
+    @property
+    def variable(self) -> str:
+        """The environment variable of the most specific key; a Cloud key is always global."""
+        if self.plane == "confluent_cloud":
+            return f"{PREFIX}CONFLUENT_CLOUD_API_KEY"
+        return "_".join((f"{PREFIX}{self.plane.upper()}_API_KEY", *(_suffix(q) for q in self.qualifiers[:1])))
+
+    @property
+    def variables(self) -> str:
+        """The environment variables that would provide the key, and a reminder to set the secret."""
+        general = f"{PREFIX}{self.plane.upper()}_API_KEY"
+        either = self.variable if self.variable == general else f"{self.variable} (or {general} for all)"
+        return f"{either} and its ..._SECRET"
+
+    def credential(self, settings: ConfluentSettings) -> Credential:
+        """Look up the configured key.
+
+        Raises:
+            MissingCredential: none is configured.
+        """
+        found = settings.credential(self.plane, *self.qualifiers)
+        if found is None:
+            raise MissingCredential(f"No key for {self.name}.", hint=f"Set {self.variables}.")
+        return found
+
+
+def _suffix(qualifier: str) -> str:
+    return _NOT_WORD.sub("_", qualifier.upper())
