@@ -33,8 +33,8 @@ from lineage_bridge_dagster.confluent.graph.flink import (
     statement_job,
     table_job,
 )
+from lineage_bridge_dagster.confluent.graph.flink_cache import SavedSql
 from lineage_bridge_dagster.confluent.graph.flink_columns import JobTexts, add_columns
-from lineage_bridge_dagster.confluent.graph.flink_reuse import SavedSql
 from lineage_bridge_dagster.confluent.graph.ksqldb import add_ksqldb
 from lineage_bridge_dagster.confluent.graph.tableflow import add_tableflow
 from lineage_bridge_dagster.confluent.graph.topics import (

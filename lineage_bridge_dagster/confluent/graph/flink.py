@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.confluent.api.flink import FlinkStatement, MaterializedTable, RegionKey
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.graph.builder import Builder, absent_warning
+from lineage_bridge_dagster.confluent.graph.flink_cache import SavedSql, save_texts
 from lineage_bridge_dagster.confluent.graph.flink_columns import JobText, JobTexts, parsed_texts
-from lineage_bridge_dagster.confluent.graph.flink_reuse import SavedSql, save_texts
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.graph.builder import Builder
-from lineage_bridge_dagster.confluent.graph.flink_reuse import SavedSql, save_columns
+from lineage_bridge_dagster.confluent.graph.flink_cache import SavedSql, save_columns
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import (
     ATTRIBUTE,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.confluent.discovery import discover
-from lineage_bridge_dagster.confluent.graph.flink_reuse import SAVED
+from lineage_bridge_dagster.confluent.graph.flink_cache import SAVED
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.columns import ATTRIBUTE, flows_of
