@@ -135,7 +135,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         """
         storage = DefsStateStorage.get()
         last = StateStore(storage, self.defs_state_config.key).last_good() if storage else None
-        graph_json.dump(self._discover(last, lambda _line: None), state_path)
+        graph_json.dump(self._discover(last, lambda _line: None), state_path, with_caches=True)
 
     def build_defs(self, context: ComponentLoadContext) -> Definitions:
         """The definitions of the stored state; where it can't be fetched, those of none.

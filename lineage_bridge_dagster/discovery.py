@@ -52,7 +52,7 @@ def discover(
         settings.confluent,
         transport=transport,
         parser=parser,
-        known=last.graph if last is not None else None,
+        last=last,
         progress=progress,
         clock=clock,
     )

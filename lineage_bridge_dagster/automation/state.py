@@ -99,7 +99,7 @@ class StateStore:
         version = str(uuid4())
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "lineage_graph.json"
-            graph_json.dump(discovery, path)
+            graph_json.dump(discovery, path, with_caches=True)
             self._storage.upload_state_from_path(self._key, version, path)
         return version
 

@@ -33,7 +33,7 @@ from lineage_bridge_dagster.confluent.graph.flink import (
     statement_job,
     table_job,
 )
-from lineage_bridge_dagster.confluent.graph.flink_cache import SavedSql
+from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.confluent.graph.flink_columns import JobTexts, add_columns
 from lineage_bridge_dagster.confluent.graph.ksqldb import add_ksqldb
 from lineage_bridge_dagster.confluent.graph.tableflow import add_tableflow
@@ -50,7 +50,7 @@ from lineage_bridge_dagster.confluent.scopes import Asker, Progress
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import Graph, NodeType
+from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def discover(
     *,
     transport: httpx.BaseTransport | None = None,
     parser: FlinkSqlParser | None = None,
-    known: Graph | None = None,
+    last: Discovery | None = None,
     progress: Progress = _silent,
     clock: Clock = utc_now,
 ) -> Discovery:
@@ -78,7 +78,7 @@ def discover(
         settings: where to ask, with which keys, and what of it.
         transport: exchanges the HTTP transport.
         parser: shares a running Flink parser; without one, one is started if there is SQL, and ended.
-        known: the last discovery's graph: SQL that it knows is not parsed again.
+        last: the last discovery: SQL that it parsed is not parsed again.
         progress: called with one readable line a step.
         clock: the time that nodes, edges and the discovery are stamped with.
 
@@ -87,14 +87,14 @@ def discover(
             missing and there is SQL to parse.
     """
     with ConfluentSession(settings, transport) as session:
-        return discover_with(session, parser=parser, known=known, progress=progress, clock=clock)
+        return discover_with(session, parser=parser, last=last, progress=progress, clock=clock)
 
 
 def discover_with(
     session: ConfluentSession,
     *,
     parser: FlinkSqlParser | None = None,
-    known: Graph | None = None,
+    last: Discovery | None = None,
     progress: Progress = _silent,
     clock: Clock = utc_now,
 ) -> Discovery:
@@ -106,8 +106,8 @@ def discover_with(
     _know_topics(builder, asker, world)
     for cluster in world.clusters:
         _add_cluster(builder, asker, cluster)
-    saved = SavedSql(known)
-    texts = _add_flink(builder, asker, world.environments, parser, saved)
+    cache = FlinkCache(last)
+    texts = _add_flink(builder, asker, world.environments, parser, cache)
     for environment in world.environments:
         for ksqldb in environment.ksqldb:
             add_ksqldb(builder, environment.environment, ksqldb)
@@ -115,7 +115,7 @@ def discover_with(
         add_topic_schemas(builder, environment.environment, environment.schemas)
     if texts is not None:
         with _running(parser) as flink:
-            add_columns(builder, texts, flink, saved)
+            add_columns(builder, texts, flink, cache)
     leave_out_unused_internal(builder)
     asker.say(
         f"Confluent: {len(builder.graph.nodes)} nodes, {len(builder.graph.edges)} edges, "
@@ -123,7 +123,8 @@ def discover_with(
     )
     # Answers come in any order; what is stored must not differ by it.
     coverage = Coverage(sorted(asker.coverage, key=lambda report: report.scope))
-    return Discovery(builder.graph, coverage, now)
+    caches = {FlinkCache.NAME: cache.to_json()} if texts is not None else {}
+    return Discovery(builder.graph, coverage, now, caches)
 
 
 def raise_if_hopeless(discovery: Discovery) -> None:
@@ -202,7 +203,7 @@ def _add_flink(
     asker: Asker,
     environments: Iterable[EnvironmentAnswers],
     parser: FlinkSqlParser | None,
-    saved: SavedSql,
+    cache: FlinkCache,
 ) -> JobTexts | None:
     jobs: list[Job] = []
     for environment in environments:
@@ -217,7 +218,7 @@ def _add_flink(
         return None
     asker.say(f"Reading the SQL of {len(jobs)} Flink statements")
     with _running(parser) as flink:
-        texts = add_jobs(builder, jobs, flink, saved)
+        texts = add_jobs(builder, jobs, flink, cache)
     _report_unread(builder, asker)
     return texts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +126,7 @@ def enrich(
 
     coverage = Coverage(discovery.coverage)
     coverage.add(_report(scope, inventory))
-    return Discovery(graph, coverage, discovery.discovered_at or now)
+    return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
 
 
 def carries_lineage(table: GlueTable) -> bool:

@@ -50,7 +50,7 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
             graph.add_node(_stamped(node, new.discovered_at))
         for edge in new.graph.edges.values():
             graph.add_edge(_stamped(edge, new.discovered_at))
-        return Discovery(graph, new.coverage, new.discovered_at)
+        return replace(new, graph=graph)
     proof = _Proof(new.coverage)
     for node in new.graph.nodes.values():
         known = last.graph.nodes.get(node.node_id)
@@ -76,7 +76,7 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
         graph.add_edge(seen_edge if known_edge is None else _seen_again(seen_edge, known_edge, proof))
     for edge in stale_edges:
         graph.add_edge(_stale(edge, last, new))
-    return Discovery(graph, new.coverage, new.discovered_at)
+    return replace(new, graph=graph)
 
 
 class _Proof:

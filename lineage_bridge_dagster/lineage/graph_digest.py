@@ -11,7 +11,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Node
 
 #: Attributes that change with each commit to a table, each push and each discovery.
-_PASSING = frozenset({"parameters", "description", "version_id", "update_time", "sql_cache"})
+_PASSING = frozenset({"parameters", "description", "version_id", "update_time"})
 _TIMES = frozenset({"first_seen", "last_seen"})
 
 

@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -76,13 +77,15 @@ def loads(text: str, *, name: str = "the graph") -> Discovery:
             f'{name} holds {_kind(document)} where {{"nodes": [...], "edges": [...]}} belongs.',
             hint=_WRITE_ONE,
         )
-    return from_records(
+    discovery = from_records(
         document.get("nodes"),
         document.get("edges"),
         document.get("coverage"),
         discovered_at=document.get("discovered_at"),
         name=name,
     )
+    caches = document.get("caches")
+    return replace(discovery, caches=caches if isinstance(caches, dict) else {})
 
 
 def from_records(
@@ -106,18 +109,23 @@ def from_records(
     return Discovery(graph=graph, coverage=reports, discovered_at=when or "")
 
 
-def dumps(discovery: Discovery) -> str:
-    """The text of a `lineage_graph.json`: one node and one edge a line, so that two can be compared."""
-    return "".join(_chunks(discovery))
+def dumps(discovery: Discovery, *, with_caches: bool = False) -> str:
+    """Return the text of a `lineage_graph.json`, with one node or edge per line for easy comparison."""
+    return "".join(_chunks(discovery, with_caches))
 
 
-def dump(discovery: Discovery, path: str | os.PathLike[str]) -> None:
-    """Write a `lineage_graph.json`; whoever reads the path sees the old file or the new one, whole.
+def dump(discovery: Discovery, path: str | os.PathLike[str], *, with_caches: bool = False) -> None:
+    """Write a `lineage_graph.json` atomically.
+
+    Args:
+        discovery: What to write.
+        path: The file.
+        with_caches: Write `discovery.caches` too: for a stored state, from which a discovery continues.
 
     Raises:
-        ConfigurationError: it cannot be written there.
+        ConfigurationError: The file cannot be written.
     """
-    write_atomically(path, _chunks(discovery))
+    write_atomically(path, _chunks(discovery, with_caches))
 
 
 def write_atomically(path: str | os.PathLike[str], chunks: Iterable[str]) -> int:
@@ -230,15 +238,17 @@ def to_text(value: object) -> str:
     return text
 
 
-def _chunks(discovery: Discovery) -> Iterator[str]:
+def _chunks(discovery: Discovery, with_caches: bool) -> Iterator[str]:
     yield "{\n"
     if discovery.discovered_at:
         yield f'"discovered_at": {to_text(discovery.discovered_at)},\n'
+    if with_caches and discovery.caches:
+        yield f'"caches": {to_text(discovery.caches)},\n'
     yield '"nodes": ['
     yield from _lines(node_record(node) for node in discovery.graph.nodes.values())
     yield '],\n"edges": ['
     yield from _lines(edge_record(edge) for edge in discovery.graph.edges.values())
-    # Without a word on coverage a push removes nothing, so an empty one is left out.
+    # A push removes nothing without coverage, so an empty one is left out.
     if len(discovery.coverage):
         yield '],\n"coverage": ['
         yield from _lines(
@@ -342,7 +352,8 @@ class _Record:
         if value is None:
             return {}
         if isinstance(value, Mapping):
-            return dict(value)
+            # Older states hold a cache of parsed SQL here, which is not reused.
+            return {name: item for name, item in value.items() if name != "sql_cache"}
         raise self.fail("attributes", "an object", "{...}")
 
     def tags(self) -> tuple[str, ...]:

@@ -317,7 +317,6 @@ _SHOWN_ELSEWHERE = frozenset(
         "schema_columns",
         "columns",
         "column_lineage",
-        "sql_cache",
         "schema_fields",
         "parameters",
         "conflict",

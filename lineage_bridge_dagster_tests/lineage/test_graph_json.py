@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,26 @@ def test_file_without_coverage_has_an_empty_one() -> None:
 
     assert "coverage" not in json.loads(text)
     assert len(loads(text).coverage) == 0
+
+
+def test_caches_are_written_only_on_request() -> None:
+    discovery = replace(shop_discovery(), caches={"sql": {"version": "1", "entries": {}}})
+
+    assert loads(dumps(discovery, with_caches=True)).caches == discovery.caches
+    assert "caches" not in json.loads(dumps(discovery))
+
+
+@pytest.mark.parametrize("caches", [None, 3, [], "x"])
+def test_malformed_caches_count_as_none(caches: object) -> None:
+    assert loads(json.dumps({"nodes": [], "edges": [], "caches": caches})).caches == {}
+
+
+def test_cache_on_the_nodes_of_an_older_state_is_dropped() -> None:
+    node = {**MINIMAL_NODE, "attributes": {"sql": "SELECT 1", "sql_cache": {"version": "1"}}}
+
+    assert loads(json.dumps({"nodes": [node], "edges": []})).graph.nodes["n"].attributes == {
+        "sql": "SELECT 1"
+    }
 
 
 def test_fields_are_named_as_others_read_them() -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.confluent.api.flink import FlinkStatement, MaterializedTable, RegionKey
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.graph.builder import Builder, absent_warning
-from lineage_bridge_dagster.confluent.graph.flink_cache import SavedSql, save_texts
+from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.confluent.graph.flink_columns import JobText, JobTexts, parsed_texts
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
@@ -119,7 +119,7 @@ def made_by_statement(statement: FlinkStatement, tables: Iterable[MaterializedTa
 
 
 def add_jobs(
-    builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser, saved: SavedSql | None = None
+    builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser, cache: FlinkCache | None = None
 ) -> JobTexts:
     """All jobs of all regions at once: a view of one statement is read by others, in any region.
 
@@ -127,7 +127,7 @@ def add_jobs(
         builder: It knows the clusters and their topics.
         jobs: In any order.
         parser: For the texts that are new.
-        saved: What the last discovery left of those that are not.
+        cache: Of the texts that the last discovery parsed.
 
     Returns:
         What `add_columns` needs, once the topics' schemas are known.
@@ -143,7 +143,7 @@ def add_jobs(
         ClusterName(place.environment.id, place.environment.label, place.cluster.id, place.cluster.label)
         for place in builder.places.values()
     )
-    by_text = parsed_texts(parser, (job.sql for job in ordered), saved or SavedSql())
+    by_text = parsed_texts(parser, (job.sql for job in ordered), cache or FlinkCache())
     parsed = [by_text[job.sql].lineage for job in ordered]
     nothing = StatementLineage(reads=(), writes=())
     texts = [
@@ -165,10 +165,6 @@ def add_jobs(
         found.append(_job_text(job, by_text[job.sql], [*reads.refs, *writes.refs]))
         if job.phase not in _DROPPED and _counts(job, lineage, writes):
             _add_job(builder, index, job, lineage, reads, writes)
-    save_texts(
-        builder.graph,
-        [(_job_id(job), job.sql, lineage) for job, lineage in zip(ordered, parsed, strict=True)],
-    )
     names = sorted(
         (place.key, place.environment.label, place.cluster.label) for place in builder.places.values()
     )

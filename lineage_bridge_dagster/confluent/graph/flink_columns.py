@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.graph.builder import Builder
-from lineage_bridge_dagster.confluent.graph.flink_cache import SavedSql, save_columns
+from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import (
     ATTRIBUTE,
@@ -73,6 +73,10 @@ class JobText:
         return any(one.view is not None or one.kind not in _PLAIN for one in self.text.statements)
 
     @property
+    def has_errors(self) -> bool:
+        return any(one.error is not None for one in self.text.statements)
+
+    @property
     def can_have_trees(self) -> bool:
         return any(one.error is None for one in self.text.statements)
 
@@ -91,7 +95,7 @@ class JobTexts:
 
 
 def parsed_texts(
-    parser: FlinkSqlParser, texts: Iterable[str], saved: SavedSql | None = None
+    parser: FlinkSqlParser, texts: Iterable[str], cache: FlinkCache | None = None
 ) -> dict[str, ParsedText]:
     """Each text once, parsed, as far as there is room for its trees; one that was parsed before has none.
 
@@ -104,13 +108,15 @@ def parsed_texts(
     found: dict[str, ParsedText] = {}
     new: list[str] = []
     for text in dict.fromkeys(texts):
-        lineage = saved.lineage(text) if saved is not None else None
+        lineage = cache.lineage(text) if cache is not None else None
         if lineage is None:
             new.append(text)
         else:
             found[text] = ParsedText(lineage, (None,) * len(lineage.statements))
     held = 0
     for text, parsed in zip(new, parser.parse_trees(new), strict=True):
+        if cache is not None:
+            cache.put_lineage(text, parsed.lineage)
         held += sum(len(tree.nodes) for tree in parsed.trees if tree is not None)
         no_trees = (None,) * len(parsed.trees)
         found[text] = parsed if held <= MAX_TREE_NODES else ParsedText(parsed.lineage, no_trees)
@@ -118,20 +124,20 @@ def parsed_texts(
 
 
 def add_columns(
-    builder: Builder, texts: JobTexts, parser: FlinkSqlParser, saved: SavedSql | None = None
+    builder: Builder, texts: JobTexts, parser: FlinkSqlParser, cache: FlinkCache | None = None
 ) -> None:
     """Put on each job's node what it makes of columns, as far as that can be derived. Never raises.
 
     Jobs whose columns depend on just what they did at the last discovery keep those they had.
     """
     graph = builder.graph
-    saved = saved or SavedSql()
+    cache = cache or FlinkCache()
     registry = _Registry(graph)
     digests = _digests(texts, registry)
     kept = {
         job.node_id: last
         for job, digest in zip(texts.jobs, digests, strict=True)
-        if (last := saved.columns(job.node_id, digest)) is not None
+        if (last := cache.columns(job.node_id, digest)) is not None
     }
     try:
         jobs = _with_trees(graph, texts.jobs, kept.keys(), parser)
@@ -148,7 +154,6 @@ def add_columns(
         for job in texts.jobs:
             _warn(graph, job.node_id, f"its columns could not be derived ({type(error).__name__})")
         return
-    done: list[tuple[str, str, int]] = []
     for job, digest, columns in zip(jobs, digests, derived, strict=True):
         if job.node_id not in graph:
             continue
@@ -157,9 +162,8 @@ def add_columns(
             graph.nodes[job.node_id] = graph.nodes[job.node_id].with_attributes(**{ATTRIBUTE: attribute})
         if left_out:
             _warn(graph, job.node_id, f"{left_out} more of its columns have no room in the graph")
-        if job.node_id in kept or job.has_trees:
-            done.append((job.node_id, digest, left_out))
-    save_columns(graph, done)
+        if job.node_id in kept or (job.has_trees and not job.has_errors):
+            cache.put_columns(job.node_id, digest, left_out)
 
 
 def _with_trees(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lineage_bridge_dagster.confluent.discovery import discover
-from lineage_bridge_dagster.confluent.graph.flink_cache import SAVED
+from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.columns import ATTRIBUTE, flows_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.lineage.graph_json import dumps, loads
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.sql.flink import parse_cache
@@ -55,9 +57,13 @@ def counting(parser: FlinkSqlParser) -> Counting:
 
 def run(world: FakeConfluent, counting: Counting, last: Discovery | None = None) -> Discovery:
     counting.texts.clear()
-    known = loads(dumps(last)).graph if last else None
-    found = discover(settings(), transport=world.transport, parser=counting, known=known)  # type: ignore[arg-type]
+    stored = loads(dumps(last, with_caches=True)) if last else None
+    found = discover(settings(), transport=world.transport, parser=counting, last=stored)  # type: ignore[arg-type]
     return carry_forward(found, last)
+
+
+def cache_of(discovery: Discovery) -> dict[str, Any]:
+    return dict(discovery.caches[FlinkCache.NAME])
 
 
 def same(one: Graph, other: Graph) -> bool:
@@ -123,36 +129,51 @@ def test_whatever_changes_the_columns_has_them_derived_again(
     assert same(run(world, counting, first).graph, run(world, counting).graph)
 
 
-def test_another_version_of_the_parser_parses_all(
-    world: FakeConfluent, counting: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_parser_version_parses_everything(world: FakeConfluent, counting: Counting) -> None:
     first = run(world, counting)
-    for node in list(first.graph.nodes.values()):
-        if SAVED in node.attributes:
-            saved = {**node.attributes[SAVED], "version": f"{parse_cache.VERSION} older"}
-            first.graph.nodes[node.node_id] = node.with_attributes(**{SAVED: saved})
+    first.caches = {FlinkCache.NAME: {**cache_of(first), "version": f"{parse_cache.VERSION} older"}}
     run(world, counting, first)
     assert len(counting.texts) == 2
 
 
-def test_what_is_kept_holds_no_text(world: FakeConfluent, counting: Counting) -> None:
+def test_cache_holds_no_sql_text(world: FakeConfluent, counting: Counting) -> None:
     secret = statement("s", "INSERT INTO enriched (a) SELECT customer FROM orders WHERE id = 'hunter2'")
     world.routes[flink_path("us-east-1")] = listing(secret)
-    kept = [n.attributes[SAVED] for n in run(world, counting).graph.nodes.values() if SAVED in n.attributes]
-    assert kept
-    assert "hunter2" not in repr(kept)
+    found = run(world, counting)
+    assert cache_of(found)["entries"]
+    assert "hunter2" not in repr(found.caches)
+
+
+def test_cache_drops_statements_that_are_gone(world: FakeConfluent, counting: Counting) -> None:
+    world.routes[flink_path("us-east-1")] = listing(VIEW, INSERT, STAR)
+    first = run(world, counting)
+    world.routes[flink_path("us-east-1")] = listing(STAR)
+    second = run(world, counting, first)
+    assert len(cache_of(first)["entries"]) - len(cache_of(second)["entries"]) == 2
 
 
 @pytest.mark.parametrize(
-    "broken", [None, 7, {"version": parse_cache.VERSION, "entries": {"x": 1}, "columns": 3}]
+    "broken",
+    [
+        None,
+        7,
+        {"version": parse_cache.VERSION, "entries": {"x": 1}, "columns": 3},
+        {"version": parse_cache.VERSION, "entries": 5, "columns": {"x": 1, "y": [2, 3], "z": []}},
+    ],
 )
-def test_what_is_broken_counts_as_nothing(world: FakeConfluent, counting: Counting, broken: Any) -> None:
+def test_malformed_cache_counts_as_empty(world: FakeConfluent, counting: Counting, broken: Any) -> None:
     first = run(world, counting)
     fresh = loads(dumps(first))
-    for node in list(first.graph.nodes.values()):
-        if SAVED in node.attributes:
-            first.graph.nodes[node.node_id] = node.with_attributes(**{SAVED: broken})
+    first.caches = {FlinkCache.NAME: broken}
     assert same(run(world, counting, first).graph, fresh.graph)
+
+
+def test_cache_is_no_part_of_the_digest_or_of_an_export(world: FakeConfluent, counting: Counting) -> None:
+    found = run(world, counting)
+    bare = replace(found, caches={})
+    assert found.caches
+    assert graph_digest(found) == graph_digest(bare)
+    assert dumps(found) == dumps(bare)
 
 
 @pytest.mark.parametrize(
