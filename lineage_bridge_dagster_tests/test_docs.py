@@ -1,0 +1,127 @@
+"""The README and the pages under docs/ match the code."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from lineage_bridge_dagster.cli.main import main
+from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.glue.policies import discovery_policy, freshness_policy, push_policy
+from lineage_bridge_dagster_tests.assets.world import EAST, world
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "lineage_bridge_dagster"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALL = "\n".join(page.read_text() for page in PAGES)
+
+#: Variables of LineageBridge that this project does not read; the page for its users names them.
+_LINEAGEBRIDGE_ONLY = {"CLUSTER_CREDENTIALS"}
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+def _code() -> str:
+    return "\n".join(path.read_text() for path in PACKAGE.rglob("*") if path.suffix in (".py", ".yaml"))
+
+
+def _blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text()
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_iam_policy_is_the_one_that_the_code_needs() -> None:
+    place = ("111122223333", "us-east-1", ["analytics_eu", "lkc-abc123"])
+    policy = json.loads(_blocks("docs/configuration.md", "json")[0])
+    assert policy["Statement"] == [
+        *discovery_policy(*place)["Statement"],
+        *push_policy(*place)["Statement"],
+        *freshness_policy("us-east-1", ["your-tableflow-bucket"])["Statement"],
+    ]
+
+
+def test_example_subclass_changes_keys_groups_owners_and_descriptions() -> None:
+    names: dict[str, Any] = {}
+    exec(_blocks("docs/own_project.md", "python")[0], names)  # noqa: S102 - the page's own example
+    inventory = names["OurLineage"]()._inventory(world().discovery())
+    spec = next(asset for asset in inventory.tables if asset.key.path[-1] == "o.v1").spec
+    assert spec.key.path == ["lake", "glue", EAST, "o.v1"]
+    assert (spec.group_name, spec.owners) == ("lake/catalog_table", ["team:data-platform"])
+    assert spec.description.endswith("Questions: #data-platform")
+    assert [key.path for key in inventory.deps_of[spec.key]] == [["lake", "upstream_chain", EAST, "o.v1"]]
+
+
+def test_every_command_exists() -> None:
+    commands = re.findall(r"lineage-bridge ((?:[a-z-]+ ?)+)", ALL)
+    assert len(commands) >= 5
+    for words in commands:
+        command: click.Command = main
+        for word in shlex.split(words):
+            if not isinstance(command, click.Group):
+                break
+            found = command.commands.get(word)
+            assert found is not None, f"lineage-bridge {words}"
+            command = found
+
+
+def test_every_variable_is_read_by_the_code() -> None:
+    """Each LINEAGE_BRIDGE_* variable occurs in the code by name, or is derived from a setting or an API."""
+    code = _code()
+    fields = {
+        name.upper() for group in Settings.model_fields.values() for name in group.annotation.model_fields
+    }
+    planes = ("CONFLUENT_CLOUD", "KAFKA", "SCHEMA_REGISTRY", "FLINK", "KSQLDB", "TABLEFLOW")
+    for name in set(re.findall(r"LINEAGE_BRIDGE_([A-Z_]+[A-Z])", ALL)) - _LINEAGEBRIDGE_ONLY:
+        known = (
+            f"LINEAGE_BRIDGE_{name}" in code
+            or any(name.startswith(f"{plane}_API_") for plane in planes)
+            or name in fields
+            or any(name == f"{group.upper()}_{field}" for group in Settings.model_fields for field in fields)
+        )
+        assert known, name
+
+
+@each_page
+def test_every_image_and_link_leads_to_a_file(page: Path) -> None:
+    text = page.read_text()
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        if not target.startswith("http"):
+            assert (page.parent / target).is_file(), f"{page.name}: {target}"
+    for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text):
+        assert (page.parent / image).stat().st_size < 250_000, image
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [page.name for page in PAGES[1:] if f"({page.relative_to(ROOT)})" not in readme] == []
+
+
+def test_troubleshooting_quotes_messages_of_the_code() -> None:
+    code = " ".join(re.sub(r'"\s*\n\s*f?"', "", _code()).split())
+    rows = re.findall(r"^\| `([A-Z.][^`]+)` \|", (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    assert len(rows) >= 8
+    for message in rows:
+        for part in filter(None, (piece.strip() for piece in message.split("..."))):
+            assert part in code, message
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_example_of_two_instances_names_fields_that_exist(number: int) -> None:
+    from lineage_bridge_dagster.component import LineageBridgeComponent
+
+    instance = yaml.safe_load(_blocks("docs/own_project.md", "yaml")[number])
+    LineageBridgeComponent.model().model_validate(instance["attributes"])
+    assert instance["attributes"]["name"] in ("eu", "us")
+
+
+@each_page
+def test_modules_that_a_page_names_exist(page: Path) -> None:
+    for name in re.findall(r"lineage_bridge_dagster(?:_tests)?(?:/[a-z_]+)+(?:\.py|/)", page.read_text()):
+        assert (ROOT / name).exists(), name
