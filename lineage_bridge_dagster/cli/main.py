@@ -117,7 +117,7 @@ def chains(graph: Path | None, output: Path | None) -> None:
         for line in lines:
             click.echo(line)
     else:
-        from lineage_bridge_dagster.lineage.graph_json import write_atomically
+        from lineage_bridge_dagster.lineage.files import write_atomically
 
         count = write_atomically(output, (line + "\n" for line in lines))
         err.print(f"Wrote {count} chains to {output}")

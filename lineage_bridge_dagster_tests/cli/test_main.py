@@ -13,7 +13,6 @@ from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
-from lineage_bridge_dagster.lineage.graph_parquet import dump_folder
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.glue.builders import (
     CLUSTER,
@@ -23,6 +22,7 @@ from lineage_bridge_dagster_tests.glue.builders import (
     complete_coverage,
     discovery,
 )
+from lineage_bridge_dagster_tests.lineage.parquet_folder import dump_folder
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage.chains import Chain, Hop, order_hops
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType
 
 ENV = "env-abc123"
@@ -82,6 +83,22 @@ def shop() -> Graph:
         ],
     )
 
+
+def shop_discovery() -> Discovery:
+    return Discovery(shop(), coverage(flink=Status.FAILED), "2026-04-30T12:34:56.789Z")
+
+
+def same(a: Discovery, b: Discovery) -> bool:
+    return (
+        list(a.graph.nodes.values()) == list(b.graph.nodes.values())
+        and list(a.graph.edges.values()) == list(b.graph.edges.values())
+        and sorted(a.coverage, key=lambda r: r.scope) == sorted(b.coverage, key=lambda r: r.scope)
+        and a.discovered_at == b.discovered_at
+    )
+
+
+#: The fields that a node record must have.
+MINIMAL_NODE = {"node_id": "n", "node_type": "kafka_topic", "qualified_name": "orders"}
 
 _NAMES = st.text(st.characters(exclude_categories=()), max_size=40)
 _KINDS = st.sampled_from([*NodeType, "something_new"])

@@ -1,0 +1,67 @@
+"""Atomic writes of text files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TextIO
+
+from lineage_bridge_dagster.errors import ConfigurationError
+
+
+def write_atomically(path: str | os.PathLike[str], chunks: Iterable[str]) -> int:
+    """Write a text file so that readers see either the old file or the complete new one.
+
+    A path that is no regular file (`/dev/stdout`, a pipe) is written directly. A symbolic link stays one:
+    its target is replaced.
+
+    Returns:
+        The number of chunks.
+
+    Raises:
+        ConfigurationError: The file cannot be written. The old file, if any, is unchanged.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            with target.open("w", encoding="utf-8") as stream:
+                return _write_all(stream, chunks)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+        try:
+            with temporary.open("x", encoding="utf-8") as stream:
+                count = _write_all(stream, chunks)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot write {path}: {error.strerror}.",
+            hint="Choose a path in a folder that you may write to.",
+        ) from error
+    return count
+
+
+def _write_all(stream: TextIO, chunks: Iterable[str]) -> int:
+    count = 0
+    for chunk in chunks:
+        stream.write(chunk)
+        count += 1
+    return count
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable across a power loss, on systems that can sync a folder."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,216 @@
+"""Nodes, edges and scope reports as plain records, the form that JSON and Parquet files hold.
+
+Reading is lenient: ids are opaque, unknown kinds of node and edge are kept, optional fields get defaults and
+unknown fields are ignored. Anything else that is wrong is reported with its location: `nodes[3].node_id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
+from lineage_bridge_dagster.lineage.times import iso
+
+HOW_TO_WRITE_ONE = "Write one with: lineage-bridge extract --output lineage_graph.json"
+
+
+def node_record(node: Node) -> dict[str, Any]:
+    return {
+        "node_id": node.node_id,
+        "system": node.system,
+        "node_type": str(node.node_type),
+        "qualified_name": node.qualified_name,
+        "display_name": node.display_name,
+        "environment_id": node.environment_id,
+        "environment_name": node.environment_name,
+        "cluster_id": node.cluster_id,
+        "cluster_name": node.cluster_name,
+        "catalog_type": node.catalog_type,
+        "attributes": dict(node.attributes),
+        "tags": list(node.tags),
+        "url": node.url,
+        "first_seen": node.first_seen,
+        "last_seen": node.last_seen,
+    }
+
+
+def edge_record(edge: Edge) -> dict[str, Any]:
+    return {
+        "src_id": edge.src_id,
+        "dst_id": edge.dst_id,
+        "edge_type": str(edge.edge_type),
+        "confidence": edge.confidence,
+        "attributes": dict(edge.attributes),
+        "first_seen": edge.first_seen,
+        "last_seen": edge.last_seen,
+    }
+
+
+def report_record(report: ScopeReport) -> dict[str, Any]:
+    return {
+        "scope": str(report.scope),
+        "status": str(report.status),
+        "reason": report.reason,
+        "count": report.count,
+    }
+
+
+def discovery_of(
+    nodes: object, edges: object, coverage: object = None, *, discovered_at: object = None, name: str
+) -> Discovery:
+    """Build a discovery from lists of records.
+
+    Args:
+        nodes: A list of node records.
+        edges: A list of edge records.
+        coverage: A list of scope reports; None if there is none.
+        discovered_at: ISO 8601 text.
+        name: What error messages call the source.
+
+    Raises:
+        ConfigurationError: A record is malformed; the message gives its location.
+    """
+    graph = Graph()
+    for i, record in enumerate(_list(nodes, "nodes", name)):
+        graph.add_node(_node(_Record(record, f"nodes[{i}]", name)))
+    for i, record in enumerate(_list(edges, "edges", name)):
+        graph.add_edge(_edge(_Record(record, f"edges[{i}]", name)))
+    reports = Coverage()
+    if coverage is not None:
+        for i, record in enumerate(_list(coverage, "coverage", name)):
+            reports.add(_report(_Record(record, f"coverage[{i}]", name)))
+    when = _Record({"discovered_at": discovered_at}, "", name).text("discovered_at")
+    return Discovery(graph=graph, coverage=reports, discovered_at=when or "")
+
+
+def describe_type(value: object) -> str:
+    """The JSON type of a value, for error messages."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(
+        type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}"
+    )
+
+
+def _list(value: object, location: str, name: str) -> list[object]:
+    if isinstance(value, list):
+        return value
+    problem = "is missing" if value is None else f"is {describe_type(value)}"
+    raise ConfigurationError(
+        f"{name}: {location} {problem}.", hint=f'Write a list: "{location}": [...]. {HOW_TO_WRITE_ONE}'
+    )
+
+
+class _Record:
+    """One mapping, read field by field. Errors give its location in the file."""
+
+    __slots__ = ("_fields", "_location", "_name")
+
+    def __init__(self, fields: object, location: str, name: str) -> None:
+        self._name = name
+        self._location = location
+        if not isinstance(fields, Mapping):
+            raise ConfigurationError(
+                f"{name}: {location} is {describe_type(fields)}.",
+                hint="Write an object: {...}. " + HOW_TO_WRITE_ONE,
+            )
+        self._fields = fields
+
+    def error(self, field: str, expected: str, example: str) -> ConfigurationError:
+        value = self._fields.get(field)
+        problem = "is missing" if value is None else f"is {describe_type(value)}"
+        if isinstance(value, str | int | float):
+            problem += f" {str(value)[:60]!r}"
+        location = f"{self._location}.{field}" if self._location else field
+        return ConfigurationError(
+            f"{self._name}: {location} {problem}; expected {expected}.", hint=f'Write "{field}": {example}.'
+        )
+
+    def required(self, field: str, example: str) -> str:
+        value = self._fields.get(field)
+        if isinstance(value, str) and value:
+            return value
+        raise self.error(field, "a string that is not empty", example)
+
+    def text(self, field: str) -> str | None:
+        value = self._fields.get(field)
+        if value is None or isinstance(value, str):
+            return value or None
+        if isinstance(value, datetime):
+            return iso(value)
+        raise self.error(field, "a string or null", '"..."')
+
+    def number(self, field: str) -> float:
+        value = self._fields.get(field)
+        if value is None:
+            return 1.0
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+            return float(value)
+        raise self.error(field, "a number from 0 to 1", "1.0")
+
+    def count(self, field: str) -> int | None:
+        value = self._fields.get(field)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        raise self.error(field, "an integer or null", "12")
+
+    def attributes(self) -> dict[str, Any]:
+        value = self._fields.get("attributes")
+        if value is None:
+            return {}
+        if isinstance(value, Mapping):
+            # Older states hold a cache of parsed SQL here, which is not reused.
+            return {name: item for name, item in value.items() if name != "sql_cache"}
+        raise self.error("attributes", "an object", "{...}")
+
+    def tags(self) -> tuple[str, ...]:
+        value = self._fields.get("tags")
+        if value is None:
+            return ()
+        if isinstance(value, list) and all(isinstance(tag, str) for tag in value):
+            return tuple(value)
+        raise self.error("tags", "a list of strings", '["..."]')
+
+
+def _node(record: _Record) -> Node:
+    return Node(
+        node_id=record.required("node_id", '"confluent:kafka_topic:env-abc123:lkc-abc123/orders"'),
+        system=record.text("system") or "",
+        node_type=record.required("node_type", '"kafka_topic"'),
+        qualified_name=record.required("qualified_name", '"orders"'),
+        display_name=record.text("display_name") or "",
+        environment_id=record.text("environment_id"),
+        environment_name=record.text("environment_name"),
+        cluster_id=record.text("cluster_id"),
+        cluster_name=record.text("cluster_name"),
+        catalog_type=record.text("catalog_type"),
+        attributes=record.attributes(),
+        tags=record.tags(),
+        url=record.text("url"),
+        first_seen=record.text("first_seen"),
+        last_seen=record.text("last_seen"),
+    )
+
+
+def _edge(record: _Record) -> Edge:
+    return Edge(
+        src_id=record.required("src_id", "the node_id of the source"),
+        dst_id=record.required("dst_id", "the node_id of the destination"),
+        edge_type=record.required("edge_type", '"produces"'),
+        confidence=record.number("confidence"),
+        attributes=record.attributes(),
+        first_seen=record.text("first_seen"),
+        last_seen=record.text("last_seen"),
+    )
+
+
+def _report(record: _Record) -> ScopeReport:
+    scope = record.required("scope", '"connect:env-abc123:lkc-abc123"')
+    status = record.required("status", '"complete"')
+    if status not in set(Status):
+        raise record.error("status", f"one of {', '.join(Status)}", '"complete"')
+    return ScopeReport(Scope.parse(scope), Status(status), record.text("reason") or "", record.count("count"))
