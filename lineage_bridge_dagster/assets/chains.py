@@ -11,12 +11,12 @@ from dagster import AssetExecutionContext, DataVersion, MaterializeResult, Metad
 
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.progress import plural
 from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, markdown_table, table
 from lineage_bridge_dagster.specs.pages.drawing import drawing, image
+from lineage_bridge_dagster.text import plural
 
 #: Stores the chains of some tables in one commit; returns what it did, for the metadata.
 WriteLineage = Callable[[Inventory, Sequence[str], str], dict[str, Any]]

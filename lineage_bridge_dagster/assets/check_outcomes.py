@@ -15,6 +15,7 @@ from lineage_bridge_dagster.glue.results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.coverage import Coverage, Status
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.specs.graph_view import GraphView
+from lineage_bridge_dagster.text import first_few
 
 _SYNC_ACTIONS = "glue:GetDatabase, glue:CreateDatabase, glue:GetTable, glue:CreateTable and glue:UpdateTable"
 #: Names in one sentence; the table below it has them all.
@@ -105,14 +106,18 @@ def schema_matches(table: Node, view: GraphView) -> Verdict:
     schema = f"{subject} version {version}" if version else str(subject)
     header = ("field", "in the schema", "in Glue", "")
     if not wrong:
-        rest = f"; {len(unknown)} of a type that can't be compared: {_some(unknown)}" if unknown else ""
+        rest = (
+            f"; {len(unknown)} of a type that can't be compared: {first_few(unknown, _NAMED)}"
+            if unknown
+            else ""
+        )
         return Verdict(
             True, f"All {len(found)} fields of {schema} are columns{rest}.", "", False, header, rows
         )
     return Verdict(
         False,
         f"{len(wrong)} of {len(found)} fields of {schema} are not in the table as they should be: "
-        f"{_some([_told(one) for one in wrong])}.",
+        f"{first_few([_told(one) for one in wrong], _NAMED)}.",
         "A schema newer than the table's last commit is there with the next one: run the `refresh` job and "
         "this check again. If it stays, Tableflow could not evolve the table: see tableflow_healthy, and "
         "register a compatible version of the schema.",
@@ -212,8 +217,8 @@ def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str)
     return Verdict(
         False,
         f"{len(missing)} of {len(coverage)} scopes did not answer whole at {discovered_at}: "
-        f"{_some([f'{report.scope} ({report.status})' for report in missing])}. What was known of them is "
-        "kept, and nothing of it is removed.",
+        f"{first_few([f'{report.scope} ({report.status})' for report in missing], _NAMED)}. "
+        "What was known of them is kept, and nothing of it is removed.",
         f"{missing[0].reason or 'See the reasons below'}".rstrip(".") + f"; {again}",
         # A partial answer may be whole next time; a refused or failing API stays so until somebody acts.
         any(report.status in (Status.DENIED, Status.FAILED) for report in missing),
@@ -235,8 +240,3 @@ def _told(one: ColumnMatch) -> str:
     if one.match is Match.MISSING:
         return f"{one.name} is no column"
     return f"{one.name} is {one.schema_type}, its column {one.column_type}"
-
-
-def _some(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
-    return ", ".join(texts[:_NAMED]) + more

@@ -32,7 +32,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.specs.graph_view import GraphView
-from lineage_bridge_dagster.specs.pages.words import duration
+from lineage_bridge_dagster.text import duration
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.assets.resources import Outside

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from lineage_bridge_dagster.glue.results import TableResult
+from lineage_bridge_dagster.text import counted
 
 #: Share of the whole that is worth a line, the fewest things that are, and the longest silence in seconds.
 _SHARE = 0.05
@@ -62,21 +63,3 @@ class Progress:
 def by_table(progress: Progress, log: Log) -> Callable[[int, int, TableResult], None]:
     """The progress of a push, table by table."""
     return lambda _done, _total, result: progress.did(log, str(result.status))
-
-
-def counted(outcomes: Mapping[str, int]) -> str:
-    """Outcomes with how often each came.
-
-    >>> counted({"updated": 1200, "failed": 2})
-    '2 failed, 1,200 updated'
-    """
-    return ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> plural(1, "table"), plural(2000, "table")
-    ('1 table', '2,000 tables')
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -20,7 +20,7 @@ from pydantic import Field
 from lineage_bridge_dagster.assets.chains import WriteLineage
 from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.inventory import Inventory
-from lineage_bridge_dagster.assets.progress import Progress, by_table, plural
+from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.table_commits import Commits, ReadCommits, read_commits
 from lineage_bridge_dagster.assets.tables import Push
 from lineage_bridge_dagster.assets.topics import TopicFacts
@@ -32,6 +32,7 @@ from lineage_bridge_dagster.glue.tables import GlueReader
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotReader
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.text import plural
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient

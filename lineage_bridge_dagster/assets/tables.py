@@ -14,7 +14,6 @@ from lineage_bridge_dagster.assets.chains import chain_digest, chain_for, chain_
 from lineage_bridge_dagster.assets.column_lineage import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.progress import counted, plural
 from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
 from lineage_bridge_dagster.assets.table_commits import (
     Commits,
@@ -30,6 +29,7 @@ from lineage_bridge_dagster.lineage.redaction import redact_config
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.specs.metadata import markdown_table
 from lineage_bridge_dagster.specs.pages.words import fenced
+from lineage_bridge_dagster.text import counted, first_few, plural
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -117,12 +117,11 @@ def execute_tables(
 def push_failure(bad: Sequence[TableResult], counts: str) -> Failure:
     """One failure for all tables that were not pushed: by name in its text, with reasons in its metadata."""
     ordered = sorted(bad, key=lambda result: result.name)
-    names = ", ".join(f"{result.name} ({result.status})" for result in ordered[:20])
-    more = f" and {len(ordered) - 20} more" if len(ordered) > 20 else ""
+    names = first_few([f"{result.name} ({result.status})" for result in ordered], 20)
     first = ordered[0]
     rows = [[result.name, result.status, result.reason, result.hint] for result in ordered]
     return Failure(
-        description=f"{len(ordered)} tables were not pushed: {names}{more}.\n"
+        description=f"{len(ordered)} tables were not pushed: {names}.\n"
         f"{first.name}: {first.reason}" + (f"\n  -> {first.hint}" if first.hint else ""),
         metadata={
             "tables": MetadataValue.md(markdown_table(["table", "outcome", "reason", "what to do"], rows)),

@@ -13,13 +13,13 @@ from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResu
 from lineage_bridge_dagster.assets.column_lineage import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.progress import Progress, plural
+from lineage_bridge_dagster.assets.progress import Progress
 from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
 from lineage_bridge_dagster.assets.throughput import Reading, last_readings, throughput
 from lineage_bridge_dagster.assets.times import last_updated, now_ms
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.metadata import markdown_table
-from lineage_bridge_dagster.specs.pages.words import duration, size
+from lineage_bridge_dagster.text import byte_size, duration, plural
 
 
 @dataclass(frozen=True)
@@ -153,5 +153,5 @@ def retention_text(facts: TopicFacts) -> str:
     if facts.retention_ms is not None and facts.retention_ms >= 0:
         limits.append(duration(facts.retention_ms))
     if facts.retention_bytes is not None and facts.retention_bytes >= 0:
-        limits.append(f"{size(facts.retention_bytes)} a partition")
+        limits.append(f"{byte_size(facts.retention_bytes)} a partition")
     return " or ".join(limits) or "for ever"

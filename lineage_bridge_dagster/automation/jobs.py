@@ -24,7 +24,7 @@ from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.checks import report_discovery_check
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.inventory import Inventory
-from lineage_bridge_dagster.assets.progress import Progress, by_table, counted
+from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.resources import GLUE, Outside
 from lineage_bridge_dagster.assets.table_commits import ReadCommits, safely
 from lineage_bridge_dagster.assets.tables import GOOD, push_failure, table_metadata, wanted_version
@@ -40,6 +40,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.specs.metadata import markdown_table
 from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.text import counted
 
 #: Runs a discovery on top of the last one, saying each step.
 Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]

@@ -17,12 +17,10 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from logging import Logger
 
 from dagster import AssetKey
 
-from lineage_bridge_dagster.assets.progress import plural
 from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, backoff
 from lineage_bridge_dagster.automation.watched import (
     Lister,
@@ -30,10 +28,10 @@ from lineage_bridge_dagster.automation.watched import (
     difference,
     fingerprint,
     scopes_of,
-    some,
     titles,
 )
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.text import clock_time, first_few, plural, sentence
 
 #: Tables to one run: a run holds them all in one plan, one chain computation and one commit.
 MAX_TABLES_A_RUN = 500
@@ -270,7 +268,7 @@ class Tick:
             outcome.pushes.append(PushRequest(run_key, keys, len(part)))
         if due:
             again = sum(attempt.count > 1 for _, _, attempt in due)
-            named = some([table.name for _, table, _ in due])
+            named = first_few([table.name for _, table, _ in due])
             runs = plural(len(outcome.pushes), "run")
             self.log.info(
                 f"Asking for the lineage of {plural(len(due), 'table')} in {runs}: {named}."
@@ -360,24 +358,6 @@ class Tick:
         cursor.asked_time = now
         outcome.refresh = RefreshRequest(f"refresh:{_digest(reason)}:{int(now // 10)}", reason)
         self.log.info(f"Asking for a refresh: {reason}.")
-
-
-def sentence(text: str) -> str:
-    """A clause as a sentence.
-
-    >>> sentence("nothing is new")
-    'Nothing is new.'
-    """
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def clock_time(seconds: float) -> str:
-    """A Unix time as a time of day.
-
-    >>> clock_time(1_000_000.0)
-    '13:46:40 UTC'
-    """
-    return datetime.fromtimestamp(seconds, tz=UTC).strftime("%H:%M:%S UTC")
 
 
 def _digest(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Protocol
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables, is_glue_table
+from lineage_bridge_dagster.text import first_few
 
 TABLEFLOW = "tableflow"
 INTEGRATIONS = "integrations"
@@ -86,15 +87,6 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
     return sorted(found)
 
 
-def some(names: Sequence[str], most: int = 5) -> str:
-    """The first names, and how many more there are.
-
-    >>> some(["a", "b", "c"], 2)
-    'a, b and 1 more'
-    """
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
-
-
 @dataclass(frozen=True)
 class Difference:
     """What a list has that the state has not, and the other way around."""
@@ -107,7 +99,7 @@ class Difference:
 
     def __str__(self) -> str:
         return "; ".join(
-            f"{word}: {some(items)}" for word, items in (("new", self.new), ("gone", self.gone)) if items
+            f"{word}: {first_few(items)}" for word, items in (("new", self.new), ("gone", self.gone)) if items
         )
 
 

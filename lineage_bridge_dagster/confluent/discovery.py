@@ -52,6 +52,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.times import iso, utc_now
+from lineage_bridge_dagster.text import first_few, plural
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
@@ -175,12 +176,11 @@ def _add_cluster(builder: Builder, asker: Asker, cluster: ClusterAnswers) -> Non
 def _short_list_report(asker: Asker, place: Place, unlisted: list[str]) -> ScopeReport:
     scope = place.scope("kafka")
     known = asker.coverage.get(scope)
-    more = f" and {len(unlisted) - 3} more" if len(unlisted) > 3 else ""
     return ScopeReport(
         scope,
         Status.PARTIAL,
         f"The key may not see all topics of {place.cluster.label}: Tableflow has "
-        f"{', '.join(unlisted[:3])}{more}. Grant its owner {ROLES['kafka']}.",
+        f"{first_few(unlisted, 3)}. Grant its owner {ROLES['kafka']}.",
         known.count if known else None,
     )
 
@@ -235,9 +235,7 @@ def _report_unread(builder: Builder, asker: Asker) -> None:
     for scope, names in sorted(unread.items()):
         report = asker.coverage.get(scope)
         if report is not None and report.status is Status.COMPLETE:
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            many = "statement" if len(names) == 1 else "statements"
-            reason = f"{len(names)} {many} could not be parsed: {', '.join(sorted(names)[:3])}{more}"
+            reason = f"{plural(len(names), 'statement')} could not be parsed: {first_few(sorted(names), 3)}"
             asker.coverage.add(replace(report, reason=reason))
 
 

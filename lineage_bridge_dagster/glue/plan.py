@@ -28,6 +28,7 @@ from lineage_bridge_dagster.lineage.documents import (
     split_description,
 )
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
+from lineage_bridge_dagster.text import first_few
 
 #: Glue's `KeyString`, of its API model.
 MAX_KEY_BYTES = 255
@@ -224,8 +225,7 @@ def _poorer(
         ]
     if not lost:
         return None
-    more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-    return f"the discovery was not complete, and what stands tells more: {', '.join(lost[:3])}{more}"
+    return f"the discovery was not complete, and what stands tells more: {first_few(lost, 3)}"
 
 
 def _names(hop: Mapping[str, Any]) -> set[tuple[str, str]]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable, Iterator
 
 import pytest
 from botocore.client import BaseClient
 from dagster import DagsterInstance, ExecuteInProcessResult
 
-from lineage_bridge_dagster.assets import progress as progress_module
 from lineage_bridge_dagster.assets.progress import Progress
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
@@ -29,12 +27,6 @@ def lines(result: ExecuteInProcessResult, instance: DagsterInstance) -> list[str
     """What was said in a run's log besides Dagster's own events."""
     logs = instance.all_logs(result.run_id)
     return [entry.user_message for entry in logs if entry.dagster_event is None]
-
-
-def test_the_examples_are_true() -> None:
-    result = doctest.testmod(progress_module)
-    assert result.attempted
-    assert not result.failed
 
 
 @pytest.mark.parametrize(("total", "most"), [(3, 0), (60, 2), (1000, 20), (100_000, 20)])

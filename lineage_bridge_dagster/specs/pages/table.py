@@ -7,7 +7,8 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.pages.tree import text_tree
-from lineage_bridge_dagster.specs.pages.words import fenced, names, plain, some, where
+from lineage_bridge_dagster.specs.pages.words import fenced, names, plain, where
+from lineage_bridge_dagster.text import first_few
 
 Fact = tuple[str, str]
 
@@ -30,8 +31,11 @@ def facts(table: Node, context: NodeContext) -> list[Fact]:
     found = [
         ("Region", plain(str(attributes.get("aws_region") or ""))),
         ("Location", plain(str(attributes.get("storage_location") or ""))),
-        ("Tableflow", some([_tableflow(flow) for flow in flows], 3)),
-        ("Partitioned by", some(list(map(_name, partitions)), 10) if isinstance(partitions, list) else ""),
+        ("Tableflow", first_few([_tableflow(flow) for flow in flows], 3)),
+        (
+            "Partitioned by",
+            plain(first_few(list(map(_name, partitions)), 10)) if isinstance(partitions, list) else "",
+        ),
         ("Owner", plain(str(attributes.get("owner") or ""))),
         ("Not pushed", plain(str(attributes.get("conflict") or ""))),
     ]

@@ -9,14 +9,12 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.pages.words import (
-    duration,
     listed,
     names,
     plain,
-    size,
-    some,
     where,
 )
+from lineage_bridge_dagster.text import byte_size, duration, first_few
 
 Fact = tuple[str, str]
 
@@ -44,7 +42,7 @@ def facts(topic: Node, context: NodeContext) -> list[Fact]:
         ("Schema", _schema(attributes)),
         ("Written by", listed(view.sources(topic))),
         ("Read by", listed(one for one in readers if one.node_type not in _TABLES)),
-        ("Tables", some(sorted({table.label for table in tables}), 10)),
+        ("Tables", first_few(sorted({plain(table.label) for table in tables}), 10)),
     ]
     return [(name, text) for name, text in found if text]
 
@@ -72,7 +70,7 @@ def _kept(attributes: Mapping[str, Any]) -> str:
     if time is not None and policy != "compact":
         words.append("for ever" if time < 0 else duration(time))
     if bytes_ is not None and bytes_ >= 0:
-        words.append(f"up to {size(bytes_)} a partition")
+        words.append(f"up to {byte_size(bytes_)} a partition")
     return ", ".join(words) + (f" ({policy})" if policy and words else policy)
 
 
@@ -87,7 +85,7 @@ def _schema(attributes: Mapping[str, Any]) -> str:
     subject = attributes.get("schema_subject")
     if not subject:
         subjects = attributes.get("schema_subjects")
-        return some([str(one) for one in subjects], 5) if isinstance(subjects, list) else ""
+        return first_few([plain(str(one)) for one in subjects], 5) if isinstance(subjects, list) else ""
     version, kind, number = (attributes.get(f"schema_{name}") for name in ("version", "type", "id"))
     words = f"{subject}" + (f" version {version}" if version else "")
     details = ", ".join(str(d) for d in (kind, f"id {number}" if number else "") if d)

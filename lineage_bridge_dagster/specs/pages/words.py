@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.text import first_few
 
 _KINDS: Mapping[str, str] = {
     NodeType.KAFKA_TOPIC: "topic",
@@ -17,8 +18,6 @@ _KINDS: Mapping[str, str] = {
     NodeType.TABLEFLOW_TABLE: "Tableflow table",
     NodeType.EXTERNAL_DATASET: "",
 }
-#: Milliseconds of each unit, longest first.
-_UNITS = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000))
 
 
 def kind_of(node: Node) -> str:
@@ -46,47 +45,12 @@ def where(node: Node) -> str:
 
 def names(nodes: Sequence[Node], limit: int = 5) -> str:
     """Their names, sorted, the first few of many."""
-    return some(sorted(node.label for node in nodes), limit)
+    return plain(first_few(sorted(node.label for node in nodes), limit))
 
 
 def listed(nodes: Iterable[Node], limit: int = 10) -> str:
     """What they are and their names, sorted, the first few of many."""
-    return some(sorted(map(called, nodes), key=str.casefold), limit)
-
-
-def some(texts: Sequence[str], limit: int = 5) -> str:
-    """The first few texts, and how many more there are."""
-    more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
-    return plain(", ".join(texts[:limit]) + more)
-
-
-def duration(milliseconds: int) -> str:
-    """A length of time in its two largest units.
-
-    >>> duration(604_800_000), duration(3_725_000), duration(59_999), duration(40)
-    ('7 days', '1 hour 2 minutes', '59 seconds', 'under a second')
-    """
-    parts = []
-    rest = milliseconds
-    for unit, length in _UNITS:
-        count, rest = divmod(rest, length)
-        if count:
-            parts.append(f"{count} {unit}{'' if count == 1 else 's'}")
-        elif parts:
-            break
-    return " ".join(parts[:2]) or "under a second"
-
-
-def size(count: int) -> str:
-    """Bytes in the largest binary unit that they fill.
-
-    >>> size(1_073_741_824), size(1_500), size(12)
-    ('1 GiB', '1.5 KiB', '12 bytes')
-    """
-    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if count >= 1024**power:
-            return f"{round(count / 1024**power, 1):g} {unit}"
-    return f"{count} bytes"
+    return first_few(sorted(map(called, nodes), key=str.casefold), limit)
 
 
 def fenced(text: str, language: str = "") -> str:

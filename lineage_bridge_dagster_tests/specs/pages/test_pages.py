@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
-from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
-from lineage_bridge_dagster.specs.pages import words
 from lineage_bridge_dagster.specs.pages.page import description
 from lineage_bridge_dagster_tests.assets.world import DATASET, EAST, ENV, REGION, WEST, World, world
 
@@ -22,13 +18,6 @@ def page_of(w: World, node_id: str, role: Role = Role.ITSELF) -> str:
 
 def table_id(database: str, table: str) -> str:
     return ids.glue_table_id(ENV, GluePlace(database, table))
-
-
-@pytest.mark.parametrize("module", [words, keys])
-def test_the_examples_in_docstrings_are_true(module: object) -> None:
-    result = doctest.testmod(module)  # type: ignore[arg-type]
-    assert result.attempted
-    assert not result.failed
 
 
 def test_a_tables_page_opens_with_what_it_is_then_the_tree_of_where_it_is_from() -> None:
