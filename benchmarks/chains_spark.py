@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from synthetic import synthetic
 
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -44,7 +44,7 @@ def main() -> None:
     print(f"{'tables':>7} {'':<28}{'hops':>9}{'s':>9}{'hops/s':>10}{'to one process':>16}")
     with StrictAws() as aws:
         aws.client("s3", REGION).create_bucket(Bucket="lake")
-        catalog = CatalogConfig(
+        catalog = CatalogSettings(
             warehouse="s3://lake/warehouse",
             region=REGION,
             glue_endpoint=aws.endpoint_url,
@@ -67,7 +67,7 @@ def compare(spark: SparkSession, tables: int) -> None:
     timed(tables, "Spark, nothing changed", lambda: written(spark, discovery, f"of_{tables}"), alone)
 
 
-def session(catalog: CatalogConfig, master: str) -> SparkSession:
+def session(catalog: CatalogSettings, master: str) -> SparkSession:
     """A session as small as the code location's own."""
     config = {
         "spark.master": master,

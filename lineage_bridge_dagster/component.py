@@ -39,8 +39,9 @@ from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_s
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore, read_state, say_unreadable
 from lineage_bridge_dagster.automation.watched_lists import outside_lister
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import with_aws_fields
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
+from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.yaml_fields import (
     NAME,
     AwsConfig,
@@ -48,7 +49,6 @@ from lineage_bridge_dagster.config.yaml_fields import (
     IncludeConfig,
     PushConfig,
     SensorConfig,
-    SettingsSource,
     SparkConfig,
 )
 from lineage_bridge_dagster.config.yaml_section import YamlSection
@@ -202,14 +202,18 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             executor=in_process_executor,
         )
 
-    def _source(self) -> SettingsSource:
-        return SettingsSource(self.confluent, self.aws, self.push)
+    def _source(self) -> SettingsReader:
+        return SettingsReader(
+            {
+                "confluent": self.confluent.given(),
+                "aws": self.aws.given(),
+                "push": self.push.given(),
+                "catalog": self.spark.catalog.given(),
+            }
+        )
 
-    def _outside(self, source: SettingsSource) -> Outside:
-        def catalog() -> CatalogConfig:
-            return CatalogConfig.from_env(**self.spark.catalog_fields(self.aws))
-
-        return Outside(source, namespace=self.spark.namespace, push=source.push, catalog=catalog)
+    def _outside(self, source: SettingsReader) -> Outside:
+        return Outside(source, namespace=self.spark.namespace, push=source.push, catalog=source.catalog)
 
     def _discover(self, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
         # The clients and the SQL parser are no business of a load.
@@ -254,16 +258,17 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     def _resources(self) -> dict[str, Any]:
         from lineage_bridge_dagster.spark.session import SparkResource
 
+        aws = self.aws.given()
         spark = SparkResource(
-            spark_config=self.spark.spark_config(), catalog=self.spark.catalog_fields(self.aws)
+            spark_config=self.spark.spark_config(), catalog=with_aws_fields(self.spark.catalog.given(), aws)
         )
         return {
             GLUE: GlueResource(
-                region_name=self.aws.region or None,
-                profile_name=self.aws.profile or None,
-                endpoint_url=self.aws.endpoint_url or None,
-                role_arn=self.aws.role_arn or None,
-                catalog_id=self.aws.catalog_id or None,
+                region_name=aws.get("region"),
+                profile_name=aws.get("profile"),
+                endpoint_url=aws.get("endpoint_url"),
+                role_arn=aws.get("role_arn"),
+                catalog_id=aws.get("catalog_id"),
             ),
             SPARK: spark,
             IO_MANAGER: self._io_manager(spark),

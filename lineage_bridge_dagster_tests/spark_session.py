@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def spark_aws() -> Iterator[StrictAws]:
 
 
 @pytest.fixture(scope="session")
-def spark_catalog(spark_aws: StrictAws) -> CatalogConfig:
+def spark_catalog(spark_aws: StrictAws) -> CatalogSettings:
     """The catalog `glue` that the session has."""
-    return CatalogConfig(
+    return CatalogSettings(
         warehouse=f"s3://{BUCKET}/warehouse",
         region=REGION,
         glue_endpoint=spark_aws.endpoint_url,
@@ -46,7 +46,7 @@ def spark_catalog(spark_aws: StrictAws) -> CatalogConfig:
 
 
 @pytest.fixture(scope="session")
-def spark(spark_catalog: CatalogConfig) -> Iterator[SparkSession]:
+def spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
     """A small local session; nothing of it listens beyond the loopback."""
     from lineage_bridge_dagster.spark.session import spark_session
 
@@ -79,7 +79,7 @@ def database() -> str:
     return f"lkc-{uuid.uuid4().hex[:8]}"
 
 
-def pyiceberg_properties(catalog: CatalogConfig) -> dict[str, str]:
+def pyiceberg_properties(catalog: CatalogSettings) -> dict[str, str]:
     """Properties with which `pyiceberg.catalog.load_catalog` opens the tests' catalog."""
     return {
         "type": "glue",
@@ -91,7 +91,7 @@ def pyiceberg_properties(catalog: CatalogConfig) -> dict[str, str]:
     }
 
 
-def duckdb_reader(catalog: CatalogConfig) -> duckdb.DuckDBPyConnection:
+def duckdb_reader(catalog: CatalogSettings) -> duckdb.DuckDBPyConnection:
     """DuckDB with its extensions from the packages, able to read the catalog's S3."""
     connection = duckdb.connect()
     for name in ("avro", "httpfs", "iceberg"):

@@ -17,13 +17,8 @@ from dagster_shared.serdes.objects.models.defs_state_info import DefsStateInfo
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.yaml_fields import (
-    AwsConfig,
-    ConfluentConfig,
-    PushConfig,
-    SensorConfig,
-    SettingsSource,
-)
+from lineage_bridge_dagster.config.reader import SettingsReader
+from lineage_bridge_dagster.config.yaml_fields import SensorConfig
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.translator import NodeContext
@@ -117,8 +112,8 @@ def test_a_subclass_changes_what_an_asset_is(tmp_path: Path) -> None:
     assert all(parent.path[0] == "ours" for parent in graph.get(table).parent_keys)
 
 
-def source(**push: Any) -> SettingsSource:
-    return SettingsSource(ConfluentConfig(clusters="a, b"), AwsConfig(region="eu-west-1"), PushConfig(**push))
+def source(**push: Any) -> SettingsReader:
+    return SettingsReader({"confluent": {"clusters": "a, b"}, "aws": {"region": "eu-west-1"}, "push": push})
 
 
 def test_settings_are_the_yamls_over_the_environments(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,12 +36,13 @@ from lineage_bridge_dagster.assets.check_outcomes import (
     schema_matches,
     tableflow_healthy,
 )
-from lineage_bridge_dagster.assets.freshness import DESCRIPTION, Limits, freshness_of_run
+from lineage_bridge_dagster.assets.freshness import DESCRIPTION, freshness_of_run
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.resources import Outside
 from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run
 from lineage_bridge_dagster.assets.table_commits import FRESH
+from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.dagster_internals import (
     DATA_VERSION_TAG,
     AssetCheckEvaluationTargetMaterializationData,

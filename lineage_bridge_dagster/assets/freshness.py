@@ -28,6 +28,7 @@ from lineage_bridge_dagster.assets.table_commits import (
     commits_of_run,
 )
 from lineage_bridge_dagster.assets.times import at, in_future, now_ms, timestamp
+from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.model import Node, NodeType
@@ -45,17 +46,6 @@ DESCRIPTION = (
 _MINUTE = 60_000
 
 _JUDGED: OncePerRun[Mapping[str, Verdict]] = OncePerRun()
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """For how many minutes a record may wait before it is a warning, and an error; None is for ever."""
-
-    warn_minutes: float | None
-    fail_minutes: float | None
-
-    def __bool__(self) -> bool:
-        return self.warn_minutes is not None or self.fail_minutes is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,11 @@ JVM and without a credential.
 
 from __future__ import annotations
 
-import json
-import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dagster import AssetExecutionContext, OpExecutionContext
-from dagster_aws.secretsmanager import SecretsManagerResource
 from dagster_aws.utils import ResourceWithBoto3Configuration
 from pydantic import Field
 
@@ -24,9 +21,8 @@ from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.table_commits import Commits, ReadCommits, read_commits
 from lineage_bridge_dagster.assets.tables import Push
 from lineage_bridge_dagster.assets.topics import TopicFacts
-from lineage_bridge_dagster.config.catalog import CatalogConfig
-from lineage_bridge_dagster.config.settings import PREFIX, AwsSettings, PushSettings, Settings
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings, Settings
 from lineage_bridge_dagster.glue.results import PushReport
 from lineage_bridge_dagster.glue.tables import GlueReader
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotReader
@@ -46,7 +42,7 @@ IO_MANAGER = "lineage_io_manager"
 class GlueResource(ResourceWithBoto3Configuration):
     """The Glue Data Catalog, by dagster-aws's conventions for AWS sessions.
 
-    What is left empty is found by boto3's own chain and `AWS_ENDPOINT_URL[_GLUE]`.
+    What is left empty comes from `LINEAGE_BRIDGE_AWS_*`, then from boto3's own chain.
     """
 
     role_arn: str | None = Field(default=None, description="Role to assume for Glue.")
@@ -55,13 +51,15 @@ class GlueResource(ResourceWithBoto3Configuration):
     )
 
     def aws_settings(self) -> AwsSettings:
-        return AwsSettings(
-            region=self.region_name,
-            profile=self.profile_name,
-            endpoint_url=self.endpoint_url,
-            role_arn=self.role_arn,
-            catalog_id=self.catalog_id,
-        )
+        """Who signs in where; what is left empty comes from `LINEAGE_BRIDGE_AWS_*`."""
+        fields = {
+            "region": self.region_name,
+            "profile": self.profile_name,
+            "endpoint_url": self.endpoint_url,
+            "role_arn": self.role_arn,
+            "catalog_id": self.catalog_id,
+        }
+        return Settings.from_env(given={"aws": fields}, groups=["aws"]).aws
 
     def client(self) -> GlueClient:
         """A new client.
@@ -73,7 +71,7 @@ class GlueResource(ResourceWithBoto3Configuration):
 
         return glue_client(self.aws_settings())
 
-    def storage_client(self, catalog: CatalogConfig) -> S3Client:
+    def storage_client(self, catalog: CatalogSettings) -> S3Client:
         """A new client for the bucket of the tables, with the same rights.
 
         Raises:
@@ -86,55 +84,6 @@ class GlueResource(ResourceWithBoto3Configuration):
         )
 
 
-def secret_variables(secrets: SecretsManagerResource, names: Sequence[str]) -> dict[str, str]:
-    """Variables out of AWS Secrets Manager.
-
-    A secret holds a JSON object of variables (`{"LINEAGE_BRIDGE_KAFKA_API_KEY": ...}`), or is itself called
-    like the variable whose value it holds.
-
-    Raises:
-        ConfigurationError: a secret is not there, may not be read, or holds neither.
-    """
-    # At DEBUG, botocore would log each answer's body.
-    logging.getLogger("botocore.parsers").addFilter(_holds_no_secret)
-    try:
-        client = secrets.get_client()
-    except Exception as error:
-        raise ConfigurationError(
-            f"AWS Secrets Manager can't be asked for {', '.join(map(repr, names))}: {error}",
-            hint="Set LINEAGE_BRIDGE_AWS_REGION, and LINEAGE_BRIDGE_AWS_PROFILE to a profile that is there.",
-        ) from error
-    found: dict[str, str] = {}
-    for name in names:
-        try:
-            text = client.get_secret_value(SecretId=name).get("SecretString", "")
-        except Exception as error:
-            # The error's text names the secret and the call, never the value.
-            raise ConfigurationError(
-                f"The secret {name!r} could not be read from AWS Secrets Manager: {error}",
-                hint="Check its name and region, and grant secretsmanager:GetSecretValue on it.",
-            ) from error
-        try:
-            held = json.loads(text)
-        except ValueError:
-            held = None
-        if isinstance(held, dict):
-            # Only our own: a secret that others share must not set AWS_PROFILE or the like for us.
-            found.update({key: str(value) for key, value in held.items() if key.startswith(PREFIX)})
-        elif name.startswith(PREFIX):
-            found[name] = text
-        else:
-            raise ConfigurationError(
-                f"The secret {name!r} holds no JSON object of variables.",
-                hint='Store {"LINEAGE_BRIDGE_KAFKA_API_KEY": "...", ...}, or call it like its variable.',
-            )
-    return found
-
-
-def _holds_no_secret(record: logging.LogRecord) -> bool:
-    return "SecretString" not in record.getMessage()
-
-
 class Outside:
     """How assets reach the outside. Tests hand over a subclass, or resources of their own."""
 
@@ -144,10 +93,10 @@ class Outside:
         *,
         namespace: str = "lineage_bridge",
         push: Callable[[], PushSettings] | None = None,
-        catalog: Callable[[], CatalogConfig] = CatalogConfig.from_env,
+        catalog: Callable[[], CatalogSettings] | None = None,
     ) -> None:
         self._settings = settings
-        self._catalog = catalog
+        self._catalog = catalog or (lambda: settings().catalog)
         self._push_settings = push or (lambda: settings().push)
         self._namespace = namespace
 

@@ -9,13 +9,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from lineage_bridge_dagster.config.value_types import RoleArn, Url
+from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
 from lineage_bridge_dagster.errors import ConfigurationError
 
-PREFIX = "LINEAGE_BRIDGE_CATALOG_"
+#: Fields that follow the Glue catalog's own (`aws`) where they are not set themselves.
+_AWS_FIELDS = {
+    "region": "region",
+    "profile": "profile",
+    "role_arn": "role_arn",
+    "catalog_id": "catalog_id",
+    "glue_endpoint": "endpoint_url",
+}
 
 #: Catalogs that move the metadata pointer without a compare-and-swap: of two concurrent commits one is lost.
 _UNSAFE = frozenset({"hadoop", "filesystem", "file", "in-memory", "memory"})
@@ -23,9 +32,21 @@ _UNSAFE = frozenset({"hadoop", "filesystem", "file", "in-memory", "memory"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
-class CatalogConfig(BaseModel):
-    """An Iceberg catalog. It holds no secret: AWS credentials come from the SDK's credential chain, a REST
-    catalog's from the environment variable named here.
+def with_aws_fields(catalog: Mapping[str, Any], aws: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields set for the catalog, those of AWS where it has none of its own.
+
+    >>> with_aws_fields({"warehouse": "s3://lake/w"}, {"region": "eu-west-1"})
+    {'region': 'eu-west-1', 'warehouse': 's3://lake/w'}
+    """
+    shared = {name: aws[field] for name, field in _AWS_FIELDS.items() if aws.get(field)}
+    return {**shared, **{name: value for name, value in catalog.items() if value not in (None, "")}}
+
+
+class CatalogSettings(BaseModel):
+    """The catalog of the Iceberg tables.
+
+    It holds no secret: AWS credentials come from the SDK's credential chain, a REST catalog's from the
+    environment variable named here.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,18 +56,26 @@ class CatalogConfig(BaseModel):
         "glue", description="glue: the AWS Glue Data Catalog; rest: an Iceberg REST catalog."
     )
     warehouse: str | None = Field(
-        None, description="Location of new tables (s3://bucket/prefix); for rest, the name of the warehouse."
+        None,
+        description="Location of new tables (s3://bucket/prefix); for rest, the name of the warehouse.",
+        examples=["s3://bucket/warehouse"],
     )
-    region: str | None = Field(None, description="AWS region of the catalog and of S3.")
-    catalog_id: str | None = Field(
+    region: Annotated[str | None, FromVariables((PREFIX + "AWS_REGION",))] = Field(
+        None, description="AWS region of the catalog and of S3."
+    )
+    catalog_id: Annotated[str | None, FromVariables((PREFIX + "AWS_CATALOG_ID",))] = Field(
         None, description="Account id of the Glue catalog; by default the caller's account."
     )
-    profile: str | None = Field(None, description="Named profile of the AWS configuration.")
-    role_arn: str | None = Field(None, description="Role to assume for Glue and S3.")
-    glue_endpoint: str | None = Field(
-        None, description="Endpoint of Glue; by default AWS_ENDPOINT_URL_GLUE or AWS_ENDPOINT_URL."
+    profile: Annotated[str | None, FromVariables((PREFIX + "AWS_PROFILE",))] = Field(
+        None, description="Named profile of the AWS configuration."
     )
-    s3_endpoint: str | None = Field(
+    role_arn: Annotated[RoleArn | None, FromVariables((PREFIX + "AWS_ROLE_ARN",))] = Field(
+        None, description="Role to assume for Glue and S3."
+    )
+    glue_endpoint: Annotated[
+        Url | None, FromVariables((PREFIX + "CATALOG_GLUE_ENDPOINT", PREFIX + "AWS_ENDPOINT_URL"))
+    ] = Field(None, description="Endpoint of Glue; by default AWS_ENDPOINT_URL_GLUE or AWS_ENDPOINT_URL.")
+    s3_endpoint: Url | None = Field(
         None, description="Endpoint of S3; by default AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL."
     )
     s3_path_style: bool | None = Field(
@@ -54,13 +83,13 @@ class CatalogConfig(BaseModel):
     )
     uri: str | None = Field(None, description="Base URL of a REST catalog.")
     credential_variable: str = Field(
-        PREFIX + "CREDENTIAL",
+        PREFIX + "CATALOG_CREDENTIAL",
         description="Environment variable with a REST catalog's OAuth2 client credentials, as id:secret.",
     )
     token_variable: str = Field(
-        PREFIX + "TOKEN", description="Environment variable with a REST catalog's bearer token."
+        PREFIX + "CATALOG_TOKEN", description="Environment variable with a REST catalog's bearer token."
     )
-    properties: dict[str, str] = Field(
+    properties: Annotated[dict[str, str], FromVariables()] = Field(
         default_factory=dict,
         repr=False,
         description="Further catalog properties, passed to Spark unchanged.",
@@ -85,34 +114,9 @@ class CatalogConfig(BaseModel):
             )
         if self.type == "rest" and not self.uri:
             raise ConfigurationError(
-                f"The REST catalog {self.name!r} has no uri.", hint=f"Set uri, or {PREFIX}URI."
+                f"The REST catalog {self.name!r} has no uri.", hint=f"Set uri, or {PREFIX}CATALOG_URI."
             )
         return self
-
-    @classmethod
-    def from_env(cls, env: Mapping[str, str] | None = None, **overrides: Any) -> Self:
-        """Read `LINEAGE_BRIDGE_CATALOG_*` and `LINEAGE_BRIDGE_AWS_*`.
-
-        Raises:
-            ConfigurationError: a value is malformed, or the type is not safe for concurrent commits.
-        """
-        env = os.environ if env is None else env
-        values: dict[str, Any] = {}
-        for field in ("name", "type", "warehouse", "uri", "glue_endpoint", "s3_endpoint", "s3_path_style"):
-            if value := env.get(PREFIX + field.upper()):
-                values[field] = value
-        for field in ("region", "profile", "role_arn", "catalog_id"):
-            if value := env.get(f"LINEAGE_BRIDGE_AWS_{field.upper()}"):
-                values[field] = value
-        values.update({key: value for key, value in overrides.items() if value is not None})
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise ConfigurationError(
-                f"catalog {where}: {first['msg']}", hint=f"Correct {PREFIX}{where.upper()}."
-            ) from error
 
     def spark_conf(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
         """Spark's configuration of the catalog: `spark.sql.catalog.<name>` and the properties below it."""

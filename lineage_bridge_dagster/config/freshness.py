@@ -1,7 +1,8 @@
-"""The component's fields about freshness: how old is too old, of the tables' data and of the discovery."""
+"""The freshness section of the component's YAML: how old the tables' data and the discovery may become."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Any
@@ -9,18 +10,28 @@ from typing import Annotated, Any
 from dagster import FreshnessPolicy
 from pydantic import Field, field_validator
 
-from lineage_bridge_dagster.assets.freshness import Limits
 from lineage_bridge_dagster.config.yaml_fields import CRON
-from lineage_bridge_dagster.config.yaml_schema import Takes
+from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.dagster_internals import cron_string_iterator
 
 #: Gaps between discoveries after which they count as late, and as stopped.
 _LATE, _STOPPED = 2, 3
-#: Days and ticks of a cron expression that are looked at: a weekend is among them, and a year of months.
+#: Days and ticks of a cron expression to look at: they include a weekend, and a year of months.
 _DAYS, _TICKS = 8, 14
 
-_MINUTES = Takes(Annotated[float, Field(gt=0)])
+_MINUTES = Accepts(Annotated[float, Field(gt=0)])
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Minutes that a record may wait before a warning, and before an error; None: for ever."""
+
+    warn_minutes: float | None
+    fail_minutes: float | None
+
+    def __bool__(self) -> bool:
+        return self.warn_minutes is not None or self.fail_minutes is not None
 
 
 class FreshnessConfig(YamlSection):
@@ -29,12 +40,12 @@ class FreshnessConfig(YamlSection):
     warn_minutes: Annotated[float | None, _MINUTES] = Field(
         default=30.0,
         description="Minutes that a topic's record may wait for its table before the check table_fresh "
-        "warns. Tableflow commits about every 15 minutes. Empty: it does not warn.",
+        "warns. Tableflow commits about every 15 minutes. Empty: no warning.",
         examples=[30],
     )
     fail_minutes: Annotated[float | None, _MINUTES] = Field(
         default=60.0,
-        description="Minutes after which it fails. Empty here and above: tables have no such check.",
+        description="Minutes after which the check fails. Empty here and above: no such check.",
         examples=[60],
     )
     discovery_minutes: Annotated[float | None, _MINUTES] = Field(
@@ -57,7 +68,7 @@ class FreshnessConfig(YamlSection):
     @field_validator("warn_minutes", "fail_minutes", "discovery_minutes")
     @classmethod
     def _above_zero(cls, value: float | None) -> float | None:
-        # No constraint on the field itself: the YAML's schema would hold a template's text to it.
+        # No bounds on the field itself: the YAML's schema would apply them to a template's text.
         if value is not None and value <= 0:
             raise ValueError("must be above zero")
         return value
@@ -67,9 +78,9 @@ class FreshnessConfig(YamlSection):
         return Limits(self.warn_minutes, self.fail_minutes)
 
     def discovery_policy(self, refresh_cron: str) -> FreshnessPolicy | None:
-        """How old the last discovery may be; None where nobody said and no schedule tells.
+        """How old the last discovery may become; None where neither a field nor a schedule determines it.
 
-        Each discovery is a materialization, so here Dagster's own policy looks at the right time.
+        Each discovery is a materialization, so Dagster's own policy measures the right time here.
         """
         if self.discovery_minutes is not None:
             stopped = timedelta(minutes=self.discovery_minutes)
@@ -77,7 +88,7 @@ class FreshnessConfig(YamlSection):
             stopped = _STOPPED * longest_gap(refresh_cron)
         else:
             return None
-        # Dagster takes no window under a minute.
+        # Dagster accepts no window under a minute.
         stopped = max(stopped, timedelta(minutes=2))
         return FreshnessPolicy.time_window(fail_window=stopped, warn_window=stopped * _LATE / _STOPPED)
 

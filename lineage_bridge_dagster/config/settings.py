@@ -1,63 +1,46 @@
-"""Configuration, as the CLI reads it from the environment and the component from its YAML."""
+"""The settings. A field's name, type, bounds, description, example and variable are written here alone.
+
+The sections of the component's YAML (`yaml_fields`) and the options in the push job's launchpad are views of
+these models. What a view leaves empty comes from the environment, then from a `.env` file, then from AWS
+Secrets Manager.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+import os
+from collections import ChainMap
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    SecretStr,
-    ValidationError,
-    WithJsonSchema,
+from dotenv import dotenv_values, find_dotenv
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
 )
 
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.credentials import (
+    Credential,
+    Plane,
+    read_credentials,
+    slot_of,
+    variable_of,
+)
+from lineage_bridge_dagster.config.secrets import ReadSecrets, SecretsManagerSource, read_secrets
+from lineage_bridge_dagster.config.value_types import NameList, Region, RoleArn, Url
+from lineage_bridge_dagster.config.variables import PREFIX, FromVariables, VariablesSource, variables_of
 from lineage_bridge_dagster.errors import ConfigurationError
 
-PREFIX = "LINEAGE_BRIDGE_"
+Given = Mapping[str, Mapping[str, Any]]
 
-Plane = Literal["confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
-
-_SUFFIX = re.compile(r"[^A-Z0-9]+")
-
-
-def text_like(pattern: str, what: str) -> object:
-    """A text that matches a pattern whole; `what` is its name in an error and in the JSON schema."""
-    compiled = re.compile(pattern)
-
-    def check(text: str) -> str:
-        if not compiled.fullmatch(text):
-            raise ValueError(f"it is not {what}")
-        return text
-
-    schema = {"type": "string", "pattern": f"^(?:{pattern})$", "description": what}
-    return Annotated[str, AfterValidator(check), WithJsonSchema(schema)]
-
-
-if TYPE_CHECKING:
-    Url = str
-    Region = str
-else:
-    Url = text_like(r"https?://[^\s/?#]+\S*", "a URL with its scheme")
-    Region = text_like(r"[a-z]{2,4}(-[a-z]+)+-\d+", "an AWS region")
-
-
-class Credential(BaseModel):
-    """An API key and its secret, sent as HTTP Basic to one plane alone; `variable` is where it came from."""
-
-    model_config = ConfigDict(frozen=True)
-
-    key: str
-    secret: SecretStr
-    variable: str = ""
+_EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 class ConfluentSettings(BaseModel):
-    """Where Confluent is, with which keys, and what of it to read."""
+    """Where Confluent is, which keys to use, and what to read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -66,152 +49,190 @@ class ConfluentSettings(BaseModel):
         description="Base URL of the control plane.",
         examples=["https://api.confluent.cloud"],
     )
-    #: Plane, or plane and upper-cased qualifier (`kafka/LKC_ABC123`) -> credential.
-    credentials: dict[str, Credential] = Field(default_factory=dict, repr=False)
-    environments: list[str] = Field(
-        default_factory=list, description="Environment ids or names to read; empty means all."
+    #: By slot: a plane (`kafka`), or a plane and a qualifier (`kafka/LKC_ABC123`).
+    credentials: Annotated[dict[str, Credential], FromVariables(read=read_credentials)] = Field(
+        default_factory=dict, repr=False
     )
-    clusters: list[str] = Field(
-        default_factory=list, description="Kafka cluster ids or names to read; empty means all."
+    environments: Annotated[NameList, FromVariables((PREFIX + "ENVIRONMENTS",))] = Field(
+        default_factory=list,
+        description="Environment ids or names to read, a list or comma-separated; empty: all.",
+        examples=["env-abc123, staging"],
     )
-    timeout_seconds: float = Field(30.0, gt=0, description="Of one request, in seconds.", examples=[30])
-    max_concurrency: int = Field(8, ge=1, le=64, description="Requests in flight at once.", examples=[8])
-    max_attempts: int = Field(5, ge=1, le=20, description="Tries of one request.", examples=[5])
+    clusters: Annotated[NameList, FromVariables((PREFIX + "CLUSTERS",))] = Field(
+        default_factory=list,
+        description="Kafka cluster ids or names to read, a list or comma-separated; empty: all.",
+        examples=["lkc-abc123, orders"],
+    )
+    timeout_seconds: float = Field(
+        30.0, gt=0, description="Timeout of one request, in seconds.", examples=[30]
+    )
+    max_concurrency: int = Field(8, ge=1, le=64, description="Concurrent requests.", examples=[8])
+    max_attempts: int = Field(5, ge=1, le=20, description="Attempts per request.", examples=[5])
+    secrets: Annotated[NameList, FromVariables((PREFIX + "SECRETS",))] = Field(
+        default_factory=list,
+        description="AWS Secrets Manager secrets that contain LINEAGE_BRIDGE_* variables, by name or ARN. "
+        "A variable that is set in the environment wins.",
+        examples=["prod/confluent"],
+    )
+
+    @field_validator("api_url")
+    @classmethod
+    def _without_slash(cls, url: str) -> str:
+        return url.rstrip("/")
 
     def credential(self, plane: Plane, *qualifiers: str) -> Credential | None:
-        """The key for a plane: the most specific qualifier's, else the plane's own.
+        """The key for a plane: that of the first qualifier that has one, else the plane's own.
 
-        Tableflow and Flink also take a Cloud key (WIRE: a global key), so they fall back on it.
+        Tableflow and Flink also accept a Cloud key (WIRE: a global key), so they fall back on it.
         """
-        for qualifier in qualifiers:
-            found = self.credentials.get(f"{plane}/{_SUFFIX.sub('_', qualifier.upper())}")
-            if found is not None:
-                return found
-        found = self.credentials.get(plane)
-        if found is None and plane in ("tableflow", "flink"):
-            return self.credentials.get("confluent_cloud")
-        return found
+        slots = [*(slot_of(plane, qualifier) for qualifier in qualifiers), slot_of(plane)]
+        if plane in ("tableflow", "flink"):
+            slots.append("confluent_cloud")
+        return next((self.credentials[slot] for slot in slots if slot in self.credentials), None)
 
 
 class AwsSettings(BaseModel):
-    """Where Glue is. Everything left empty is found by boto3's own chain."""
+    """Where the Glue Data Catalog is. boto3's own chain finds what is left empty."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    region: Region | None = Field(None, description="AWS region of the Glue catalog.", examples=["us-east-1"])
-    profile: str | None = Field(None, description="Named profile of the AWS configuration.")
-    endpoint_url: str | None = Field(None, description="Endpoint for Glue, for private endpoints.")
-    role_arn: str | None = Field(None, description="Role to assume for Glue.")
-    catalog_id: str | None = Field(None, description="Account id of the catalog; the caller's by default.")
+    region: Annotated[
+        Region | None, FromVariables((PREFIX + "AWS_REGION", "AWS_REGION", "AWS_DEFAULT_REGION"))
+    ] = Field(None, description="AWS region of the Glue catalog.", examples=["us-east-1"])
+    profile: str | None = Field(
+        None, description="Named profile of the AWS configuration.", examples=["data-platform"]
+    )
+    endpoint_url: Url | None = Field(
+        None,
+        description="Endpoint for Glue, for private endpoints.",
+        examples=["https://vpce-0abc.glue.us-east-1.vpce.amazonaws.com"],
+    )
+    role_arn: RoleArn | None = Field(
+        None, description="Role to assume for Glue.", examples=["arn:aws:iam::111122223333:role/lineage"]
+    )
+    catalog_id: str | None = Field(
+        None,
+        description="Account id of the catalog, in quotes; the caller's by default.",
+        examples=['"111122223333"'],
+    )
 
 
 class PushSettings(BaseModel):
-    """What a push writes, and its bounds."""
+    """What a push writes, and its limits."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    set_parameters: bool = Field(True, description="Write the lineage_bridge.* parameters.", examples=[True])
-    set_description: bool = Field(True, description="Write our block of the description.", examples=[True])
-    sql: Literal["full", "redacted", "hash", "none"] = Field(
-        "redacted", description="How SQL text is shown and pushed.", examples=["redacted"]
+    set_parameters: bool = Field(
+        True, description="Write the lineage_bridge.* parameters; true by default.", examples=[True]
     )
-    max_concurrency: int = Field(8, ge=1, le=64, description="Tables pushed at once.", examples=[8])
+    set_description: bool = Field(
+        True, description="Write our block of the description; true by default.", examples=[True]
+    )
+    sql: Literal["full", "redacted", "hash", "none"] = Field(
+        "redacted",
+        description="How SQL is shown: full, redacted, hash or none; redacted by default.",
+        examples=["redacted"],
+    )
+    max_concurrency: int = Field(8, ge=1, le=64, description="Tables pushed concurrently.", examples=[8])
     max_attempts: int = Field(
-        8, ge=1, le=50, description="Tries of one table before it counts as failed.", examples=[8]
+        8, ge=1, le=50, description="Attempts per table before it counts as failed.", examples=[8]
     )
     max_removal_share: float = Field(
         0.1,
         ge=0,
         le=1,
-        description="Largest share of tables that one push may strip of their lineage.",
+        description="Largest share of tables, from 0 to 1, whose lineage one push may remove.",
         examples=[0.1],
     )
 
 
-def variable_of(part: str, field: str) -> str:
-    """The variable of a setting.
+class Settings(BaseSettings):
+    """All settings. `from_env` reads them; the constructor takes only what it is passed."""
 
-    >>> variable_of("push", "sql"), variable_of("confluent", "clusters")
-    ('LINEAGE_BRIDGE_PUSH_SQL', 'LINEAGE_BRIDGE_CLUSTERS')
-    """
-    if part == "confluent" and field in ("environments", "clusters", "secrets"):
-        return PREFIX + field.upper()
-    return f"{PREFIX}{part.upper()}_{field.upper()}"
-
-
-class Settings(BaseModel):
-    """All of it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
 
     confluent: ConfluentSettings = Field(default_factory=ConfluentSettings)
     aws: AwsSettings = Field(default_factory=AwsSettings)
     push: PushSettings = Field(default_factory=PushSettings)
+    catalog: CatalogSettings = Field(default_factory=CatalogSettings)
 
     @classmethod
-    def from_env(cls, env: Mapping[str, str]) -> Self:
-        """Read `LINEAGE_BRIDGE_*`; AWS's own variables are boto3's to read.
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+    @classmethod
+    def from_env(
+        cls,
+        env: Mapping[str, str] | None = None,
+        *,
+        given: Given | None = None,
+        groups: Collection[str] = ("confluent", "aws", "push", "catalog"),
+        secrets: ReadSecrets = read_secrets,
+    ) -> Self:
+        """Read the settings from `LINEAGE_BRIDGE_*`; AWS's own variables are for boto3 to read.
+
+        Args:
+            env: the variables; by default the environment's and those of a `.env` file in this folder or
+                above it.
+            given: fields by group that take precedence; empty ones count as unset.
+            groups: the groups to read. Errors in the others don't matter, and the others keep their defaults.
+            secrets: reads AWS Secrets Manager, where `confluent.secrets` names any.
 
         Raises:
-            ConfigurationError: a value is malformed, or a key came without its secret.
+            ConfigurationError: a value is malformed, a key has no secret, or a secret can't be read.
         """
-        confluent: dict[str, object] = {"credentials": credentials_from_env(env)}
-        if url := env.get(PREFIX + "CONFLUENT_API_URL"):
-            confluent["api_url"] = url.rstrip("/")
-        for name in ("environments", "clusters"):
-            if text := env.get(PREFIX + name.upper()):
-                confluent[name] = [part.strip() for part in text.split(",") if part.strip()]
-        for name in ("timeout_seconds", "max_concurrency", "max_attempts"):
-            if text := env.get(f"{PREFIX}CONFLUENT_{name.upper()}"):
-                confluent[name] = text
-        aws = {
-            "region": env.get(PREFIX + "AWS_REGION")
-            or env.get("AWS_REGION")
-            or env.get("AWS_DEFAULT_REGION"),
-            "profile": env.get(PREFIX + "AWS_PROFILE") or None,
-            "endpoint_url": env.get(PREFIX + "AWS_ENDPOINT_URL") or None,
-            "role_arn": env.get(PREFIX + "AWS_ROLE_ARN") or None,
-            "catalog_id": env.get(PREFIX + "AWS_CATALOG_ID") or None,
+        variables: list[Mapping[str, str | None]] = (
+            [os.environ, dotenv_values(find_dotenv(usecwd=True))] if env is None else [env]
+        )
+        chosen = {
+            group: {name: value for name, value in fields.items() if value not in _EMPTY}
+            for group, fields in (given or {}).items()
+            if group in groups
         }
-        push = {
-            name: env[PREFIX + "PUSH_" + name.upper()]
-            for name in PushSettings.model_fields
-            if env.get(PREFIX + "PUSH_" + name.upper())
-        }
+        sources = (
+            InitSettingsSource(cls, init_kwargs=chosen),
+            *(VariablesSource(cls, layer, groups) for layer in variables),
+            SecretsManagerSource(cls, secrets, groups),
+        )
         try:
-            return cls.model_validate({"confluent": confluent, "aws": aws, "push": push})
+            return cls(_build_sources=(sources, {}))
         except ValidationError as error:
-            first = error.errors()[0]
-            part, field, *_ = (*map(str, first["loc"]), "")
-            variable = variable_of(part, field)
-            if (part, field) == ("aws", "region") and not env.get(variable):
-                variable = next(name for name in ("AWS_REGION", "AWS_DEFAULT_REGION") if env.get(name))
-            example = cls.model_fields[part].annotation.model_fields[field].examples  # type: ignore[union-attr]
-            # The value itself is not shown: a URL may hold a password. Nor is the error that shows it.
-            raise ConfigurationError(
-                f"The variable {variable} is wrong ({part}.{field}): {first['msg']}",
-                hint=f"Set it as in {variable}={example[0]}" if example else f"Correct {variable}.",
-            ) from None
+            explained = _explained(cls, error, chosen, ChainMap(*map(dict, variables)))
+        # Not within the except clause: pydantic's error, as its context, would show the value.
+        raise explained
 
 
-def credentials_from_env(env: Mapping[str, str]) -> dict[str, Credential]:
-    """`LINEAGE_BRIDGE_{PLANE}_API_KEY[_{QUALIFIER}]` with the `..._API_SECRET...` of the same ending.
-
-    The qualifier is a cluster, environment or `{cloud}_{region}`, upper-cased, with `_` for anything else
-    than letters and digits: `LINEAGE_BRIDGE_KAFKA_API_KEY_LKC_ABC123`.
-    """
-    planes = ("confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow")
-    pattern = re.compile(rf"{PREFIX}({'|'.join(p.upper() for p in planes)})_API_(KEY|SECRET)(?:_(.+))?$")
-    found: dict[str, Credential] = {}
-    for name, value in sorted(env.items()):
-        match = pattern.fullmatch(name)
-        if match is None or not value:
-            continue
-        plane, half, qualifier = match.groups()
-        other = name.replace(f"_API_{half}", f"_API_{'SECRET' if half == 'KEY' else 'KEY'}")
-        if not env.get(other):
-            raise ConfigurationError(f"{name} is set but {other} is not.", hint=f"Set {other} as well.")
-        if half == "KEY":
-            place = plane.lower() + (f"/{qualifier}" if qualifier else "")
-            found[place] = Credential(key=value, secret=SecretStr(env[other]), variable=name)
-    return found
+def _explained(
+    settings: type[Settings], error: ValidationError, given: Given, variables: Mapping[str, str | None]
+) -> ConfigurationError:
+    """An error that names the variable, or the field in the YAML, that is wrong."""
+    first = error.errors(include_input=False)[0]
+    group, name, *inner = (*map(str, first["loc"]), "")
+    if name == "credentials" and first["type"] == "missing":
+        slot, missing = inner[:2]
+        other = "secret" if missing == "key" else "key"
+        lacking = variable_of(slot, missing)
+        return ConfigurationError(
+            f"{variable_of(slot, other)} is set but {lacking} is not.", hint=f"Set {lacking} as well."
+        )
+    message = first["msg"].removeprefix("Value error, ")
+    if name in given.get(group, {}):
+        return ConfigurationError(
+            f"The setting {group}.{name} is wrong: {message}",
+            hint=f"Correct {group}.{name} in the component's defs.yaml, or the variable it comes from.",
+        )
+    model: Any = settings.model_fields[group].annotation
+    field = model.model_fields[name]
+    names = variables_of(group, name, field)
+    variable = next((each for each in (*names, name) if variables.get(each)), (*names, name)[0])
+    return ConfigurationError(
+        f"The variable {variable} is wrong ({group}.{name}): {message}",
+        hint=f"Set it as in {variable}={field.examples[0]}" if field.examples else f"Correct {variable}.",
+    )

@@ -1,8 +1,8 @@
-"""What a field of the YAML instance takes: as JSON schema, for `dg check yaml` and editors, and in words.
+"""What a field of the YAML instance accepts: as JSON schema, for `dg check yaml` and editors, and in words.
 
-Dagster lets a template stand for any value, so its own schema of a field is its type or any text: a wrong
-text passes, and what is wrong within a part is told of the part as a whole. Here a text is either a template
-or has to be what the field takes, and each value is judged where it stands.
+Dagster allows a template in place of any value, so its own schema of a field is the type or any text: a
+wrong text passes, and an error within a section is reported for the section. In this schema a text is either
+a template or a value that the field accepts, and each value is checked where it is written.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from typing import Any
 from dagster.components.resolved.base import derive_model_type
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
-from pydantic.fields import FieldInfo
 
 _TEMPLATE = r"\{\{|\{%"
 _EMPTY = r"^\s*$"
-#: Texts that become what is wanted when they are read: a number, a truth value.
+#: Texts that pydantic converts to the type.
 _TEXT_OF = {
     "integer": r"^\s*\d+\s*$",
     "number": r"^\s*[\d.]+\s*$",
     "boolean": r"^\s*(on|off|yes|no|true|false|On|Off|Yes|No|True|False|0|1)\s*$",
 }
 
-#: What to write for each of JSON schema's types that is no number.
+#: What to write for the JSON schema types other than numbers.
 _KINDS = {
     "boolean": "true or false",
     "string": "a text, in quotes",
@@ -34,8 +33,8 @@ _KINDS = {
 }
 
 
-class Takes:
-    """Metadata of a field: what it takes once its template is rendered, where that is less than its type."""
+class Accepts:
+    """Metadata of a field: what it accepts once its template is rendered, if narrower than its type."""
 
     def __init__(self, type_: Any) -> None:
         self.type = type_
@@ -43,43 +42,43 @@ class Takes:
 
 @cache
 def adapter(section: type[BaseModel], name: str, *, rendered: bool = False) -> TypeAdapter[Any] | None:
-    """What validates a field's value when no template is left in it; None where only Dagster knows.
+    """The validator of a field's value without templates; None where only Dagster can validate it.
 
-    A template that rendered to digits gave a number, also where a text is meant: an account's id.
+    A template that renders to digits gives a number, also where a text is meant, such as an account's id.
     """
     field = section.model_fields[name]
-    told = next((held.type for held in field.metadata if isinstance(held, Takes)), None)
-    like = _like(section, name)
-    wanted: Any = told or (like.rebuild_annotation() if like else field.annotation)
-    in_yaml = derive_model_type(section).model_fields[name].annotation  # type: ignore[arg-type]
-    if not told and not like and in_yaml not in (wanted, wanted | str):
-        # The YAML holds something else, of which a resolver makes the value.
-        return None
+    accepted: Any = next((item.type for item in field.metadata if isinstance(item, Accepts)), None)
+    if accepted is None:
+        accepted = field.annotation
+        in_yaml = derive_model_type(section).model_fields[name].annotation  # type: ignore[arg-type]
+        if in_yaml not in (accepted, accepted | str):
+            # The YAML holds another type, which a resolver converts.
+            return None
     try:
-        return TypeAdapter(wanted, config=ConfigDict(coerce_numbers_to_str=rendered))
+        return TypeAdapter(accepted, config=ConfigDict(coerce_numbers_to_str=rendered))
     except (PydanticSchemaGenerationError, PydanticUserError):
         return None
 
 
-def words(section: type[BaseModel], name: str) -> str:
+def expected(section: type[BaseModel], name: str) -> str:
     """What to write for a field, with an example: `a whole number from 1 to 64, for example 8`."""
     schema = _schema(section, name)
-    said = _words(schema) if schema else "what its description says"
+    kind = _in_words(schema) if schema else "what its description says"
     example = example_of(section, name)
-    return f"{said}, for example {example}" if example else said
+    return f"{kind}, for example {example}" if example else kind
 
 
 def example_of(section: type[BaseModel], name: str) -> str:
-    """A good value of a field as it stands in YAML or in a variable; empty when none is known."""
-    examples = _examples(section, name)
+    """An example of a field as it is written in YAML or in a variable; empty when there is none."""
+    examples = section.model_fields[name].examples
     if not examples:
         return ""
     return str(examples[0]).lower() if isinstance(examples[0], bool) else str(examples[0])
 
 
 def describe(section: type[BaseModel], schema: dict[str, Any]) -> None:
-    """Put each field's description, examples and values into the schema that Dagster derived of a section."""
-    # Beside `additionalProperties`, whose error says that a field is unknown and not which there are.
+    """Add each field's description, examples and values to the schema that Dagster derived for a section."""
+    # Besides `additionalProperties`, whose error names the unknown field but not those that exist.
     schema["propertyNames"] = {"enum": list(schema["properties"])}
     for name, field in section.model_fields.items():
         shown = schema["properties"].get(name)
@@ -87,7 +86,7 @@ def describe(section: type[BaseModel], schema: dict[str, Any]) -> None:
             continue
         if field.description:
             shown["description"] = field.description
-        if examples := _examples(section, name):
+        if examples := field.examples:
             shown["examples"] = examples
         _narrow(section, name, shown)
 
@@ -107,49 +106,38 @@ def _narrow(section: type[BaseModel], name: str, shown: dict[str, Any]) -> None:
         "type": ["string", "null"] if empty else "string",
         "pattern": "|".join([*texts, *([_EMPTY] if empty else [])]),
     }
-    shown["else"] = _told_in_words(section, name, wanted)
+    shown["else"] = _with_readable_error(section, name, wanted)
 
 
-def _told_in_words(section: type[BaseModel], name: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """A schema whose error says what to write: of a pattern it would show the pattern."""
+def _with_readable_error(section: type[BaseModel], name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """A schema whose error says what to write; that of a pattern would show the pattern."""
     if "pattern" not in wanted:
         return wanted
-    # Of all keywords only this one's error holds words of ours: "'...' was expected".
+    # The only keyword whose error can hold a text of ours: "'...' was expected".
     return {
         "if": {"type": "string", "pattern": wanted["pattern"]},
-        "else": {"const": words(section, name)},
+        "else": {"const": expected(section, name)},
     }
 
 
 def _schema(section: type[BaseModel], name: str) -> dict[str, Any] | None:
-    """The JSON schema of what a field takes; that it may be empty is no part of it."""
-    held = adapter(section, name)
-    if held is None:
+    """The JSON schema of what a field accepts, apart from being empty."""
+    validator = adapter(section, name)
+    if validator is None:
         return None
-    schema = held.json_schema()
+    schema = validator.json_schema()
     choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
     return dict(choices[0]) if len(choices) == 1 else schema
 
 
-def _examples(section: type[BaseModel], name: str) -> list[Any] | None:
-    like = _like(section, name)
-    return section.model_fields[name].examples or (like.examples if like else None)
-
-
-def _like(section: type[BaseModel], name: str) -> FieldInfo | None:
-    """The field of the same name in the settings that a section feeds."""
-    like: type[BaseModel] | None = getattr(section, "like", None)
-    return like.model_fields.get(name) if like else None
-
-
-def _words(schema: Mapping[str, Any]) -> str:
+def _in_words(schema: Mapping[str, Any]) -> str:
     if "description" in schema:
         return str(schema["description"])
     if "enum" in schema:
         *others, last = map(str, schema["enum"])
         return f"{', '.join(others)} or {last}"
     if "anyOf" in schema:
-        return " or ".join(_words(choice) for choice in schema["anyOf"])
+        return " or ".join(_in_words(choice) for choice in schema["anyOf"])
     kind = str(schema.get("type", ""))
     if kind in ("integer", "number"):
         return f"a {'whole ' if kind == 'integer' else ''}number{_bounds(schema)}"
@@ -157,9 +145,9 @@ def _words(schema: Mapping[str, Any]) -> str:
 
 
 def _bounds(schema: Mapping[str, Any]) -> str:
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if least is not None and most is not None:
-        return f" from {least:g} to {most:g}"
+    minimum, maximum = schema.get("minimum"), schema.get("maximum")
+    if minimum is not None and maximum is not None:
+        return f" from {minimum:g} to {maximum:g}"
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     return (f" above {above:g}" if above is not None else "") + (
         f" and under {below:g}" if below is not None else ""

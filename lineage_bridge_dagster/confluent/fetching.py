@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from lineage_bridge_dagster.config.settings import PREFIX
+from lineage_bridge_dagster.config.variables import PREFIX
 from lineage_bridge_dagster.confluent.api.access import ROLES
 from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
 from lineage_bridge_dagster.confluent.api.connect import ConnectClient

@@ -34,7 +34,6 @@ from urllib.parse import quote, urlsplit
 import httpx
 from dotenv import dotenv_values
 
-from lineage_bridge_dagster.config.catalog import CatalogConfig
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, fetch_schemas
@@ -420,7 +419,7 @@ def run(home: Path, interval: float = INTERVAL) -> int:
     with alone(home / "run" / "materializer.lock"):
         beat = Heartbeat(home / "run" / "materializer.ready")
         os.environ.update(local_environment(home))
-        catalog = CatalogConfig.from_env(os.environ)
+        catalog = Settings.from_env(os.environ).catalog
         emulator = Emulator(os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"])
         spark = spark_session(catalog, SPARK_CONF, app_name="lineage-bridge-materializer")
         materializer = Materializer(

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from lineage_bridge_dagster.config.settings import Credential
+from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.config.settings import Credential
+from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_pyspark import LazyPySparkResource
 from dagster_spark.utils import flatten_dict
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from lineage_bridge_dagster import jars
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.jvm import home
 
@@ -40,24 +41,18 @@ class SparkResource(LazyPySparkResource):
     )
     catalog: dict[str, Any] = Field(
         default_factory=dict,
-        description="The catalog of the Iceberg tables: the fields of iceberg.CatalogConfig. Fields left "
+        description="The catalog of the Iceberg tables: the fields of CatalogSettings. Fields left "
         "out come from LINEAGE_BRIDGE_CATALOG_* and LINEAGE_BRIDGE_AWS_*.",
     )
 
     @property
-    def catalog_config(self) -> CatalogConfig:
+    def catalog_config(self) -> CatalogSettings:
         """The catalog, whole.
 
         Raises:
             ConfigurationError: it is malformed or not safe for concurrent commits.
         """
-        try:
-            return CatalogConfig.from_env(os.environ, **self.catalog)
-        except ValidationError as error:
-            raise ConfigurationError(
-                f"The catalog of the Spark resource is malformed: {error.errors()[0]['msg']}",
-                hint="Correct the catalog fields of the Spark resource.",
-            ) from error
+        return Settings.from_env(given={"catalog": self.catalog}, groups=["catalog"]).catalog
 
     def _init_session(self) -> None:
         if self._spark_session is None:
@@ -65,7 +60,7 @@ class SparkResource(LazyPySparkResource):
 
 
 def spark_session(
-    catalog: CatalogConfig, conf: Mapping[str, Any] | None = None, *, app_name: str = "lineage-bridge"
+    catalog: CatalogSettings, conf: Mapping[str, Any] | None = None, *, app_name: str = "lineage-bridge"
 ) -> SparkSession:
     """The process's Spark session, started if there is none.
 
@@ -101,7 +96,7 @@ def spark_session(
             ) from error
 
 
-def session_conf(catalog: CatalogConfig, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
+def session_conf(catalog: CatalogSettings, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
     """The whole configuration of a session: ours, then what the user set, which wins.
 
     Lists of the user's (`spark.jars`, `spark.sql.extensions`) are added to ours, not put in their place.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -27,7 +26,7 @@ from jinja2 import Environment, TemplateSyntaxError, Undefined, meta, nodes
 from jinja2.nativetypes import NativeTemplate
 from pydantic import BaseModel
 
-from lineage_bridge_dagster.config.yaml_section import check_variables, placed, templates_of
+from lineage_bridge_dagster.config.yaml_errors import check_variables, did_you_mean, error_at, templates_in
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs import keys
 
@@ -95,7 +94,7 @@ def _resolve(context: ResolutionContext, model: str | BaseModel) -> TranslationF
         if translated.key != spec.key and any(_is_bad(part) for part in translated.key.path):
             name = "key" if "key" in _written(model) else "key_prefix"
             what = f"The asset key {translated.key.path} of {node.node_id} has a part that is empty or holds "
-            raise placed(context.at_path(name), what + 'one of / " \\ % *', _REMEDIES["key"])
+            raise error_at(context.at_path(name), what + 'one of / " \\ % *', _REMEDIES["key"])
         return translated
 
     return translate
@@ -118,26 +117,26 @@ def _check_templates(context: ResolutionContext, model: str | BaseModel) -> None
     written = _written(model)
     check_variables(context, written, "")
     scope = {*context.scope, *_FIELDS, "key_part"}
-    for path, text in templates_of(written):
+    for path, text in templates_in(written):
         place = context
         for part in path:
             place = place.at_path(part)
         try:
             tree = Environment(autoescape=True).parse(text)
         except TemplateSyntaxError as error:
-            raise placed(
+            raise error_at(
                 place,
                 f"The template {text!r} can't be read: {error.message}",
                 'Close what it opens, for example "{{ node.cluster_name }}".',
             ) from None
         for name in sorted(meta.find_undeclared_variables(tree) - scope):
-            raise placed(place, f"The template {text!r} knows no {name!r}", _one_of(name, scope))
+            raise error_at(place, f"The template {text!r} knows no {name!r}", _one_of(name, scope))
         for thing, attribute in _asked(tree):
             if attribute not in _FIELDS[thing]:
                 what = f"The template {text!r} asks for {thing}.{attribute}, which no {thing} has"
                 remedy = _one_of(attribute, _FIELDS[thing])
                 more = " What an API said beyond that is in node.attributes." if thing == "node" else ""
-                raise placed(place, what, remedy + more)
+                raise error_at(place, what, remedy + more)
 
 
 def _asked(tree: nodes.Template) -> Iterator[tuple[str, str]]:
@@ -149,8 +148,7 @@ def _asked(tree: nodes.Template) -> Iterator[tuple[str, str]]:
 
 def _one_of(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, 1, 0.6)
-    return (f"Did you mean {near[0]}? " if near else "") + f"There are {', '.join(names)}."
+    return f"{did_you_mean(name, names)}There are {', '.join(names)}."
 
 
 def _failure(
@@ -169,7 +167,7 @@ def _failure(
                 break
     place = context.at_path(name) if name else context
     said = str(error).strip().splitlines() or [type(error).__name__]
-    return placed(
+    return error_at(
         place,
         f"The translation {template!r} fails on {node.node_id}: {said[-1]}",
         _DEFAULT if isinstance(error, ResolutionException) else _REMEDIES.get(name, _DEFAULT),

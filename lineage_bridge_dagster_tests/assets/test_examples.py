@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.inventory import build_inventory
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.iceberg import spark_name
 from lineage_bridge_dagster.spark.commits import Target
 from lineage_bridge_dagster.spark.io import options
@@ -73,7 +73,7 @@ def test_the_examples_are_there_where_one_cluster_has_both_of_their_inputs() -> 
 
 
 @pytest.fixture
-def manager(spark_catalog: CatalogConfig, spark: SparkSession) -> PySparkIcebergIOManager:
+def manager(spark_catalog: CatalogSettings, spark: SparkSession) -> PySparkIcebergIOManager:
     for name in ("status_changes_by_country", "newest_orders"):
         spark.sql("CREATE NAMESPACE IF NOT EXISTS glue.order_analytics")
         spark.sql(f"DROP TABLE IF EXISTS {spark_name('glue', 'order_analytics', name)}")

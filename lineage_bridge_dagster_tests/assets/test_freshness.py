@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.assets.check_outcomes import Verdict
-from lineage_bridge_dagster.assets.freshness import Limits, Unseen, judge_tables
+from lineage_bridge_dagster.assets.freshness import Unseen, judge_tables
 from lineage_bridge_dagster.assets.record_arrivals import OFFSETS, Arrival
+from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.confluent.api.brokers import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, TableState

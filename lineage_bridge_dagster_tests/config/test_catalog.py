@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
 
 
 def test_glue_conf_without_endpoints_is_complete() -> None:
-    conf = CatalogConfig(warehouse="s3://lake/w", region="eu-west-1").spark_conf({})
+    conf = CatalogSettings(warehouse="s3://lake/w", region="eu-west-1").spark_conf({})
     assert conf["spark.sql.catalog.glue"] == "org.apache.iceberg.spark.SparkCatalog"
     assert conf["spark.sql.catalog.glue.catalog-impl"] == "org.apache.iceberg.aws.glue.GlueCatalog"
     assert conf["spark.sql.catalog.glue.io-impl"] == "org.apache.iceberg.aws.s3.S3FileIO"
@@ -22,7 +23,7 @@ def test_glue_conf_without_endpoints_is_complete() -> None:
 
 def test_endpoints_come_from_the_environment_unless_configured() -> None:
     env = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:2"}
-    conf = CatalogConfig(glue_endpoint="http://127.0.0.1:3").spark_conf(env)
+    conf = CatalogSettings(glue_endpoint="http://127.0.0.1:3").spark_conf(env)
     assert conf["spark.sql.catalog.glue.glue.endpoint"] == "http://127.0.0.1:3"
     assert conf["spark.sql.catalog.glue.s3.endpoint"] == "http://127.0.0.1:2"
     assert conf["spark.sql.catalog.glue.s3.path-style-access"] == "true"
@@ -31,13 +32,13 @@ def test_endpoints_come_from_the_environment_unless_configured() -> None:
 @pytest.mark.parametrize("kind", ["hadoop", "Hadoop", "in-memory"])
 def test_catalog_that_loses_concurrent_commits_is_rejected(kind: str) -> None:
     with pytest.raises(ConfigurationError, match="concurrent commits"):
-        CatalogConfig.model_validate({"type": kind})
+        CatalogSettings.model_validate({"type": kind})
     with pytest.raises(ConfigurationError, match="concurrent commits"):
-        CatalogConfig.from_env({"LINEAGE_BRIDGE_CATALOG_TYPE": kind})
+        Settings.from_env({"LINEAGE_BRIDGE_CATALOG_TYPE": kind})
 
 
 def test_rest_catalog_takes_its_secret_only_from_the_environment() -> None:
-    config = CatalogConfig(
+    config = CatalogSettings(
         name="rest", type="rest", uri="http://127.0.0.1:8181", properties={"token": "s3cr3t"}
     )
     env = {"LINEAGE_BRIDGE_CATALOG_CREDENTIAL": "client:hunter2"}
@@ -48,21 +49,21 @@ def test_rest_catalog_takes_its_secret_only_from_the_environment() -> None:
 
 def test_rest_catalog_without_uri_names_the_variable() -> None:
     with pytest.raises(ConfigurationError, match="LINEAGE_BRIDGE_CATALOG_URI"):
-        CatalogConfig.from_env({"LINEAGE_BRIDGE_CATALOG_TYPE": "rest"})
+        Settings.from_env({"LINEAGE_BRIDGE_CATALOG_TYPE": "rest"})
 
 
 def test_malformed_value_is_a_configuration_error() -> None:
     with pytest.raises(ConfigurationError, match="LINEAGE_BRIDGE_CATALOG_TYPE"):
-        CatalogConfig.from_env({"LINEAGE_BRIDGE_CATALOG_TYPE": "oracle"})
+        Settings.from_env({"LINEAGE_BRIDGE_CATALOG_TYPE": "oracle"})
 
 
 def test_catalog_name_must_be_valid_in_a_spark_conf_key() -> None:
     with pytest.raises(ConfigurationError, match="letters, digits"):
-        CatalogConfig(name="my.catalog")
+        CatalogSettings(name="my.catalog")
 
 
 def test_role_is_assumed_by_icebergs_own_factory() -> None:
-    conf = CatalogConfig(role_arn="arn:aws:iam::1:role/r", region="us-east-1").spark_conf({})
+    conf = CatalogSettings(role_arn="arn:aws:iam::111122223333:role/r", region="us-east-1").spark_conf({})
     assert conf["spark.sql.catalog.glue.client.factory"].endswith("AssumeRoleAwsClientFactory")
-    assert conf["spark.sql.catalog.glue.client.assume-role.arn"] == "arn:aws:iam::1:role/r"
+    assert conf["spark.sql.catalog.glue.client.assume-role.arn"] == "arn:aws:iam::111122223333:role/r"
     assert conf["spark.sql.catalog.glue.client.assume-role.region"] == "us-east-1"

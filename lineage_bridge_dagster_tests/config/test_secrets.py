@@ -17,13 +17,9 @@ from moto import mock_aws
 from lineage_bridge_dagster import discovery
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.yaml_fields import (
-    AwsConfig,
-    ConfluentConfig,
-    PushConfig,
-    SettingsSource,
-)
+from lineage_bridge_dagster.config.yaml_fields import AwsConfig, ConfluentConfig
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster_tests.assets.world import world
@@ -40,8 +36,8 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield boto3.client("secretsmanager", region_name=REGION)
 
 
-def source(secrets: str | list[str], **aws: Any) -> SettingsSource:
-    return SettingsSource(ConfluentConfig(secrets=secrets), AwsConfig(**aws), PushConfig())
+def source(secrets: str | list[str], **aws: Any) -> SettingsReader:
+    return SettingsReader({"confluent": {"secrets": secrets}, "aws": aws})
 
 
 def store(manager: Any, name: str, **variables: str) -> str:
@@ -108,7 +104,7 @@ def test_a_secret_is_asked_for_once_and_again_when_its_time_is_over(
 ) -> None:
     store(manager, "keys", **cloud_key())
     now = 1000.0
-    monkeypatch.setattr("lineage_bridge_dagster.config.yaml_fields.time.monotonic", lambda: now)
+    monkeypatch.setattr("lineage_bridge_dagster.config.secrets.time.monotonic", lambda: now)
     settings = source("keys", region=REGION)
     settings()
     manager.update_secret(SecretId="keys", SecretString=json.dumps(cloud_key(secret="rotated")))

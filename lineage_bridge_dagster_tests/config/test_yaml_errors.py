@@ -65,7 +65,7 @@ def test_loading_says_which_line_is_wrong_and_what_to_write(
     # The dump of these is one field a line below `attributes`, and below the section where there is one.
     line = 4 if mistake.section else 3
     name = ".".join(("attributes", *([mistake.section] if mistake.section else []), field))
-    assert re.search(rf"{re.escape(name)} at \S+defs\.yaml:\d+`", text), text
+    assert re.search(rf"{re.escape(name)}(\.\w+)? at \S+defs\.yaml:\d+`", text), text
     assert re.search(rf"defs\.yaml:{line - 1}\b|defs\.yaml:{line}\b", text), text
     assert mistake.told in text, text
 

@@ -36,7 +36,7 @@ def test_the_region_may_be_a_profiles(
 
 def test_a_malformed_endpoint_is_a_configuration_error(credentials: None) -> None:
     with pytest.raises(ConfigurationError) as raised:
-        glue_client(AwsSettings(region="us-east-1", endpoint_url="glue"))
+        glue_client(AwsSettings.model_construct(region="us-east-1", endpoint_url="glue"))
     assert "LINEAGE_BRIDGE_AWS_ENDPOINT_URL" in raised.value.hint
 
 

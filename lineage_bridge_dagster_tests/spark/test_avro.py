@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from lineage_bridge_dagster.config.settings import Credential
+from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, decoded, fetch_schemas, unknown_id
 from lineage_bridge_dagster_tests.spark.records import ORDER_V1, ORDER_V2, ORDERS, order_v1, order_v2, payload

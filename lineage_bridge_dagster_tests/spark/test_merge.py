@@ -8,7 +8,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.spark.commits import Target
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors
 from lineage_bridge_dagster.spark.io.options import WriteOptions
@@ -42,7 +42,7 @@ def rows(spark: SparkSession, target: Target) -> set[tuple[Any, ...]]:
 
 
 def test_known_keys_are_replaced_new_ones_added_and_marked_ones_deleted(
-    spark: SparkSession, target: Target, spark_catalog: CatalogConfig
+    spark: SparkSession, target: Target, spark_catalog: CatalogSettings
 ) -> None:
     first = store(frame(spark, (1, "new", None), (2, "new", False), (3, "x", True)), target, options())
     assert (first.rows, rows(spark, target)) == (3, {(1, "new"), (2, "new")})

@@ -10,8 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from lineage_bridge_dagster import jars
-from lineage_bridge_dagster.config.catalog import CatalogConfig
-from lineage_bridge_dagster.config.settings import Credential
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark import session
 from lineage_bridge_dagster.spark.kafka import client_options, spark_options
@@ -25,7 +25,7 @@ def archives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_local_masters_listen_on_the_loopback_without_a_ui(archives: Path) -> None:
-    conf = session_conf(CatalogConfig(), {"spark.master": "local[2]"})
+    conf = session_conf(CatalogSettings(), {"spark.master": "local[2]"})
     assert conf["spark.driver.bindAddress"] == conf["spark.driver.host"] == "127.0.0.1"
     assert conf["spark.ui.enabled"] == "false"
     assert conf["spark.jars"] == str(archives)
@@ -33,7 +33,7 @@ def test_local_masters_listen_on_the_loopback_without_a_ui(archives: Path) -> No
 
 def test_the_users_configuration_wins_and_lists_are_added_to(archives: Path) -> None:
     conf = session_conf(
-        CatalogConfig(),
+        CatalogSettings(),
         {"spark": {"master": "spark://host:7077", "jars": "/mine.jar"}, "spark.ui.enabled": True},
     )
     assert conf["spark.master"] == "spark://host:7077"
@@ -49,7 +49,7 @@ def test_java_missing_is_said_before_anything_starts(archives: Path, monkeypatch
     monkeypatch.setattr(jars, "java", missing)
     monkeypatch.setattr(session, "_running", lambda: None)
     with pytest.raises(ConfigurationError, match="Java 17"):
-        session.spark_session(CatalogConfig())
+        session.spark_session(CatalogSettings())
 
 
 def test_a_resource_is_made_without_importing_pyspark_s_session_or_starting_java() -> None:

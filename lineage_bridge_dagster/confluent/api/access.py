@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.config.settings import PREFIX, ConfluentSettings, Credential, Plane
+from lineage_bridge_dagster.config.credentials import Credential, Plane
+from lineage_bridge_dagster.config.settings import ConfluentSettings
+from lineage_bridge_dagster.config.variables import PREFIX
 from lineage_bridge_dagster.confluent.api.errors import MissingCredential
 
 #: Display name of each plane.

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Protocol, Self, cast
 
 import httpx
 
-from lineage_bridge_dagster.config.settings import ConfluentSettings, Credential
+from lineage_bridge_dagster.config.credentials import Credential
+from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError, UntrustedAddress
 from lineage_bridge_dagster.confluent.api.trusted_hosts import is_loopback, is_trusted_host

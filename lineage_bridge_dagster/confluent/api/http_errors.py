@@ -6,7 +6,7 @@ import json
 
 import httpx
 
-from lineage_bridge_dagster.config.settings import Credential
+from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent.api.access import ROLES, Access
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,

@@ -20,7 +20,8 @@ import httpx
 import tenacity
 from tenacity.stop import stop_base
 
-from lineage_bridge_dagster.config.settings import ConfluentSettings, Credential
+from lineage_bridge_dagster.config.credentials import Credential
+from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api import retry_after, trusted_hosts
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import (

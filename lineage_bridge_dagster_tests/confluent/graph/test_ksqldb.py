@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lineage_bridge_dagster.config.settings import Credential
+from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent import ConfluentSession, discover, discover_with
 from lineage_bridge_dagster.confluent.api.ksqldb import MEDIA_TYPE, STATEMENTS
 from lineage_bridge_dagster.lineage import ids

@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.expressions import EqualTo
 
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import spark_name
 from lineage_bridge_dagster.lineage.chains import chains_of
@@ -154,7 +154,7 @@ def test_a_table_that_is_not_in_the_discovery_is_named(spark: SparkSession, data
 
 
 def test_pyiceberg_and_duckdb_read_the_lineage_tables(
-    spark: SparkSession, database: str, spark_catalog: CatalogConfig
+    spark: SparkSession, database: str, spark_catalog: CatalogSettings
 ) -> None:
     discovery = world(4)
     write_lineage(spark, discovery, None, "glue", database)

@@ -19,7 +19,7 @@ from dagster import (
 )
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.spark.commits import CONSUMED, Target
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors, current_snapshot, load_table
 from lineage_bridge_dagster.spark.io.increments import FULL_REFRESH, IncrementError, offsets_since
@@ -37,7 +37,7 @@ Run = Callable[..., Any]
 class World:
     """A table `orders`, and an asset `newest` that takes from it what is new."""
 
-    def __init__(self, spark: SparkSession, catalog: CatalogConfig, database: str) -> None:
+    def __init__(self, spark: SparkSession, catalog: CatalogSettings, database: str) -> None:
         self.spark = spark
         self.source = Target("glue", database, "orders.v1")
         self.result = Target("glue", database, "newest")
@@ -81,7 +81,7 @@ class World:
 
 
 @pytest.fixture
-def world(spark: SparkSession, spark_catalog: CatalogConfig, database: str) -> World:
+def world(spark: SparkSession, spark_catalog: CatalogSettings, database: str) -> World:
     made = World(spark, spark_catalog, database)
     made.add(1, 2)
     return made

@@ -21,7 +21,7 @@ from dagster import (
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import spark_name
 from lineage_bridge_dagster.spark.chains.write import write_lineage
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
 @pytest.fixture
-def manager(spark: SparkSession, spark_catalog: CatalogConfig, database: str) -> PySparkIcebergIOManager:
+def manager(spark: SparkSession, spark_catalog: CatalogSettings, database: str) -> PySparkIcebergIOManager:
     resource = SparkResource(catalog=spark_catalog.model_dump(exclude_none=True))
     return PySparkIcebergIOManager(spark=resource, namespace=database, database=database)
 
@@ -60,7 +60,7 @@ def failure_of(result: ExecuteInProcessResult) -> str:
 
 
 def test_a_frame_goes_to_a_table_whose_name_has_dots_and_comes_back(
-    spark: SparkSession, manager: PySparkIcebergIOManager, database: str, spark_catalog: CatalogConfig
+    spark: SparkSession, manager: PySparkIcebergIOManager, database: str, spark_catalog: CatalogSettings
 ) -> None:
     @asset(key=[database, "sales.by-Country"])
     def sales() -> DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyiceberg.catalog import load_catalog
 
-from lineage_bridge_dagster.config.catalog import CatalogConfig
+from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.spark.avro import SubjectSchemas
 from lineage_bridge_dagster.spark.iceberg_tables import ancestors, location
@@ -91,7 +91,7 @@ class TestTables:
         assert ids(spark, place) == [0, 1, 2, 3, 4, 9]
 
     def test_columns_are_the_key_the_value_and_tableflows_own(
-        self, spark: SparkSession, database: str, spark_catalog: CatalogConfig
+        self, spark: SparkSession, database: str, spark_catalog: CatalogSettings
     ) -> None:
         topic, place = HeldTopic(), target(database)
         key_schema = {"type": "record", "name": "K", "fields": [{"name": "customer", "type": "string"}]}

@@ -1,0 +1,38 @@
+"""The settings in force: the component's YAML over the environment."""
+
+from __future__ import annotations
+
+from lineage_bridge_dagster.config.catalog import CatalogSettings, with_aws_fields
+from lineage_bridge_dagster.config.secrets import CachedSecrets
+from lineage_bridge_dagster.config.settings import AwsSettings, Given, PushSettings, Settings
+
+
+class SettingsReader:
+    """Reads the settings at each call, so that a changed key is used at once.
+
+    It is called when something runs, not when definitions load: a malformed variable fails a run and never
+    takes the code location down. Each method reads one group, so that it needs no other one to be right.
+
+    Args:
+        given: fields by group, as the YAML sets them; what is empty comes from the environment.
+
+    Every method raises a `ConfigurationError` for a malformed value.
+    """
+
+    def __init__(self, given: Given | None = None) -> None:
+        given = given or {}
+        self._given = {**given, "catalog": with_aws_fields(given.get("catalog", {}), given.get("aws", {}))}
+        self._secrets = CachedSecrets()
+
+    def __call__(self) -> Settings:
+        """All settings, with the keys that AWS Secrets Manager holds."""
+        return Settings.from_env(given=self._given, secrets=self._secrets)
+
+    def push(self) -> PushSettings:
+        return Settings.from_env(given=self._given, groups=["push"]).push
+
+    def aws(self) -> AwsSettings:
+        return Settings.from_env(given=self._given, groups=["aws"]).aws
+
+    def catalog(self) -> CatalogSettings:
+        return Settings.from_env(given=self._given, groups=["catalog"]).catalog

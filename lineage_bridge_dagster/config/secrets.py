@@ -1,0 +1,105 @@
+"""Variables kept in AWS Secrets Manager."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from pydantic_settings import BaseSettings
+
+from lineage_bridge_dagster.config.value_types import split_names
+from lineage_bridge_dagster.config.variables import PREFIX, VariablesSource
+from lineage_bridge_dagster.errors import ConfigurationError
+
+#: Seconds for which variables are cached, so that a sensor tick every few seconds is cheap.
+_CACHE_SECONDS = 300.0
+
+#: Reads secrets' variables: their names, then the AWS region and profile.
+ReadSecrets = Callable[[Sequence[str], str | None, str | None], Mapping[str, str]]
+
+
+class SecretsManagerSource(VariablesSource):
+    """Reads the settings from the secrets that the sources before it name in `confluent.secrets`."""
+
+    def __init__(
+        self, settings_cls: type[BaseSettings], read_secrets: ReadSecrets, groups: Collection[str]
+    ) -> None:
+        super().__init__(settings_cls, {}, groups)
+        self._read_secrets = read_secrets
+
+    def __call__(self) -> dict[str, Any]:
+        if names := split_names(self.current_state.get("confluent", {}).get("secrets", [])):
+            aws = self.current_state.get("aws", {})
+            self.variables = self._read_secrets(names, aws.get("region"), aws.get("profile"))
+        return super().__call__()
+
+
+class CachedSecrets:
+    """Reads secrets at most once in five minutes; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._variables: Mapping[str, str] = {}
+        self._expires = 0.0
+
+    def __call__(self, names: Sequence[str], region: str | None, profile: str | None) -> Mapping[str, str]:
+        with self._lock:
+            if time.monotonic() >= self._expires:
+                self._variables = read_secrets(names, region, profile)
+                self._expires = time.monotonic() + _CACHE_SECONDS
+            return self._variables
+
+
+def read_secrets(names: Sequence[str], region: str | None, profile: str | None) -> dict[str, str]:
+    """The variables in AWS Secrets Manager secrets.
+
+    A secret holds a JSON object of variables (`{"LINEAGE_BRIDGE_KAFKA_API_KEY": ...}`), or has the name of
+    the variable whose value it holds.
+
+    Raises:
+        ConfigurationError: a secret does not exist, may not be read, or holds neither.
+    """
+    from dagster_aws.secretsmanager import SecretsManagerResource
+
+    # At DEBUG, botocore would log the body of each response.
+    logging.getLogger("botocore.parsers").addFilter(_holds_no_secret)
+    try:
+        client = SecretsManagerResource(region_name=region, profile_name=profile).get_client()
+    except Exception as error:
+        raise ConfigurationError(
+            f"AWS Secrets Manager can't be queried for {', '.join(map(repr, names))}: {error}",
+            hint="Set LINEAGE_BRIDGE_AWS_REGION, and LINEAGE_BRIDGE_AWS_PROFILE to a profile that exists.",
+        ) from error
+    found: dict[str, str] = {}
+    for name in names:
+        try:
+            text = client.get_secret_value(SecretId=name).get("SecretString", "")
+        except Exception as error:
+            # The error's text names the secret and the call, never the value.
+            raise ConfigurationError(
+                f"The secret {name!r} could not be read from AWS Secrets Manager: {error}",
+                hint="Check its name and region, and grant secretsmanager:GetSecretValue on it.",
+            ) from error
+        try:
+            content = json.loads(text)
+        except ValueError:
+            content = None
+        if isinstance(content, dict):
+            # Only this project's variables: a shared secret must not set AWS_PROFILE or the like here.
+            found.update({key: str(value) for key, value in content.items() if key.startswith(PREFIX)})
+        elif name.startswith(PREFIX):
+            found[name] = text
+        else:
+            raise ConfigurationError(
+                f"The secret {name!r} holds no JSON object of variables.",
+                hint='Store {"LINEAGE_BRIDGE_KAFKA_API_KEY": "...", ...}, or name it after its variable.',
+            )
+    return found
+
+
+def _holds_no_secret(record: logging.LogRecord) -> bool:
+    return "SecretString" not in record.getMessage()

@@ -1,0 +1,67 @@
+"""Types of values that several fields share: how each is validated, and its name in errors and schemas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
+
+def text_type(check: Callable[[str], bool], pattern: str, what: str) -> Any:
+    """A type of text that passes a check; `what` names it in errors and in the JSON schema.
+
+    Args:
+        pattern: the check as a regular expression, for editors that know the JSON schema alone.
+    """
+
+    def validate(text: str) -> str:
+        if not check(text):
+            raise ValueError(f"it is not {what}")
+        return text
+
+    schema = {"type": "string", "pattern": pattern, "description": what}
+    return Annotated[str, AfterValidator(validate), WithJsonSchema(schema)]
+
+
+def pattern_type(pattern: str, what: str) -> Any:
+    """A type of text that matches a pattern in full."""
+    compiled = re.compile(pattern)
+    return text_type(lambda text: bool(compiled.fullmatch(text)), f"^(?:{pattern})$", what)
+
+
+def split_names(value: str | list[str]) -> list[str]:
+    """The names in a list, or in one text that separates them by commas."""
+    parts = value.split(",") if isinstance(value, str) else value
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _split(value: object) -> object:
+    is_names = isinstance(value, str) or (
+        isinstance(value, list) and all(isinstance(part, str) for part in value)
+    )
+    return split_names(value) if is_names else value  # type: ignore[arg-type]
+
+
+if TYPE_CHECKING:
+    Url = str
+    Region = str
+    RoleArn = str
+    NameList = list[str]
+else:
+    Url = pattern_type(r"https?://[^\s/?#]+\S*", "a URL with its scheme")
+    Region = pattern_type(r"[a-z]{2,4}(-[a-z]+)+-\d+", "an AWS region")
+    RoleArn = pattern_type(r"arn:aws[a-z-]*:iam::\d{12}:role/\S+", "the ARN of a role")
+    #: A list, or one text with commas in it.
+    NameList = Annotated[
+        list[str],
+        BeforeValidator(_split),
+        WithJsonSchema(
+            {
+                "type": ["string", "array"],
+                "items": {"type": "string"},
+                "description": "a name, or a list of names",
+            }
+        ),
+    ]
