@@ -65,7 +65,7 @@ def _table(inventory: Inventory, flows: Sequence[ColumnFlow]) -> str:
     text = column_table(graph, flows)
     rows = []
     for flow in flows[:MAX_ROWS]:
-        first = index.first(flow)
+        first = index.origins(flow)
         if first and set(first) != {column for column, _ in flow.sources}:
             own = graph.nodes[flow.column.node_id]
             rows.append([flow.column.name, ", ".join(column_name(graph, column, own) for column in first)])

@@ -19,13 +19,9 @@ from lineage_bridge_dagster.glue.tables import (
     read_inventory,
 )
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.documents import (
-    KEY_CLUSTER_ID,
-    KEY_ENVIRONMENT_ID,
-    PREFIX,
-    split_description,
-)
+from lineage_bridge_dagster.lineage.documents import KEY_CLUSTER_ID, KEY_ENVIRONMENT_ID, PREFIX
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.ids import glue_table_id
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of

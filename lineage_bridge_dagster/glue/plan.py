@@ -16,6 +16,7 @@ from typing import Any
 
 from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, writable_fields
 from lineage_bridge_dagster.glue.tables import GlueTable
+from lineage_bridge_dagster.lineage.description import join_description, split_description
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
@@ -24,8 +25,6 @@ from lineage_bridge_dagster.lineage.documents import (
     LineageDocument,
     PushOptions,
     digest,
-    join_description,
-    split_description,
 )
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
 from lineage_bridge_dagster.text import first_few

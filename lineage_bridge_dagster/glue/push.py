@@ -155,7 +155,7 @@ class _Run:
         limit = math.ceil(self._settings.max_removal_share * len(nodes))
         held = (
             {target.order for target in standing}
-            if self._coverage.tells_of_all_tables and count > limit
+            if self._coverage.covers_all_table_sources and count > limit
             else set()
         )
         for target in targets:
@@ -228,7 +228,7 @@ class _Run:
     def _one(self, target: _Target, table: GlueTable | None) -> TableResult:
         try:
             if not self._upstream(target.node):
-                complete = self._coverage.tells_of_all_tables
+                complete = self._coverage.covers_all_table_sources
                 return self._writer.push(
                     target.node, None, table=table, complete=complete, dry_run=self._dry_run
                 )

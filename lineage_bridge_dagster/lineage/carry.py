@@ -1,6 +1,7 @@
-"""What the last discovery knew and this one could not ask: carried over, and marked stale.
+"""Carrying over what the last discovery found and this one could not read, marked stale.
 
-"Could not ask" is never "nothing there": something goes only when a complete answer proves it gone.
+"Could not be read" never means "does not exist": something is dropped only if a fully read scope proves that
+it is gone.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from lineage_bridge_dagster.lineage.columns import ATTRIBUTE as COLUMN_LINEAGE
+from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, scopes_of
@@ -18,31 +19,32 @@ from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
 Entry = TypeVar("Entry", Node, Edge)
 
 STALE_SINCE = "stale_since"
-#: On a node that was seen, but not by all that told of it before: the attributes that are from before.
+#: On a node that was found, but not by every scope that reported it before: the names of the attributes that
+#: are carried over.
 STALE_ATTRIBUTES = "stale_attributes"
 
-#: Marks of an earlier discovery that nothing is carried from.
-_MARKS = frozenset({STALE_SINCE, STALE_ATTRIBUTES, "scope", "scopes"})
+#: Attributes that describe one discovery, and are never carried over.
+_NEVER_CARRIED = frozenset({STALE_SINCE, STALE_ATTRIBUTES, "scope", "scopes"})
 
-#: The APIs that give a node attributes without having reported it, by kind of node.
-_TELLERS: dict[str, tuple[str, ...]] = {
+#: By kind of node, the APIs that add attributes to nodes that other APIs report.
+_ATTRIBUTE_APIS: dict[str, tuple[str, ...]] = {
     NodeType.KAFKA_TOPIC: ("kafka", "schema_registry"),
     NodeType.TABLEFLOW_TABLE: ("tableflow", "catalog_integrations"),
     NodeType.CATALOG_TABLE: ("glue", "tableflow", "catalog_integrations"),
 }
 
-#: The APIs that tell which topics there are and their fields, of which a Flink job's columns are derived.
-_FIELD_TELLERS = frozenset({"schema_registry", "kafka", "clusters", "environments"})
+#: The APIs that report topics and their fields, from which a Flink job's columns are derived.
+_FIELD_APIS = frozenset({"schema_registry", "kafka", "clusters", "environments"})
 
 
 def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
-    """This discovery with all of the last one that it could not prove gone. Changes neither argument.
+    """Return the new discovery plus everything of the last one that it does not prove gone.
 
-    Nodes and edges of a scope that was not asked whole stay as they were, with `stale_since` (when they were
-    last seen, kept through repeated failures). What is seen again has no such mark, keeps its `first_seen`,
-    and keeps attributes that a failed scope would have given (a topic's fields, when only its registry
-    failed), named in `stale_attributes`. A scope that a narrower filter leaves out under a complete answer
-    above it is no failure: its things go.
+    Nodes and edges of a scope that was not fully read are kept with `stale_since`: when they were last seen,
+    through any number of failures. Those found again lose that mark and keep their `first_seen`, and keep
+    attributes that a failed scope would have given (a topic's fields if only its registry failed), named in
+    `stale_attributes`. A scope that a narrower filter leaves out, below a fully read one, is not a failure:
+    its nodes and edges go.
     """
     graph = Graph()
     if last is None:
@@ -63,9 +65,9 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
     }
     stale_edges: list[Edge] = []
     for key, edge in last.graph.edges.items():
-        if key not in new.graph.edges and _is_owed(edge, new.graph, stale_nodes, proof):
+        if key not in new.graph.edges and _must_keep(edge, new.graph, stale_nodes, proof):
             stale_edges.append(edge)
-            # An edge is nothing without its ends.
+            # An edge needs both its ends.
             stale_nodes.update(end for end in key[:2] if end not in new.graph and end in last.graph)
     for node_id, node in last.graph.nodes.items():
         if node_id in stale_nodes:
@@ -80,51 +82,51 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
 
 
 class _Proof:
-    """What a coverage proves, with the answers kept: a graph has few scopes and many edges."""
+    """What a coverage proves, memoized: a graph has few scopes and many edges."""
 
     def __init__(self, coverage: Coverage) -> None:
         self._coverage = coverage
-        self._known: dict[str, bool] = {}
+        self._by_scope: dict[str, bool] = {}
 
-    def of(self, scope: str) -> bool:
-        known = self._known.get(scope)
-        if known is None:
-            known = self._known[scope] = self._coverage.proves_absence(Scope.parse(scope))
-        return known
+    def covers(self, scope: str) -> bool:
+        """Whether the coverage proves that anything unreported in the scope is gone."""
+        if scope not in self._by_scope:
+            self._by_scope[scope] = self._coverage.proves_absence(Scope.parse(scope))
+        return self._by_scope[scope]
 
     def is_gone(self, scopes: frozenset[str]) -> bool:
-        """Whether something of these scopes that none of them reported is gone.
+        """Whether a node or edge that none of its scopes reported is gone.
 
-        Something without a scope is gone only when everything was asked and answered.
+        One without a scope is gone only if every scope was fully read.
         """
-        return all(map(self.of, scopes)) if scopes else self._coverage.complete
+        return all(map(self.covers, scopes)) if scopes else self._coverage.complete
 
     def hides_columns(self, seen: Node, known: Node) -> bool:
-        """Whether a job's columns may lack what a failed scope would have told: the fields of topics."""
+        """Whether a job's columns may be incomplete because a scope that reports topics' fields failed."""
         return (
             seen.node_type == NodeType.FLINK_JOB
             and bool(columns := known.attributes.get(COLUMN_LINEAGE))
             and columns != seen.attributes.get(COLUMN_LINEAGE)
             and NodeView.of(seen).sql == NodeView.of(known).sql
-            and any(report.scope.api in _FIELD_TELLERS for report in self._coverage.incomplete)
+            and any(report.scope.api in _FIELD_APIS for report in self._coverage.incomplete)
         )
 
     def may_hide_attributes(self, node: Node) -> bool:
-        """Whether a scope that could tell of the node did not answer whole."""
-        if any(not self.of(scope) for scope in scopes_of(node.attributes)):
+        """Whether a scope that could report attributes of the node was not fully read."""
+        if any(not self.covers(scope) for scope in scopes_of(node.attributes)):
             return True
         return any(
-            report.scope.api in _TELLERS.get(node.node_type, ()) and _covers(report.scope, node)
+            report.scope.api in _ATTRIBUTE_APIS.get(node.node_type, ()) and _contains(report.scope, node)
             for report in self._coverage.incomplete
         )
 
 
-def _covers(scope: Scope, node: Node) -> bool:
+def _contains(scope: Scope, node: Node) -> bool:
     if scope.api == "glue":
         return scope.place in ("", GlueTableNode.of(node).aws_region or scope.place)
     if scope.environment != (node.environment_id or ""):
         return False
-    # A schema registry serves its whole environment, whatever its own id is.
+    # A schema registry serves its whole environment; its place is the registry's own id.
     return scope.api == "schema_registry" or scope.place in ("", node.cluster_id)
 
 
@@ -132,18 +134,17 @@ def _node_scopes(node: Node) -> frozenset[str]:
     """The scopes that must prove a node gone."""
     scopes = scopes_of(node.attributes)
     if node.node_type == NodeType.CATALOG_TABLE and node.environment_id and node.cluster_id:
-        # Which catalog tables are looked for is told by Tableflow: without its answer nobody looked.
-        looked_for_by = ("tableflow", "catalog_integrations")
-        return scopes | {str(Scope(api, node.environment_id, node.cluster_id)) for api in looked_for_by}
+        # Discovery looks only for the catalog tables that Tableflow reports.
+        apis = ("tableflow", "catalog_integrations")
+        return scopes | {str(Scope(api, node.environment_id, node.cluster_id)) for api in apis}
     return scopes
 
 
-def _is_owed(edge: Edge, now: Graph, stale_nodes: set[str], proof: _Proof) -> bool:
-    """Whether an edge of last time that was not reported now must be kept."""
-    scopes = scopes_of(edge.attributes)
-    if not proof.is_gone(scopes):
+def _must_keep(edge: Edge, now: Graph, stale_nodes: set[str], proof: _Proof) -> bool:
+    """Whether an edge of the last discovery that was not reported now must be kept."""
+    if not proof.is_gone(scopes_of(edge.attributes)):
         return True
-    # Its own scope answered, but with an end of it unknown now it may not have known what to report.
+    # Its own scope was fully read, but may have been unable to report an edge to an end that is unknown now.
     ends = (edge.src_id, edge.dst_id)
     return any(end in stale_nodes for end in ends) and all(end in stale_nodes or end in now for end in ends)
 
@@ -155,23 +156,23 @@ def _stamped(entry: Entry, discovered_at: str) -> Entry:
 
 def _seen_again(seen: Entry, known: Entry, proof: _Proof) -> Entry:
     attributes: dict[str, Any] = {k: v for k, v in seen.attributes.items() if k != STALE_SINCE}
-    # A scope that could not be asked keeps its say: or the next discovery would take this for all of it.
+    # Keep unread scopes that reported it before, or the next discovery would not wait for them.
     scopes = scopes_of(seen.attributes)
-    silent = {scope for scope in scopes_of(known.attributes) - scopes if not proof.of(scope)}
-    if silent:
-        attributes["scopes"] = sorted(scopes | silent)
+    unread = {scope for scope in scopes_of(known.attributes) - scopes if not proof.covers(scope)}
+    if unread:
+        attributes["scopes"] = sorted(scopes | unread)
     first_seen = min(filter(None, (seen.first_seen, known.first_seen)), default=None)
     if isinstance(seen, Node) and isinstance(known, Node):
         if proof.hides_columns(seen, known):
             attributes[COLUMN_LINEAGE] = known.attributes[COLUMN_LINEAGE]
             attributes[STALE_ATTRIBUTES] = [COLUMN_LINEAGE]
-        filled = _with_what_failed(seen, attributes, known, proof)
-        return replace(filled, first_seen=first_seen)
+        completed = _with_unread_attributes(seen, attributes, known, proof)
+        return replace(completed, first_seen=first_seen)
     return replace(seen, attributes=attributes, first_seen=first_seen)
 
 
-def _with_what_failed(seen: Node, attributes: dict[str, Any], known: Node, proof: _Proof) -> Node:
-    """The node with what only a scope that failed could have told, as it was."""
+def _with_unread_attributes(seen: Node, attributes: dict[str, Any], known: Node, proof: _Proof) -> Node:
+    """The node, with the attributes and names that only a failed scope could have reported."""
     if not proof.may_hide_attributes(known):
         return replace(seen, attributes=attributes)
     missing = _missing(attributes, known.attributes)
@@ -194,7 +195,7 @@ def _missing(attributes: Mapping[str, Any], known: Mapping[str, Any]) -> dict[st
     return {
         name: value
         for name, value in known.items()
-        if name not in _MARKS
+        if name not in _NEVER_CARRIED
         and attributes.get(name) in (None, "", [], {})
         and value not in (None, "", [], {})
     }

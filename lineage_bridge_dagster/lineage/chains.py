@@ -1,4 +1,4 @@
-"""A table's upstream chain: the one walk that the CLI, the assets and Spark share."""
+"""A table's upstream chain. The CLI, the assets and Spark share this one walk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One upstream node and its shortest distance from the table; 1 is the table's direct source."""
+    """An upstream node and its shortest distance from the table; a direct source has distance 1."""
 
     distance: int
     node: Node
@@ -27,9 +27,9 @@ class Hop:
 class Chain:
     """Everything upstream of a table, ordered by distance, then qualified name.
 
-    `complete` is False when a scope that could have added to the chain was not asked whole; those are in
-    `incomplete_scopes`. Without any coverage (a graph from a file) the chain counts as complete as it is:
-    whether things may be removed on such a word is for the push to say.
+    `complete` is False if a scope that could have added to the chain was not fully read; those scopes are in
+    `incomplete_scopes`. Without coverage (a graph from a file) the chain counts as complete; a push decides
+    itself whether it removes anything on that basis.
     """
 
     table: Node
@@ -39,7 +39,7 @@ class Chain:
 
 
 def walk(start: T, upstream: Callable[[T], Iterable[T]]) -> dict[T, int]:
-    """Every node upstream of `start` with its shortest distance; `start` itself never, even in a cycle."""
+    """Map every node upstream of `start`, except itself even in a cycle, to its shortest distance."""
     distances: dict[T, int] = {}
     frontier: Sequence[T] = (start,)
     distance = 0
@@ -56,7 +56,7 @@ def walk(start: T, upstream: Callable[[T], Iterable[T]]) -> dict[T, int]:
 
 
 def order_hops(hops: Iterable[Hop]) -> tuple[Hop, ...]:
-    """By distance, then qualified name; the id settles what is left (two clusters' topics of one name)."""
+    """Sort by distance, then qualified name, then id (topics of one name in two clusters)."""
     return tuple(sorted(hops, key=lambda hop: (hop.distance, hop.node.qualified_name, hop.node.node_id)))
 
 
@@ -68,17 +68,17 @@ def chain_of(
     *,
     gaps: Gaps | None = None,
 ) -> Chain:
-    """The chain of one table.
+    """Return the chain of one table.
 
     Args:
-        graph: holds the table and all that is upstream of it.
-        table_id: the table's node id.
-        index: `graph.upstream_index()`, when it is at hand.
-        coverage: what the graph's discovery asked; None or an empty one means that nothing is known of it.
-        gaps: `Gaps(graph, coverage)`, when it is at hand.
+        graph: Holds the table and everything upstream of it.
+        table_id: The table's node id.
+        index: `graph.upstream_index()`, if already computed.
+        coverage: Of the graph's discovery; None or empty if unknown.
+        gaps: `Gaps(graph, coverage)`, if already computed.
 
     Raises:
-        KeyError: the graph has no such node.
+        KeyError: The graph has no such node.
     """
     table = graph.nodes[table_id]
     if index is None:
@@ -98,7 +98,7 @@ def chain_of(
 def chains_of(
     graph: Graph, coverage: Coverage | None = None, table_ids: Iterable[str] | None = None
 ) -> Iterator[Chain]:
-    """The chains of these tables, by default of every AWS Glue table of the graph, in the graph's order."""
+    """Yield the chains of these tables, by default of every AWS Glue table in the graph's order."""
     index = graph.upstream_index()
     gaps = Gaps(graph, coverage)
     if table_ids is None:
@@ -108,9 +108,11 @@ def chains_of(
 
 
 def to_json(chain: Chain, sql: str = "redacted") -> dict[str, Any]:
-    """`{"table": id, "hops": [...]}`, each hop as in `lineage_bridge.upstream_chain`, with nothing left out.
+    """Return `{"table": id, "hops": [...]}`: all hops, each as in `lineage_bridge.upstream_chain`.
 
-    `sql` is how SQL text is shown: `full`, `redacted`, `hash` or `none`.
+    Args:
+        chain: The chain.
+        sql: How SQL text is shown, one of `SQL_MODES`.
     """
     return {
         "table": chain.table.node_id,

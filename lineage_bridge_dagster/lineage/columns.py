@@ -1,7 +1,7 @@
-"""Column lineage in a graph: how it stands on a node, and what a topic's or a table's columns are made of.
+"""Column lineage: which columns feed the columns of a topic or a table.
 
-A Flink job's node holds what it makes of columns; the rest follows from the graph: a mirror's columns are its
-source's, and an Iceberg table's are its topic's fields, under the same names as Glue spells them.
+The nodes of Flink jobs hold the column lineage of their statements. The rest follows from the graph: a
+mirror topic has its source's columns, and an Iceberg table has its topic's fields, in Glue's spelling.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 
-#: Attribute of a Flink job's node: `{"topics": [node id], "columns": [[topic, column, sources], ...]}`, each
-#: source `[topic, column, how]`, topics by their place in the list: ids are long, and come again and again.
-#: A fourth part `true` says that the column is made of more than is told.
-ATTRIBUTE = "column_lineage"
-#: Attribute of a topic's node: names of its key's columns, if its key has a schema.
+#: Attribute of a Flink job's node: `{"topics": [node id], "columns": [[topic, column, sources], ...]}`, with
+#: each source `[topic, column, how]`. Topics are indexes into `topics`, since ids are long and repeated. A
+#: fourth element `true` marks a column with further sources that are unknown.
+COLUMN_LINEAGE = "column_lineage"
+#: Attribute of a topic's node: the names of its key's columns, if the key has a schema.
 KEY_COLUMNS = "key_columns"
 
 IDENTITY = "identity"
-#: From weakest to strongest: a value that passes through several is the strongest of them.
+#: From weakest to strongest: the strongest one that a value passes through counts.
 _HOW = (IDENTITY, "expression", "aggregate")
 
-#: Columns and sources that one node holds at most.
+#: Maximum number of columns and sources on one node.
 MAX_ENTRIES = 5_000
 
 
@@ -36,8 +36,8 @@ class Column(NamedTuple):
     name: str
 
 
-class ColumnSource(NamedTuple):
-    """A column that another is made of, and how: `identity`, `expression` or `aggregate`."""
+class ColumnInput(NamedTuple):
+    """A column that feeds another, and how: `identity`, `expression` or `aggregate`."""
 
     column: Column
     how: str
@@ -45,22 +45,22 @@ class ColumnSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnFlow:
-    """What one column is made of; of no column when `sources` is empty. `complete`: of nothing else."""
+    """The columns that feed one column, which may be none. `complete`: there are no others."""
 
     column: Column
-    sources: tuple[ColumnSource, ...] = ()
+    sources: tuple[ColumnInput, ...] = ()
     complete: bool = True
 
 
 def to_attribute(flows: Iterable[ColumnFlow]) -> tuple[dict[str, Any] | None, int]:
-    """The flows as the attribute, None when there are none; and how many had no room."""
+    """Return the flows as the attribute, None if there are none, and the number omitted for lack of room."""
     topics: dict[str, int] = {}
     columns: list[list[Any]] = []
-    entries = left_out = 0
+    entries = omitted = 0
     for flow in flows:
         entries += 1 + len(flow.sources)
         if entries > MAX_ENTRIES:
-            left_out += 1
+            omitted += 1
             continue
         row: list[Any] = [
             topics.setdefault(flow.column.node_id, len(topics)),
@@ -68,12 +68,12 @@ def to_attribute(flows: Iterable[ColumnFlow]) -> tuple[dict[str, Any] | None, in
             [[topics.setdefault(c.node_id, len(topics)), c.name, how] for c, how in flow.sources],
         ]
         columns.append(row if flow.complete else [*row, True])
-    return ({"topics": list(topics), "columns": columns} if columns else None), left_out
+    return ({"topics": list(topics), "columns": columns} if columns else None), omitted
 
 
 def flows_of(node: Node) -> tuple[ColumnFlow, ...]:
-    """The flows on a node; entries of another shape, in a file, are passed over."""
-    found = node.attributes.get(ATTRIBUTE)
+    """Return the flows on a node, without malformed entries."""
+    found = node.attributes.get(COLUMN_LINEAGE)
     if not isinstance(found, Mapping):
         return ()
     topics, rows = found.get("topics"), found.get("columns")
@@ -84,7 +84,7 @@ def flows_of(node: Node) -> tuple[ColumnFlow, ...]:
         try:
             at, name, sources, *more = row
             parts = [
-                ColumnSource(Column(str(topics[source]), str(column)), str(how))
+                ColumnInput(Column(str(topics[source]), str(column)), str(how))
                 for source, column, how in sources
             ]
             flows.append(ColumnFlow(Column(str(topics[at]), str(name)), tuple(parts), not any(more)))
@@ -94,11 +94,11 @@ def flows_of(node: Node) -> tuple[ColumnFlow, ...]:
 
 
 class ColumnIndex:
-    """The columns of all topics and tables of a graph, with what each is made of.
+    """The column lineage of all topics and tables of a graph.
 
     Args:
-        graph: It must not change any more.
-        upstream: Direct sources of its nodes, by id (`Graph.upstream_index`).
+        graph: Must not change after this.
+        upstream: `graph.upstream_index()`.
     """
 
     def __init__(self, graph: Graph, upstream: Mapping[str, Sequence[str]]) -> None:
@@ -115,16 +115,16 @@ class ColumnIndex:
         self._known: dict[str, Mapping[str, ColumnFlow]] = {}
 
     def topic(self, node_id: str) -> Mapping[str, ColumnFlow]:
-        """A topic's columns of which it is known what they are made of, by name."""
+        """The flows into a topic's columns, by name, as far as they are known."""
         known = self._known.get(node_id)
         if known is None:
             known = self._known[node_id] = self._topic(node_id)
         return known
 
     def table(self, table: Node, topics: Sequence[Node]) -> list[ColumnFlow]:
-        """A catalog table's columns, in order, each with its topic's field if it is one.
+        """The flows into a catalog table's columns, in order: each from the topic's field of its name.
 
-        Columns that Tableflow adds have no source; nor has any when the table has not just one topic.
+        Columns that Tableflow adds have none, and no column has one unless the table has exactly one topic.
         """
         if len(topics) != 1:
             return []
@@ -134,21 +134,21 @@ class ColumnIndex:
             folded.setdefault(name.lower(), []).append(name)
         flows = []
         for name, _, _ in GlueTableNode.of(table).columns:
-            # Glue keeps names in lower case; of two fields that become one name, neither is known to be it.
+            # Glue folds names to lower case; if two fields fold to one name, its source is unknown.
             fields = [name] if name in names else folded.get(name.lower(), [])
             if len(fields) == 1:
-                source = ColumnSource(Column(topics[0].node_id, fields[0]), IDENTITY)
+                source = ColumnInput(Column(topics[0].node_id, fields[0]), IDENTITY)
                 flows.append(ColumnFlow(Column(table.node_id, name), (source,)))
         return flows
 
     def names(self, topic: Node) -> dict[str, None]:
-        """The columns that a topic is known to have: of its key, of its value, and those written to it."""
+        """The known columns of a topic: of its key, of its value, and those written by Flink jobs."""
         view = TopicNode.of(topic)
         fields = [field.name for field in view.schema_fields]
         return dict.fromkeys([*view.key_columns, *fields, *self._by_topic.get(topic.node_id, ())])
 
-    def first(self, flow: ColumnFlow) -> list[Column]:
-        """The columns farthest upstream that a column comes from: those that nothing known goes into."""
+    def origins(self, flow: ColumnFlow) -> list[Column]:
+        """The columns farthest upstream of a column: those without known sources."""
 
         def upstream(column: Column) -> list[Column]:
             if column == flow.column:
@@ -168,14 +168,16 @@ class ColumnIndex:
                 source = self._graph.nodes[source_id]
                 if source.node_type != NodeType.KAFKA_TOPIC:
                     continue
-                # A mirror is its source byte for byte, so it has its columns too.
+                # A mirror is a byte-for-byte copy, so it has the same columns.
                 writers.add(source_id)
                 for name in {**self.names(topic), **self.names(source)}:
-                    mirrored = ColumnSource(Column(source_id, name), IDENTITY)
+                    mirrored = ColumnInput(Column(source_id, name), IDENTITY)
                     parts.setdefault(name, []).append(ColumnFlow(Column(node_id, name), (mirrored,)))
-        # What writes the topic too and does not say which columns may write them all.
-        others = set(self._upstream.get(node_id, ())) - writers
-        return {name: _united(Column(node_id, name), flows, not others) for name, flows in parts.items()}
+        # A writer without column lineage may write any column.
+        unknown_writers = set(self._upstream.get(node_id, ())) - writers
+        return {
+            name: _united(Column(node_id, name), flows, not unknown_writers) for name, flows in parts.items()
+        }
 
 
 def _united(column: Column, flows: Sequence[ColumnFlow], complete: bool) -> ColumnFlow:
@@ -183,7 +185,7 @@ def _united(column: Column, flows: Sequence[ColumnFlow], complete: bool) -> Colu
     for flow in flows:
         for source, how in flow.sources:
             found[source] = max(found.get(source, how), how, key=_rank)
-    sources = tuple(ColumnSource(source, how) for source, how in found.items())
+    sources = tuple(ColumnInput(source, how) for source, how in found.items())
     return ColumnFlow(column, sources, complete and all(flow.complete for flow in flows))
 
 

@@ -1,7 +1,7 @@
-"""What a discovery asked, and how much of an answer it got.
+"""Which API scopes a discovery read, and how completely.
 
-"Could not ask" is never "nothing there": every list call belongs to a scope, and only a scope that answered
-whole may make things disappear.
+"Could not be read" never means "does not exist": every list call belongs to a scope, and only a scope that
+was fully read can prove that something is gone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-#: The scope whose complete answer proves that a scope below it no longer exists, by API.
+#: For each API, the API of the scope above: fully read, it proves that a scope below no longer exists.
 PARENTS = {
     "environments": None,
     "clusters": "environments",
@@ -37,16 +37,16 @@ PARENTS = {
 }
 
 
-#: APIs that tell of nothing that is itself the source of a table.
-_NO_TABLES_SOURCE = frozenset({"mirrors", "consumer_groups"})
+#: APIs that report nothing that a table could be made from.
+_NO_TABLE_SOURCES = frozenset({"mirrors", "consumer_groups"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:
-    """One API asked in one place: `api`, the environment, and the cluster, region or database within it.
+    """One API in one place: an environment, and a cluster, region or database within it.
 
-    Its text form `api[:environment[:place]]` is what nodes and edges carry in `attributes["scope"]`. For
-    `glue` the environment is empty and the place is the AWS region: `glue::us-east-1`.
+    Nodes and edges hold its text form `api[:environment[:place]]` in `attributes["scope"]`. For `glue` the
+    environment is empty and the place is the AWS region: `glue::us-east-1`.
     """
 
     api: str
@@ -72,7 +72,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class ScopeReport:
-    """How asking one scope went. `reason` says what to do next; empty when complete."""
+    """How completely one scope was read. `reason` says what to do next; it is empty if complete."""
 
     scope: Scope
     status: Status
@@ -81,7 +81,7 @@ class ScopeReport:
 
 
 class Coverage:
-    """The reports of one discovery, one a scope; of two for the same scope the worse one stands."""
+    """The reports of one discovery, one per scope. Of two reports for a scope, the worse is kept."""
 
     _WORSE = (Status.COMPLETE, Status.PARTIAL, Status.DENIED, Status.FAILED)
 
@@ -106,7 +106,7 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
-        """Whether every scope answered whole. A coverage that asked nothing is not complete."""
+        """Whether every scope was fully read. An empty coverage is not complete."""
         return bool(self._reports) and all(r.status is Status.COMPLETE for r in self)
 
     @property
@@ -114,22 +114,22 @@ class Coverage:
         return [report for report in self if report.status is not Status.COMPLETE]
 
     @property
-    def tells_of_all_tables(self) -> bool:
-        """Whether a table that has nothing upstream in this discovery really has nothing any more.
+    def covers_all_table_sources(self) -> bool:
+        """Whether a table that has nothing upstream in this discovery really has nothing upstream.
 
-        That a key may not see mirrors or consumer groups takes no table its topic, so it does not count.
+        Denied access to mirrors or consumer groups does not count: it hides no table's topic.
         """
         return bool(self._reports) and all(
             report.status is Status.COMPLETE
-            or (report.status is Status.DENIED and report.scope.api in _NO_TABLES_SOURCE)
+            or (report.status is Status.DENIED and report.scope.api in _NO_TABLE_SOURCES)
             for report in self
         )
 
     def proves_absence(self, scope: Scope) -> bool:
-        """Whether something of this scope that was not reported is really gone.
+        """Whether something in this scope that was not reported no longer exists.
 
-        True when the scope answered whole, or was never asked because a complete answer above it no longer
-        names it (a deleted cluster's topics are gone with it).
+        True if the scope was fully read, or was not read because the scope above it was, and no longer names
+        it (a deleted cluster's topics are gone with it).
         """
         report = self._reports.get(scope)
         if report is not None:

@@ -1,4 +1,4 @@
-"""Which edges to leave out so that what is left has no cycle."""
+"""Breaking cycles: which edges to drop from a directed graph so that the rest is acyclic."""
 
 from __future__ import annotations
 
@@ -6,71 +6,71 @@ from collections.abc import Iterable
 
 
 def break_cycles(edges: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The edges to leave out of `(from, to)` pairs so that the rest is acyclic.
+    """Return the edges to drop from `(source, target)` pairs so that the rest is acyclic.
 
-    In each strongly connected part an ordered depth-first search from its smallest node leaves out the edges
-    that lead back to a node on its path, and every self edge. So the answer depends neither on the order of
-    the input nor on anything outside the part: a new topic elsewhere never moves the break of a known cycle.
+    These are the self edges, and in each strongly connected component the back edges of an ordered
+    depth-first search from its smallest node. So the result depends neither on the order of the input nor on
+    anything outside the component: a new topic elsewhere never changes where a known cycle is broken.
     """
-    following: dict[str, set[str]] = {}
-    left_out: set[tuple[str, str]] = set()
+    successors: dict[str, set[str]] = {}
+    dropped: set[tuple[str, str]] = set()
     for source, target in edges:
         if source == target:
-            left_out.add((source, target))
+            dropped.add((source, target))
             continue
-        following.setdefault(source, set()).add(target)
-        following.setdefault(target, set())
-    for part in _strongly_connected(following):
-        if len(part) > 1:
-            left_out |= _back_edges(part, following)
-    return left_out
+        successors.setdefault(source, set()).add(target)
+        successors.setdefault(target, set())
+    for component in _components(successors):
+        if len(component) > 1:
+            dropped |= _back_edges(component, successors)
+    return dropped
 
 
-def _strongly_connected(following: dict[str, set[str]]) -> Iterable[set[str]]:
-    """Tarjan's algorithm without recursion: a chain may be deeper than Python's stack."""
-    order: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    pending: list[str] = []
-    is_pending: set[str] = set()
-    for root in following:
-        if root in order:
+def _components(successors: dict[str, set[str]]) -> Iterable[set[str]]:
+    """Strongly connected components, by Tarjan's algorithm; iterative, since chains can be very deep."""
+    index: dict[str, int] = {}
+    low_link: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    for root in successors:
+        if root in index:
             continue
-        order[root] = lowest[root] = len(order)
-        pending.append(root)
-        is_pending.add(root)
-        path = [(root, iter(following[root]))]
+        index[root] = low_link[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        path = [(root, iter(successors[root]))]
         while path:
             node, rest = path[-1]
             for target in rest:
-                if target not in order:
-                    order[target] = lowest[target] = len(order)
-                    pending.append(target)
-                    is_pending.add(target)
-                    path.append((target, iter(following[target])))
+                if target not in index:
+                    index[target] = low_link[target] = len(index)
+                    stack.append(target)
+                    on_stack.add(target)
+                    path.append((target, iter(successors[target])))
                     break
-                if target in is_pending:
-                    lowest[node] = min(lowest[node], order[target])
+                if target in on_stack:
+                    low_link[node] = min(low_link[node], index[target])
             else:
                 path.pop()
                 if path:
-                    above = path[-1][0]
-                    lowest[above] = min(lowest[above], lowest[node])
-                if lowest[node] == order[node]:
-                    part: set[str] = set()
-                    while node not in part:
-                        part.add(member := pending.pop())
-                        is_pending.discard(member)
-                    yield part
+                    parent = path[-1][0]
+                    low_link[parent] = min(low_link[parent], low_link[node])
+                if low_link[node] == index[node]:
+                    component: set[str] = set()
+                    while node not in component:
+                        component.add(member := stack.pop())
+                        on_stack.discard(member)
+                    yield component
 
 
-def _back_edges(part: set[str], following: dict[str, set[str]]) -> set[tuple[str, str]]:
-    """Every node of a strongly connected part is reached from its smallest, so one search sees all edges."""
+def _back_edges(component: set[str], successors: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """The back edges of one search, which reaches every node of the component from its smallest."""
 
     def targets(node: str) -> list[str]:
-        return sorted(following[node] & part)
+        return sorted(successors[node] & component)
 
     found: set[tuple[str, str]] = set()
-    start = min(part)
+    start = min(component)
     seen, on_path = {start}, {start}
     path = [(start, iter(targets(start)))]
     while path:

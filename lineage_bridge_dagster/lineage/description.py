@@ -1,4 +1,4 @@
-"""Our block of a table's description: how it is written, found again and cut to size."""
+"""Our block in a table's description: writing it, finding it, and truncating it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.lineage.hops import give_up_order
-from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, one_line, shorten, size
+from lineage_bridge_dagster.lineage.hops import drop_order
+from lineage_bridge_dagster.lineage.text import one_line, shorten, size
 
 FIRST_LINE = "Upstream lineage:"
 LAST_LINE = "Managed by LineageBridge"
 SYNCED = "Last synced: "
 
 _SEPARATOR = "\n\n"
-#: Bytes kept free for the time, whatever its precision: how much is cut must not hang on the moment.
+#: Bytes reserved for the time, whatever its precision: truncation must not depend on it.
 _TIME_BYTES = 32
-#: How wide an SQL text may be, tried in this order; 0 leaves it out.
+#: Maximum characters of an SQL text, tried in this order; 0 omits it.
 _SQL_WIDTHS = (160, 80, 40, 0)
 
 _OUR_LINE = re.compile(r"[ \t]*(?:- .*|→ .*|Environment: .*|Last synced: .*)?[ \t\r]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One hop as the description shows it. `sql` is on one line, of any length; empty if there is none."""
+class HopLine:
+    """A hop as the description shows it. `sql` is on one line, of any length; empty if there is none."""
 
     distance: int
     kind: str
@@ -41,18 +41,18 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockContent:
-    """All that a block may show. `lines` in the order of a chain: nearest first."""
+class DescriptionBlock:
+    """The content of a block before truncation. `lines` are in the order of a chain: nearest first."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[HopLine, ...]
     table: str
     environment: str | None = None
 
     def render(self, budget_bytes: int, synced_at: str) -> str | None:
-        """The block in at most `budget_bytes`, or None when even the least worth showing takes more.
+        """Return the block in at most `budget_bytes`; None if even its shortest form is longer.
 
-        Cut in this order: SQL (shortened, then left out), notes, then hops in between, which a line with
-        their number stands for. The farthest source and the nearest hop are always shown.
+        Truncated in this order: SQL (shortened, then omitted), notes, then hops in between, replaced by a
+        line with their number. The farthest source and the nearest hop are always shown.
         """
         if not self.lines:
             return None
@@ -64,17 +64,17 @@ class BlockContent:
         room = budget_bytes - fixed
         for width, notes in (*((width, True) for width in _SQL_WIDTHS), (0, False)):
             texts = [line.text(width, notes) for line in self.lines]
-            # Cheap first: a chain of thousands of hops need not be laid out to see that it is too long.
+            # A cheap lower bound first, to avoid laying out thousands of hops.
             if sum(map(size, texts)) + 3 * len(texts) - 1 <= room:
                 body = self._body(texts, frozenset())
                 if size(body) <= room:
                     return "\n".join([FIRST_LINE, body, *tail])
-        body_or_none = self._cut(texts, room)
-        return None if body_or_none is None else "\n".join([FIRST_LINE, body_or_none, *tail])
+        shortened = self._drop_hops(texts, room)
+        return None if shortened is None else "\n".join([FIRST_LINE, shortened, *tail])
 
-    def _cut(self, texts: Sequence[str], room: int) -> str | None:
-        """The body with as few hops left out as it takes to fit."""
-        order = give_up_order([(line.distance, line.kind) for line in self.lines])
+    def _drop_hops(self, texts: Sequence[str], room: int) -> str | None:
+        """The body with as few hops dropped as possible."""
+        order = drop_order([(line.distance, line.kind) for line in self.lines])
         ends = {0, len(self.lines) - 1}
         order = [i for i in order if i not in ends]
         low, high = 1, len(order) + 1
@@ -84,19 +84,19 @@ class BlockContent:
                 low = middle + 1
             else:
                 high = middle
-        # A gap takes a line of its own, so the size does not fall evenly: take the first that truly fits.
+        # The size is not monotonic, since a gap takes a line of its own: take the first that fits.
         for count in range(low, len(order) + 1):
             body = self._body(texts, frozenset(order[:count]))
             if size(body) <= room:
                 return body
         return None
 
-    def _body(self, texts: Sequence[str], left_out: frozenset[int]) -> str:
-        """The hops' lines, the farthest first, each distance that is shown two spaces deeper."""
+    def _body(self, texts: Sequence[str], dropped: frozenset[int]) -> str:
+        """The hops' lines, farthest first, indented by two more spaces at each distance shown."""
         rows: list[tuple[int, str]] = []
         gap = 0
         for i in range(len(self.lines) - 1, -1, -1):
-            if i in left_out:
+            if i in dropped:
                 if not gap:
                     rows.append((self.lines[i].distance, ""))
                 gap += 1
@@ -113,21 +113,16 @@ class BlockContent:
         return "\n".join(lines)
 
 
-def description_budget(users_text: str, limit: int = MAX_DESCRIPTION_BYTES) -> int:
-    """Bytes that are left for our block beside the user's text; may be negative."""
-    return limit - (size(users_text + _SEPARATOR) if users_text else 0)
-
-
 def split_description(text: str | None) -> tuple[str, str | None]:
-    """The user's text, byte for byte, and our block; None when there is none.
+    """Split a description into the user's text, byte for byte, and our block; None if there is none.
 
     Our block runs from a line `Upstream lineage:` to the next line `Managed by LineageBridge`; without that
-    end it is the user's. Text below it, and lines inside it that are none of ours, are somebody's words and
-    belong to the user's text. When that was so inside, or there was more than one block, the block returned
-    is none that we would write, and so is written anew.
+    last line the text is the user's. Text below the block, and foreign lines inside it, belong to the user's
+    text. If a block has such lines, or there are several blocks, the block returned differs from any that we
+    would write, and so is written again.
     """
     users_text, blocks = text or "", list[str]()
-    # What is left of two blocks that were pasted into each other may form another.
+    # The remains of two nested blocks may form another.
     while (found := _split_once(users_text)) is not None:
         users_text, more = found
         blocks += more
@@ -135,7 +130,7 @@ def split_description(text: str | None) -> tuple[str, str | None]:
 
 
 def _split_once(text: str) -> tuple[str, list[str]] | None:
-    """The text without its blocks, and these; None when there is none."""
+    """The text without its blocks, and the blocks; None if there are none."""
     users: list[str] = []
     blocks: list[str] = []
     rest = text
@@ -145,9 +140,9 @@ def _split_once(text: str) -> tuple[str, list[str]] | None:
         blocks.append(block)
         if above := above.removesuffix(_SEPARATOR):
             users.append(above)
-        inside = [line for line in block.split("\n")[1:-1] if not _OUR_LINE.fullmatch(line)]
-        if inside:
-            users.append("\n".join(inside))
+        foreign = [line for line in block.split("\n")[1:-1] if not _OUR_LINE.fullmatch(line)]
+        if foreign:
+            users.append("\n".join(foreign))
         rest = below.removeprefix("\r").removeprefix("\n").removeprefix("\n")
     if not blocks:
         return None
@@ -157,19 +152,19 @@ def _split_once(text: str) -> tuple[str, list[str]] | None:
 
 
 def join_description(users_text: str, block: str | None) -> str:
-    """The user's text with our block below it."""
+    """Return the user's text with our block below it."""
     if block is None:
         return users_text
     return users_text + _SEPARATOR + block if users_text else block
 
 
 def without_time(block: str) -> str:
-    """The block without its `Last synced:` line."""
+    """Return the block without its `Last synced:` line."""
     return "\n".join(line for line in block.split("\n") if not line.startswith(SYNCED))
 
 
 def _find_block(text: str) -> tuple[int, int] | None:
-    """Where the first block starts and ends: the last first line before the first last line after one."""
+    """Where the first block starts and ends: at the last first line before its last line, and there."""
     position = 0
     start: int | None = None
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""What a push wants to stand in Glue for a chain: parameters and a block of the description."""
+"""A chain as a push writes it to Glue: parameters and a block of the description."""
 
 from __future__ import annotations
 
@@ -8,45 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.lineage.chains import Chain, Hop
-from lineage_bridge_dagster.lineage.description import (
-    BlockContent,
-    Line,
-    description_budget,
-    join_description,
-    split_description,
-    without_time,
-)
+from lineage_bridge_dagster.lineage.description import DescriptionBlock, HopLine, without_time
 from lineage_bridge_dagster.lineage.hops import (
-    CHAIN_LIMIT,
-    fit,
+    MAX_CHAIN_BYTES,
+    chain_json,
     hop_record,
-    name_list,
+    join_names,
     shown_sql,
 )
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
 from lineage_bridge_dagster.lineage.text import MAX_VALUE_BYTES, clean, one_line
-
-__all__ = [
-    "CHAIN_LIMIT",
-    "KEY_CLUSTER_ID",
-    "KEY_DIGEST",
-    "KEY_ENVIRONMENT_ID",
-    "KEY_LAST_SYNCED",
-    "KEY_PIPELINE_TYPE",
-    "KEY_SOURCE_CONNECTORS",
-    "KEY_SOURCE_TOPICS",
-    "KEY_UPSTREAM_CHAIN",
-    "KEY_UPSTREAM_TRUNCATED",
-    "PREFIX",
-    "LineageDocument",
-    "PushOptions",
-    "description_budget",
-    "digest",
-    "join_description",
-    "render",
-    "split_description",
-]
 
 PREFIX = "lineage_bridge."
 KEY_SOURCE_TOPICS = PREFIX + "source_topics"
@@ -59,13 +31,13 @@ KEY_CLUSTER_ID = PREFIX + "cluster_id"
 KEY_LAST_SYNCED = PREFIX + "last_synced"
 KEY_DIGEST = PREFIX + "digest"
 
-#: Our keys that say when and what was written rather than what the lineage is.
-_ABOUT_THE_PUSH = frozenset({KEY_LAST_SYNCED, KEY_DIGEST})
+#: Our keys that describe the push rather than the lineage.
+_PUSH_KEYS = frozenset({KEY_LAST_SYNCED, KEY_DIGEST})
 
 
 @dataclass(frozen=True, slots=True)
 class PushOptions:
-    """What of a document is written, and how SQL is shown: `full`, `redacted`, `hash` or `none`."""
+    """Which parts of a document are written, and how SQL is shown: one of `SQL_MODES`."""
 
     set_parameters: bool = True
     set_description: bool = True
@@ -74,34 +46,36 @@ class PushOptions:
 
 @dataclass(frozen=True, slots=True)
 class LineageDocument:
-    """What a chain comes to in Glue.
+    """A chain's parameters and description block. A part that the options exclude is empty.
 
-    `parameters` are our keys without `last_synced` and `digest`, which the push adds. Under options that
-    leave a part out, that part is empty here as well. `truncated` says whether the chain had to be cut.
+    Attributes:
+        parameters: Our keys, without `last_synced` and `digest`, which the push adds.
+        content: The block before truncation.
+        truncated: Whether the parameters leave out part of the chain.
     """
 
     parameters: dict[str, str] = field(default_factory=dict)
-    content: BlockContent | None = None
+    content: DescriptionBlock | None = None
     truncated: bool = False
 
     def block(self, budget_bytes: int, synced_at: str) -> str | None:
-        """Our block of the description in at most this many bytes; None when it can't be, or none is wanted.
+        """Return our block of the description; None if it does not fit, or is excluded.
 
         Args:
-            budget_bytes: what the user's text leaves, see `description_budget`.
+            budget_bytes: The room that the user's text leaves.
             synced_at: ISO 8601 UTC.
         """
         return None if self.content is None else self.content.render(budget_bytes, synced_at)
 
 
 def render(chain: Chain, options: PushOptions | None = None) -> LineageDocument:
-    """The document of a chain. Of a chain without hops it is empty: nothing of ours is wanted in Glue.
+    """Return the document of a chain. It is empty for a chain without hops, which gets no lineage in Glue.
 
-    Nothing in it hangs on when things were seen or whether they are stale, or an outage would rewrite every
+    It does not depend on when nodes were seen or whether they are stale, or an outage would rewrite every
     table.
 
     Raises:
-        ValueError: `options.sql` is no known way to show SQL.
+        ValueError: `options.sql` is not one of `SQL_MODES`.
     """
     options = options or PushOptions()
     if not chain.hops:
@@ -112,13 +86,13 @@ def render(chain: Chain, options: PushOptions | None = None) -> LineageDocument:
     )
     if not options.set_parameters:
         return document
-    text, chain_cut = fit(
-        [hop_record(hop.distance, hop.node, options.sql) for hop in chain.hops], CHAIN_LIMIT
+    text, chain_truncated = chain_json(
+        [hop_record(hop.distance, hop.node, options.sql) for hop in chain.hops], MAX_CHAIN_BYTES
     )
-    topics, topics_cut = _names(chain, NodeType.KAFKA_TOPIC)
-    connectors, connectors_cut = _names(chain, NodeType.CONNECTOR)
-    truncated = chain_cut or topics_cut or connectors_cut
-    wanted = {
+    topics, topics_truncated = _names(chain, NodeType.KAFKA_TOPIC)
+    connectors, connectors_truncated = _names(chain, NodeType.CONNECTOR)
+    truncated = chain_truncated or topics_truncated or connectors_truncated
+    parameters = {
         KEY_SOURCE_TOPICS: topics,
         KEY_SOURCE_CONNECTORS: connectors,
         KEY_UPSTREAM_CHAIN: text,
@@ -128,22 +102,20 @@ def render(chain: Chain, options: PushOptions | None = None) -> LineageDocument:
         KEY_CLUSTER_ID: _nearest(chain, "cluster_id"),
     }
     return LineageDocument(
-        parameters={key: value for key, value in wanted.items() if value},
+        parameters={key: value for key, value in parameters.items() if value},
         content=document.content,
         truncated=truncated,
     )
 
 
 def digest(parameters: Mapping[str, str], block: str | None) -> str:
-    """SHA-256, in hexadecimal, of our parameters and our block but for the times.
+    """Return the SHA-256, in hexadecimal, of our parameters and our block, without their times.
 
-    Other people's parameters, `last_synced` and `digest` are passed over, so that it can be computed from a
-    table's parameters and its description's block as they stand in Glue.
+    Foreign parameters, `last_synced` and `digest` are ignored, so that it can be computed from a table's
+    parameters and block as they are in Glue.
     """
     ours = {
-        key: value
-        for key, value in parameters.items()
-        if key.startswith(PREFIX) and key not in _ABOUT_THE_PUSH
+        key: value for key, value in parameters.items() if key.startswith(PREFIX) and key not in _PUSH_KEYS
     }
     canonical = json.dumps(
         {"parameters": ours, "block": None if block is None else without_time(block)},
@@ -154,36 +126,36 @@ def digest(parameters: Mapping[str, str], block: str | None) -> str:
 
 
 def _names(chain: Chain, node_type: NodeType) -> tuple[str, bool]:
-    found = (hop.node.qualified_name for hop in chain.hops if hop.node.node_type == node_type)
-    return name_list((name for name in found if name), MAX_VALUE_BYTES)
+    names = (hop.node.qualified_name for hop in chain.hops if hop.node.node_type == node_type)
+    return join_names(filter(None, names), MAX_VALUE_BYTES)
 
 
 def _nearest(chain: Chain, attribute: str) -> str:
-    """The table's own value, else that of the nearest hop that has one."""
+    """The table's own value, else that of the nearest hop with one."""
     for node in (chain.table, *(hop.node for hop in chain.hops)):
         if value := getattr(node, attribute):
             return clean(str(value))
     return ""
 
 
-def _content(chain: Chain, options: PushOptions, environment: str) -> BlockContent:
-    return BlockContent(
+def _content(chain: Chain, options: PushOptions, environment: str) -> DescriptionBlock:
+    return DescriptionBlock(
         lines=tuple(_line(hop, options) for hop in chain.hops),
         table=_table_name(GlueTableNode.of(chain.table)),
         environment=environment or None,
     )
 
 
-def _line(hop: Hop, options: PushOptions) -> Line:
+def _line(hop: Hop, options: PushOptions) -> HopLine:
     node = hop.node
     note = ""
     if node.node_type == NodeType.CONNECTOR:
-        # A Java class reads better without its package.
+        # The class without its Java package.
         note = clean(NodeView.of(node).connector_class).rpartition(".")[2]
     elif fields := NodeView.of(node).schema_fields:
         note = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
     sql = shown_sql(node, options.sql) or ""
-    return Line(
+    return HopLine(
         distance=hop.distance,
         kind=str(node.node_type),
         name=one_line(node.qualified_name or node.label),

@@ -1,4 +1,4 @@
-"""Where a graph may lack something because a scope was not asked whole."""
+"""Where a graph may be incomplete because a scope was not fully read."""
 
 from __future__ import annotations
 
@@ -8,52 +8,54 @@ from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 
-#: APIs whose failure may hide what is upstream of anything in their environment, and whatever a statement or
-#: a cluster link brings to a topic of another one.
+#: APIs whose failure may hide anything upstream in their environment, and what a statement or a cluster link
+#: brings to a topic of another environment.
 _WHOLE_ENVIRONMENT = frozenset({"clusters", "compute_pools"})
-#: Kinds whose sources may be in another environment: a topic's writer or origin, what a statement reads.
+#: Kinds of node whose direct sources may be in another environment: writers and mirrored topics of a topic,
+#: topics that a statement reads.
 _ACROSS_ENVIRONMENTS = frozenset({NodeType.KAFKA_TOPIC, NodeType.FLINK_JOB})
-#: APIs asked per Kafka cluster: connectors, mirrors, Tableflow's own edges.
+#: APIs read per Kafka cluster.
 _PER_CLUSTER = frozenset({"connect", "kafka", "mirrors", "tableflow", "catalog_integrations"})
 
 
 class Gaps:
-    """For any set of nodes, the incomplete scopes that could have added to what is upstream of them.
+    """Finds the incomplete scopes that could hide something upstream of given nodes.
 
-    Those are the scopes of the nodes and of the edges that lead into them, and the scopes that could have
-    reported another edge into one: without the Flink statements of a region any topic of the environment
-    may lack the job that writes it.
+    These are the scopes of the nodes and of the edges into them, and those that could have reported another
+    edge into one: without the Flink statements of a region, any topic of the environment may lack the job
+    that writes it.
+
+    Args:
+        graph: The graph.
+        coverage: Of the graph's discovery; None or empty if unknown, which finds no gaps.
     """
 
     def __init__(self, graph: Graph, coverage: Coverage | None) -> None:
         self._graph = graph
         self._coverage = coverage if coverage is not None else Coverage()
         self._reports = self._coverage.incomplete
-        #: Whether there is anything to say at all; without coverage nothing is known.
-        self._silent = not len(self._coverage)
         self._unproven: dict[str, Scope | None] = {}
-        self._of_node: dict[str, frozenset[Scope]] = {}
-        self._of_edges: dict[str, set[Scope]] = {}
-        if not self._silent:
+        self._by_node: dict[str, frozenset[Scope]] = {}
+        self._by_edge_target: dict[str, set[Scope]] = {}
+        if len(self._coverage):
             for edge in graph.edges.values():
                 if edge.edge_type in FLOW_EDGES and (found := self._unproven_of(scopes_of(edge.attributes))):
-                    self._of_edges.setdefault(edge.dst_id, set()).update(found)
+                    self._by_edge_target.setdefault(edge.dst_id, set()).update(found)
 
     def of(self, node_ids: Iterable[str]) -> tuple[Scope, ...]:
         """The incomplete scopes behind these nodes (a table and its hops), sorted."""
-        if self._silent:
+        if not len(self._coverage):
             return ()
         found: set[Scope] = set()
         for node_id in node_ids:
-            known = self._of_node.get(node_id)
-            if known is None:
-                known = self._of_node[node_id] = frozenset(self._ask(node_id))
-            found |= known
+            if node_id not in self._by_node:
+                self._by_node[node_id] = frozenset(self._scopes_behind(node_id))
+            found |= self._by_node[node_id]
         return tuple(sorted(found))
 
-    def _ask(self, node_id: str) -> set[Scope]:
+    def _scopes_behind(self, node_id: str) -> set[Scope]:
         node = self._graph.nodes[node_id]
-        found = self._of_edges.get(node_id, set()) | self._unproven_of(scopes_of(node.attributes))
+        found = self._by_edge_target.get(node_id, set()) | self._unproven_of(scopes_of(node.attributes))
         found.update(report.scope for report in self._reports if _may_hide(report, node))
         return found
 
@@ -69,12 +71,12 @@ class Gaps:
 
 
 def _may_hide(report: ScopeReport, node: Node) -> bool:
-    """Whether this incomplete scope could have reported something upstream of the node."""
+    """Whether this incomplete scope could have reported a direct source of the node."""
     scope = report.scope
     if scope.api == "environments":
         return True
     if scope.api == "consumer_groups":
-        # They read, and nothing is downstream of them.
+        # Consumer groups only read: nothing is downstream of them.
         return False
     if scope.api == "glue":
         return node.node_type == NodeType.CATALOG_TABLE and scope.place in (
@@ -82,7 +84,7 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
             GlueTableNode.of(node).aws_region or scope.place,
         )
     if not node.environment_id:
-        # An outside dataset has no environment: its own scopes speak for it.
+        # An outside dataset has no environment; its own scopes decide.
         return False
     if scope.api == "flink":
         return node.node_type == NodeType.KAFKA_TOPIC and _flink_may_write(scope, node)
@@ -96,16 +98,17 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
         unplaced = node.node_type == NodeType.KAFKA_TOPIC and not node.cluster_id
         return unplaced or scope.place in ("", node.cluster_id)
     if scope.api == "schema_registry":
-        # Not upstream, but a topic that lost its fields to an outage, or to a key that was revoked, must not
-        # be pushed over one that has them.
+        # Schemas are not upstream, but a topic that lost its fields to an outage or a revoked key must not
+        # replace one with fields in Glue.
         return node.node_type == NodeType.KAFKA_TOPIC and not TopicNode.of(node).schema_fields
     return True
 
 
 def _flink_may_write(scope: Scope, topic: Node) -> bool:
-    """Whether a statement of this scope could write the topic: of its own environment, or of its region.
+    """Whether a Flink statement of this scope could write the topic.
 
-    A statement reaches the clusters of every environment of the organization in its own cloud and region.
+    A statement reaches its own environment's clusters, and those of every other environment of the
+    organization in its cloud and region.
     """
     if scope.environment == topic.environment_id:
         return True

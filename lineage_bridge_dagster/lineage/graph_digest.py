@@ -1,4 +1,4 @@
-"""What a discovery found, as one short text: the same for as long as nothing new is found."""
+"""A digest of a discovery, which changes only when something new is found."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Node
 
-#: Attributes that change with each commit to a table, each push and each discovery.
-_PASSING = frozenset({"parameters", "description", "version_id", "update_time"})
+#: Attributes that change with every commit to a table, every push or every discovery.
+_VOLATILE = frozenset({"parameters", "description", "version_id", "update_time"})
 _TIMES = frozenset({"first_seen", "last_seen"})
 
 
 def graph_digest(discovery: Discovery) -> str:
-    """32 hexadecimal digits over nodes, edges and how the scopes answered, in any order, without times."""
+    """32 hexadecimal digits of the nodes, the edges and the scopes' statuses, in any order, without times."""
     graph = discovery.graph
     digests = sorted(
         [
-            *(_digest(_lasting(node)) for node in graph.nodes.values()),
-            *(_digest(_lasting(edge)) for edge in graph.edges.values()),
+            *(_digest(_stable(node)) for node in graph.nodes.values()),
+            *(_digest(_stable(edge)) for edge in graph.edges.values()),
             *(_digest(str(report.scope), str(report.status)) for report in discovery.coverage),
         ]
     )
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:32]
 
 
-def _lasting(thing: Node | Edge) -> dict[str, Any]:
-    """All of a node or an edge but what passes: what is shown must never be older than what was found."""
-    held = {field.name: getattr(thing, field.name) for field in fields(thing) if field.name not in _TIMES}
-    attributes = {name: value for name, value in thing.attributes.items() if name not in _PASSING}
-    return {**held, "attributes": attributes}
+def _stable(entry: Node | Edge) -> dict[str, Any]:
+    """All fields and attributes but the volatile ones: an asset must not show older ones than were found."""
+    values = {field.name: getattr(entry, field.name) for field in fields(entry) if field.name not in _TIMES}
+    attributes = {name: value for name, value in entry.attributes.items() if name not in _VOLATILE}
+    return {**values, "attributes": attributes}
 
 
 def _digest(*parts: Any) -> str:

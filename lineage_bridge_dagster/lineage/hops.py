@@ -1,4 +1,4 @@
-"""A hop as JSON, and a whole chain as JSON cut to a number of bytes."""
+"""Hops as JSON, truncated to what a Glue parameter holds."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.redaction import redact_sql
 from lineage_bridge_dagster.lineage.text import clean, size
 
-#: Bytes of UTF-8 that `lineage_bridge.upstream_chain` may take.
-CHAIN_LIMIT = 64 * 1024
+#: Maximum bytes of `lineage_bridge.upstream_chain`, in UTF-8.
+MAX_CHAIN_BYTES = 64 * 1024
 
-#: The ways to show SQL text, from most to least telling.
+#: How SQL text can be shown, from most to least detail.
 SQL_MODES = ("full", "redacted", "hash", "none")
 
 
 def shown_sql(node: Node, mode: str) -> str | None:
-    """The node's SQL text as the mode shows it; None where there is none to show.
+    """Return the node's SQL text as the mode shows it; None if it has none or shows none.
 
     Raises:
-        ValueError: the mode is none of `SQL_MODES`.
+        ValueError: The mode is not one of `SQL_MODES`.
     """
     if mode not in SQL_MODES:
-        raise ValueError(f"{mode!r} is no way to show SQL; choose of {', '.join(SQL_MODES)}")
+        raise ValueError(f"{mode!r} is not a way to show SQL; choose one of {', '.join(SQL_MODES)}")
     text = NodeView.of(node).sql
     if mode == "none" or not text.strip():
         return None
@@ -36,7 +36,7 @@ def shown_sql(node: Node, mode: str) -> str | None:
 
 
 def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, Any]:
-    """`hop, kind, qualified_name, display_name`, and `sql`, `connector_class`, `schema_fields` if any."""
+    """Return `hop, kind, qualified_name, display_name` and, if any, `sql, connector_class, schema_fields`."""
     view = NodeView.of(node)
     record: dict[str, Any] = {
         "hop": distance,
@@ -53,45 +53,48 @@ def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, An
     return record
 
 
-def fit(records: Sequence[Mapping[str, Any]], limit: int = CHAIN_LIMIT) -> tuple[str, bool]:
-    """The hops as compact JSON of at most `limit` bytes, and whether something had to be left out.
+def chain_json(records: Sequence[Mapping[str, Any]], limit: int = MAX_CHAIN_BYTES) -> tuple[str, bool]:
+    """Return the hops as compact JSON of at most `limit` bytes, and whether they were truncated.
 
-    Given up in this order, and only as much as it takes: SQL texts and then schema fields, the largest
-    first; then hops, in the order of `give_up_order`. The result depends on nothing but the records.
+    As little as necessary is dropped: first SQL texts, then schema fields, the largest first; then hops, in
+    the order of `drop_order`.
     """
-    kept: list[dict[str, Any] | None] = [dict(record) for record in records]
-    sizes = [size(_dumps(record)) for record in kept]
+    remaining: list[dict[str, Any] | None] = [dict(record) for record in records]
+    sizes = [size(_dumps(record)) for record in remaining]
     total = 2 + sum(sizes) + max(0, len(sizes) - 1)
-    cut = total > limit
+    truncated = total > limit
     for field in ("sql", "schema_fields"):
         if total <= limit:
             break
-        holders = [
-            (size(_dumps(record[field])), i) for i, record in enumerate(kept) if record and field in record
-        ]
-        for _, i in sorted(holders, key=lambda holder: (-holder[0], -holder[1])):
+        largest_first = sorted(
+            ((size(_dumps(r[field])), i) for i, r in enumerate(remaining) if r and field in r), reverse=True
+        )
+        for _, i in largest_first:
             if total <= limit:
                 break
-            record = kept[i]
+            record = remaining[i]
             assert record is not None  # noqa: S101 - no hop has been dropped yet
             del record[field]
-            smaller = size(_dumps(record))
-            total -= sizes[i] - smaller
-            sizes[i] = smaller
+            total -= sizes[i]
+            sizes[i] = size(_dumps(record))
+            total += sizes[i]
     if total > limit:
-        for i in give_up_order([(record["hop"], record["kind"]) for record in records]):
+        for i in drop_order([(record["hop"], record["kind"]) for record in records]):
             if total <= limit:
                 break
-            kept[i] = None
+            remaining[i] = None
             total -= sizes[i] + 1
-    return _dumps([record for record in kept if record is not None]), cut
+    return _dumps([record for record in remaining if record is not None]), truncated
 
 
-def give_up_order(hops: Sequence[tuple[int, str]]) -> list[int]:
-    """Indexes of `(distance, kind)` hops, ordered by distance, in the order in which to leave them out.
+def drop_order(hops: Sequence[tuple[int, str]]) -> list[int]:
+    """Return the indexes of hops in the order in which to drop them when there is too little room.
 
     First the hops in between, from the middle outwards; then sources, the nearest first, so that those
-    farthest upstream stay longest; last of all the table's own topic and Tableflow table.
+    farthest upstream stay longest; last the table's own topic and Tableflow table.
+
+    Args:
+        hops: `(distance, kind)`, ordered by distance.
     """
     farthest = max((distance for distance, _ in hops), default=0)
     middle, sources, near = [], [], []
@@ -107,13 +110,13 @@ def give_up_order(hops: Sequence[tuple[int, str]]) -> list[int]:
     return [*middle, *sources, *reversed(near)]
 
 
-def name_list(names: Iterable[str], limit: int) -> tuple[str, bool]:
-    """Names joined by commas, each once, in order, up to `limit` bytes; and whether some were left out.
+def join_names(names: Iterable[str], limit: int) -> tuple[str, bool]:
+    """Return the distinct names joined by commas, up to `limit` bytes, and whether any were dropped.
 
-    A comma, a percent sign or a control character in a name is percent-encoded, so that the list splits at
-    its commas into exactly the names.
+    Commas, percent signs and control characters in names are percent-encoded, so that splitting the list at
+    its commas gives exactly the names.
     """
-    kept: list[str] = []
+    joined: list[str] = []
     total = 0
     for name in dict.fromkeys(names):
         encoded = "".join(
@@ -122,11 +125,11 @@ def name_list(names: Iterable[str], limit: int) -> tuple[str, bool]:
             else char
             for char in clean(name)
         )
-        total += size(encoded) + (1 if kept else 0)
+        total += size(encoded) + (1 if joined else 0)
         if total > limit:
-            return ",".join(kept), True
-        kept.append(encoded)
-    return ",".join(kept), False
+            return ",".join(joined), True
+        joined.append(encoded)
+    return ",".join(joined), False
 
 
 def _dumps(value: object) -> str:

@@ -1,6 +1,6 @@
-"""The one place that builds node ids: `{system}:{kind}:{environment}:{local name}`.
+"""Node ids: `{system}:{kind}:{environment}:{local name}`.
 
-Ids in a graph that a user hands in are opaque: nothing here parses one.
+Ids in a graph that a user supplies are opaque: nothing parses one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def ksqldb_query_id(environment: str, cluster: str, query: str) -> str:
 
 
 def flink_job_id(environment: str, cloud: str, region: str, name: str) -> str:
-    """A Flink statement or a materialized table; the cloud is folded to lower case, as Flink's hosts are."""
+    """The id of a Flink statement or materialized table, with the cloud in lower case as in Flink's hosts."""
     return f"confluent:flink_job:{environment}:{cloud.lower()}.{region}/{name}"
 
 
@@ -34,7 +34,10 @@ def schema_id(environment: str, subject: str) -> str:
 
 
 def external_dataset_id(dataset: str) -> str:
-    """`dataset` is named as the OpenLineage spec names it, so that two connectors to one table meet."""
+    """The id of a dataset outside Confluent, named as in the OpenLineage specification.
+
+    Without an environment, so that connectors of different environments share the node of one table.
+    """
     return f"external:external_dataset:{dataset}"
 
 

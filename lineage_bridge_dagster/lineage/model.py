@@ -1,7 +1,7 @@
 """Nodes, edges and the graph they form.
 
-A graph is a plain container: it is filled by discovery or read from a file, and only read after that.
-Ids are opaque here; `ids` is the one place that builds them.
+Discovery fills a graph, or it is loaded from a file; after that it is only read. Ids are opaque here: `ids`
+builds them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class NodeType(StrEnum):
-    """Kinds of node. A graph from a file may hold others: keep and show them."""
+    """Kinds of node. A graph from a file may hold others, which are kept and shown."""
 
     KAFKA_TOPIC = "kafka_topic"
     CONNECTOR = "connector"
@@ -38,15 +38,15 @@ class EdgeType(StrEnum):
 
 
 class Evidence(StrEnum):
-    """How an edge is known, in its `attributes["evidence"]`."""
+    """How an edge is known: its `attributes["evidence"]`."""
 
-    PARSED = "parsed"  # read out of a statement's text
-    ENGINE = "engine"  # the engine that runs it says so
+    PARSED = "parsed"  # from a statement's text
+    ENGINE = "engine"  # reported by the engine that runs the query
     OBSERVED = "observed"  # seen at run time: offsets, lags, a table at a topic's storage location
-    DECLARED = "declared"  # a configuration or a catalog says so
+    DECLARED = "declared"  # from a configuration or a catalog
 
 
-#: Kinds of edge that lead upstream when followed against their direction.
+#: Kinds of edge that carry data; a chain follows them from destination to source.
 FLOW_EDGES = frozenset({EdgeType.PRODUCES, EdgeType.CONSUMES, EdgeType.TRANSFORMS, EdgeType.MATERIALIZES})
 
 
@@ -54,13 +54,10 @@ FLOW_EDGES = frozenset({EdgeType.PRODUCES, EdgeType.CONSUMES, EdgeType.TRANSFORM
 class Node:
     """One node, with the fields of `lineage_graph.json`.
 
-    `attributes["scope"]` names the discovery scope that reported the node (see `coverage`); one that several
-    reported has them all in `attributes["scopes"]` too. By kind: `schema_fields` ([{name, type}], the value
-    schema) on a topic, with `schema_columns` ([{name, type, comment}], nested ones too) where that tells
-    more; `sql` on a Flink statement or ksqlDB query, with `formatted_sql` where it was not laid out;
-    `connector_class` on a connector.
-    `attributes["stale_since"]`, an ISO 8601 time, is there only on a node that was carried over from the
-    last good state because its scope could not be asked.
+    `attributes` is open JSON, with typed access by kind of node in `nodes`. On a node of any kind:
+    `attributes["scope"]` names the discovery scope that reported the node (see `coverage`), and
+    `attributes["scopes"]` all of them if there are several; `attributes["stale_since"]`, an ISO 8601 time,
+    is set on a node that was carried over from the last good state because its scope could not be read.
     """
 
     node_id: str
@@ -81,11 +78,11 @@ class Node:
 
     @property
     def label(self) -> str:
-        """What a person reads: the display name, else the qualified one."""
+        """The name to show: the display name, else the qualified name."""
         return self.display_name or self.qualified_name
 
     def with_attributes(self, **attributes: Any) -> Node:
-        """A copy with these attributes added or replaced."""
+        """Return a copy with these attributes added or replaced."""
         return replace(self, attributes={**self.attributes, **attributes})
 
 
@@ -106,15 +103,15 @@ class Edge:
         return (self.src_id, self.dst_id, self.edge_type)
 
     def with_attributes(self, **attributes: Any) -> Edge:
-        """A copy with these attributes added or replaced."""
+        """Return a copy with these attributes added or replaced."""
         return replace(self, attributes={**self.attributes, **attributes})
 
 
 class Graph:
-    """Nodes by id and edges by key, in the order they were added.
+    """Nodes by id and edges by key, in insertion order.
 
-    Adding a node or an edge that is there already merges the two: the later non-empty fields and attributes
-    win, tags and scopes are united, an edge keeps the higher confidence, `first_seen` the earlier time.
+    Adding a node or edge that exists merges the two: later non-empty fields and attributes win, tags and
+    scopes are united, an edge keeps the higher confidence, and `first_seen` the earlier time.
     """
 
     def __init__(self, nodes: Iterable[Node] = (), edges: Iterable[Edge] = ()) -> None:
@@ -132,7 +129,7 @@ class Graph:
         return node_id in self.nodes
 
     def add_node(self, node: Node) -> Node:
-        """Add or merge; returns the node as it now stands."""
+        """Add or merge a node, and return the result."""
         known = self.nodes.get(node.node_id)
         if known is not None:
             node = _merge_nodes(known, node)
@@ -140,27 +137,20 @@ class Graph:
         return node
 
     def add_edge(self, edge: Edge) -> Edge:
-        """Add or merge; returns the edge as it now stands. Its ends may be added later."""
+        """Add or merge an edge, and return the result. Its ends may be added later."""
         known = self.edges.get(edge.key)
         if known is not None:
             edge = _merge_edges(known, edge)
         self.edges[edge.key] = edge
         return edge
 
-    def update(self, other: Graph) -> None:
-        """Merge another graph into this one."""
-        for node in other.nodes.values():
-            self.add_node(node)
-        for edge in other.edges.values():
-            self.add_edge(edge)
-
     def of_type(self, *node_types: str) -> Iterator[Node]:
-        """The nodes of these kinds, in order."""
+        """The nodes of these kinds, in insertion order."""
         return (node for node in self.nodes.values() if node.node_type in node_types)
 
     def upstream_index(self) -> dict[str, list[str]]:
-        """Destination id -> its direct sources, over the edges that carry data, between nodes that exist."""
-        # A dict for each destination: a list would make a destination of many sources quadratic.
+        """Map each destination id to its direct sources, over data-carrying edges between existing nodes."""
+        # A dict per destination: searching a list would be quadratic for a destination with many sources.
         index: dict[str, dict[str, None]] = {}
         for edge in self.edges.values():
             if edge.edge_type in FLOW_EDGES and edge.src_id in self.nodes and edge.dst_id in self.nodes:
@@ -173,11 +163,11 @@ def _earlier(a: str | None, b: str | None) -> str | None:
 
 
 def scopes_of(attributes: Mapping[str, Any]) -> frozenset[str]:
-    """The text forms of every scope that reported a node or an edge; empty when none is known."""
-    named = attributes.get("scopes")
-    several = [str(scope) for scope in named] if isinstance(named, list | tuple) else []
-    one = attributes.get("scope")
-    return frozenset([*several, str(one)] if one else several)
+    """The text forms of every scope that reported a node or an edge; empty if none is recorded."""
+    listed = attributes.get("scopes")
+    scopes = [str(scope) for scope in listed] if isinstance(listed, list | tuple) else []
+    single = attributes.get("scope")
+    return frozenset([*scopes, str(single)] if single else scopes)
 
 
 def _merge_attributes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""Text that Glue takes: its pattern of characters, and sizes in bytes of UTF-8."""
+"""Text that Glue accepts: its characters, and its size in bytes of UTF-8."""
 
 from __future__ import annotations
 
 import re
 
-#: What a Glue description may not hold (`DescriptionString` of its API model: U+0020-U+D7FF, U+E000-U+FFFD,
-#: the supplementary planes, CR, LF and tab). A lone surrogate can't be sent as UTF-8 at all.
-_REFUSED = re.compile("[^\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff\r\n\t]")
+#: Characters that a Glue description must not contain: `DescriptionString` of its API model allows
+#: U+0020-U+D7FF, U+E000-U+FFFD, the supplementary planes, CR, LF and tab.
+_INVALID = re.compile("[^\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff\r\n\t]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BREAKS = re.compile("[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
@@ -23,15 +23,15 @@ def size(text: str) -> int:
 
 
 def clean(text: str) -> str:
-    """The text with lone surrogates replaced, so that it can be sent as UTF-8."""
+    """Replace lone surrogates, so that the text can be encoded as UTF-8."""
     return text if text.isascii() else _SURROGATE.sub(REPLACEMENT, text)
 
 
 def one_line(text: str) -> str:
-    """The text on one line, with only characters that a Glue description may hold."""
-    return _REFUSED.sub(REPLACEMENT, _BREAKS.sub(" ", text))
+    """Put the text on one line, with only characters that a Glue description may contain."""
+    return _INVALID.sub(REPLACEMENT, _BREAKS.sub(" ", text))
 
 
 def shorten(text: str, width: int) -> str:
-    """At most `width` characters, the last three of them `...` when something was cut."""
+    """Cut the text to `width` characters, the last three of them `...` if it was longer."""
     return text if len(text) <= width else text[: max(0, width - 3)].rstrip() + "..."

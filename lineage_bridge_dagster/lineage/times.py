@@ -1,4 +1,4 @@
-"""The one spelling of times: ISO 8601 in UTC, with milliseconds and a `Z`."""
+"""Times as text: ISO 8601 in UTC, with milliseconds and a `Z`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 
 def utc_now() -> datetime:
-    """The clock that everything takes by default."""
+    """The default clock."""
     return datetime.now(UTC)
 
 
 def iso(value: datetime) -> str:
-    """ISO 8601 UTC with milliseconds; a time without a zone is taken as UTC."""
+    """ISO 8601 UTC with milliseconds; a time without a zone counts as UTC."""
     zoned = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     return zoned.isoformat(timespec="milliseconds").replace("+00:00", "Z")

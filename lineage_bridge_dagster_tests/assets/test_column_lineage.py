@@ -11,7 +11,13 @@ from dagster import AssetKey, DagsterInstance
 
 from lineage_bridge_dagster.assets.column_lineage import column_metadata
 from lineage_bridge_dagster.assets.inventory import Inventory, build_inventory
-from lineage_bridge_dagster.lineage.columns import ATTRIBUTE, Column, ColumnFlow, ColumnSource, to_attribute
+from lineage_bridge_dagster.lineage.columns import (
+    COLUMN_LINEAGE,
+    Column,
+    ColumnFlow,
+    ColumnInput,
+    to_attribute,
+)
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
@@ -36,7 +42,7 @@ def fields(*names: str) -> list[dict[str, str]]:
 
 
 def flow(target: str, name: str, *sources: tuple[str, str, str], complete: bool = True) -> ColumnFlow:
-    parts = tuple(ColumnSource(Column(topic, column), how) for topic, column, how in sources)
+    parts = tuple(ColumnInput(Column(topic, column), how) for topic, column, how in sources)
     return ColumnFlow(Column(target, name), parts, complete)
 
 
@@ -73,8 +79,8 @@ def shop() -> tuple[World, dict[str, str]]:
             flow(at["totals"], "source"),
         ]
     )
-    change(w, first, **{ATTRIBUTE: cleaned})
-    change(w, second, **{ATTRIBUTE: summed})
+    change(w, first, **{COLUMN_LINEAGE: cleaned})
+    change(w, second, **{COLUMN_LINEAGE: summed})
     at["glue"] = w.glue(EAST, "totals")
     change(w, at["totals"], key_columns=["orderId"], schema_fields=fields("amount", "source"))
     change(w, at["glue"], columns=fields("orderid", "amount", "source", "$$topic", "$$raw-key"))
@@ -190,7 +196,7 @@ def test_fields_that_fold_to_one_name_are_not_told_apart(names: tuple[str, ...])
 )
 def test_an_attribute_of_another_shape_is_passed_over(broken: object) -> None:
     w, at = shop()
-    change(w, at["sum"], **{ATTRIBUTE: broken})
+    change(w, at["sum"], **{COLUMN_LINEAGE: broken})
     assert column_metadata(inventory(w), w.graph.nodes[at["totals"]]) == {}
 
 

@@ -19,6 +19,7 @@ from lineage_bridge_dagster.glue.plan import (
 )
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.chains import chain_of
+from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
@@ -28,7 +29,6 @@ from lineage_bridge_dagster.lineage.documents import (
     PushOptions,
     digest,
     render,
-    split_description,
 )
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES

@@ -11,12 +11,8 @@ from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import GlueLineageWriter, PushReport, PushStatus, push_tables
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
-from lineage_bridge_dagster.lineage.documents import (
-    KEY_LAST_SYNCED,
-    KEY_UPSTREAM_CHAIN,
-    PREFIX,
-    split_description,
-)
+from lineage_bridge_dagster.lineage.description import split_description
+from lineage_bridge_dagster.lineage.documents import KEY_LAST_SYNCED, KEY_UPSTREAM_CHAIN, PREFIX
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.glue.builders import (
     CLUSTER,

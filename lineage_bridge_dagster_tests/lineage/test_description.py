@@ -10,7 +10,6 @@ from lineage_bridge_dagster.lineage.chains import Chain, Hop, chain_of, order_ho
 from lineage_bridge_dagster.lineage.description import (
     FIRST_LINE,
     LAST_LINE,
-    description_budget,
     join_description,
     split_description,
 )
@@ -247,7 +246,8 @@ def test_splitting_and_joining_settles_at_once(text: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=3000))
 def test_users_text_and_block_fit_the_description_together(text: str) -> None:
-    block = render(chain_of(shop(), "table")).block(description_budget(text), NOW)
+    budget = MAX_DESCRIPTION_BYTES - len(join_description(text, "").encode())
+    block = render(chain_of(shop(), "table")).block(budget, NOW)
 
     if block is not None:
         assert len(join_description(text, block).encode()) <= MAX_DESCRIPTION_BYTES

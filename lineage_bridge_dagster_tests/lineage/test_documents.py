@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage.chains import Chain, Hop, chain_of, order_hops, to_json
 from lineage_bridge_dagster.lineage.documents import (
-    CHAIN_LIMIT,
     KEY_CLUSTER_ID,
     KEY_DIGEST,
     KEY_ENVIRONMENT_ID,
@@ -25,7 +24,7 @@ from lineage_bridge_dagster.lineage.documents import (
     digest,
     render,
 )
-from lineage_bridge_dagster.lineage.hops import fit, give_up_order, name_list
+from lineage_bridge_dagster.lineage.hops import MAX_CHAIN_BYTES, chain_json, drop_order, join_names
 from lineage_bridge_dagster.lineage.text import MAX_VALUE_BYTES
 from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, shop
 
@@ -157,7 +156,7 @@ def test_middle_hops_go_and_the_sources_and_the_tables_own_topic_stay() -> None:
 
     assert {"tf", "own", *(f"s3://source-{i}" for i in range(20))} <= set(names)
     assert names[2].startswith("m0000")  # type: ignore[union-attr]
-    assert len(document.parameters[KEY_UPSTREAM_CHAIN].encode()) > CHAIN_LIMIT - 600
+    assert len(document.parameters[KEY_UPSTREAM_CHAIN].encode()) > MAX_CHAIN_BYTES - 600
 
 
 def test_chain_of_a_forty_thousand_hops_is_cut_to_its_farthest_sources() -> None:
@@ -169,7 +168,7 @@ def test_chain_of_a_forty_thousand_hops_is_cut_to_its_farthest_sources() -> None
     hops = hops_of(document.parameters)
 
     assert {hop["hop"] for hop in hops} == {1, 2, 4}
-    assert len(document.parameters[KEY_UPSTREAM_CHAIN].encode()) <= CHAIN_LIMIT
+    assert len(document.parameters[KEY_UPSTREAM_CHAIN].encode()) <= MAX_CHAIN_BYTES
     assert len(document.parameters[KEY_SOURCE_CONNECTORS].encode()) <= MAX_VALUE_BYTES
     assert len((document.block(2048, NOW) or "").encode()) <= 2048
 
@@ -184,20 +183,20 @@ def test_giving_up_starts_in_the_middle_and_ends_at_the_table() -> None:
         (6, "external_dataset"),
     ]
 
-    assert give_up_order(shape) == [3, 2, 4, 5, 1, 0]
+    assert drop_order(shape) == [3, 2, 4, 5, 1, 0]
 
 
 def test_external_datasets_near_the_table_are_sources_too() -> None:
     shape = [(1, "t"), (2, "t"), (3, "external_dataset"), (3, "x"), (4, "x"), (5, "external_dataset")]
 
-    assert give_up_order(shape) == [3, 4, 2, 5, 1, 0]
+    assert drop_order(shape) == [3, 4, 2, 5, 1, 0]
 
 
 @pytest.mark.parametrize("name", ["a,b", "a%2Cb", "a\nb", "a\x00b", "a b", "日本", "100%"])
 def test_list_of_names_splits_at_its_commas_into_the_names(name: str) -> None:
     from urllib.parse import unquote
 
-    text, cut = name_list([name, "other", name], MAX_VALUE_BYTES)
+    text, cut = join_names([name, "other", name], MAX_VALUE_BYTES)
 
     assert [unquote(part) for part in text.split(",")] == [name, "other"]
     assert not cut
@@ -205,7 +204,7 @@ def test_list_of_names_splits_at_its_commas_into_the_names(name: str) -> None:
 
 
 def test_list_that_is_too_long_keeps_the_nearest_whole_names() -> None:
-    text, cut = name_list((f"topic-{i:06}" for i in range(100_000)), MAX_VALUE_BYTES)
+    text, cut = join_names((f"topic-{i:06}" for i in range(100_000)), MAX_VALUE_BYTES)
 
     assert cut
     assert len(text) <= MAX_VALUE_BYTES
@@ -227,7 +226,7 @@ def test_chain_json_is_always_valid_and_within_its_limit(source: Chain) -> None:
     text = document.parameters[KEY_UPSTREAM_CHAIN]
     hops = json.loads(text)
 
-    assert len(text.encode()) <= CHAIN_LIMIT
+    assert len(text.encode()) <= MAX_CHAIN_BYTES
     assert all(isinstance(value, str) and value for value in document.parameters.values())
     assert [hop["hop"] for hop in hops] == sorted(hop["hop"] for hop in hops)
     assert document.truncated == (hops != to_json(source)["hops"])
@@ -238,7 +237,7 @@ def test_chain_json_is_always_valid_and_within_its_limit(source: Chain) -> None:
 @given(chains(max_hops=12), st.integers(2, 3000))
 def test_no_more_is_given_up_than_it_takes(source: Chain, limit: int) -> None:
     records = [dict(hop) for hop in to_json(source)["hops"]]
-    text, cut = fit(records, limit)
+    text, cut = chain_json(records, limit)
     whole = json.dumps(records, ensure_ascii=False, separators=(",", ":"))
 
     assert len(text.encode()) <= limit

@@ -17,16 +17,16 @@ from lineage_bridge_dagster.confluent.graph.builder import Builder
 from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import (
-    ATTRIBUTE,
+    COLUMN_LINEAGE,
     KEY_COLUMNS,
     Column,
     ColumnFlow,
-    ColumnSource,
+    ColumnInput,
     to_attribute,
 )
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
 from lineage_bridge_dagster.sql.columns.derivation import ColumnText, TextColumns, derive_columns
-from lineage_bridge_dagster.sql.columns.origins import ColumnSource as SqlSource
+from lineage_bridge_dagster.sql.columns.origins import ColumnSource
 from lineage_bridge_dagster.sql.columns.queries import known
 from lineage_bridge_dagster.sql.flink.names import NameIndex
 from lineage_bridge_dagster.sql.flink.parse_cache import VERSION
@@ -159,7 +159,7 @@ def add_columns(
             continue
         attribute, left_out = kept.get(job.node_id) or to_attribute(_flows(graph, job, columns))
         if attribute is not None:
-            graph.nodes[job.node_id] = graph.nodes[job.node_id].with_attributes(**{ATTRIBUTE: attribute})
+            graph.nodes[job.node_id] = graph.nodes[job.node_id].with_attributes(**{COLUMN_LINEAGE: attribute})
         if left_out:
             _warn(graph, job.node_id, f"{left_out} more of its columns have no room in the graph")
         if job.node_id in kept or (job.has_trees and not job.has_errors):
@@ -222,12 +222,14 @@ def _flows(graph: Graph, job: JobText, derived: TextColumns) -> Iterator[ColumnF
                 yield from _flow(graph, Column(job.table, name), origin.sources, origin.complete)
 
 
-def _flow(graph: Graph, column: Column, found: Sequence[SqlSource], complete: bool) -> Iterator[ColumnFlow]:
+def _flow(
+    graph: Graph, column: Column, found: Sequence[ColumnSource], complete: bool
+) -> Iterator[ColumnFlow]:
     sources = []
     for table, name, how in found:
         source = _topic(table)
         if source in graph:
-            sources.append(ColumnSource(Column(source, name), str(how)))
+            sources.append(ColumnInput(Column(source, name), str(how)))
         else:
             complete = False
     if sources or complete:

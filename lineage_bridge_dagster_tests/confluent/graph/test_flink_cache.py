@@ -11,7 +11,7 @@ from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
-from lineage_bridge_dagster.lineage.columns import ATTRIBUTE, flows_of
+from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE, flows_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.lineage.graph_json import dumps, loads
@@ -196,8 +196,8 @@ def test_a_registry_that_fails_loses_no_columns(
     for _ in range(2):
         found = run(world, counting, found)
         kept = found.graph.nodes[job.node_id].attributes
-        assert kept[ATTRIBUTE] == job.attributes[ATTRIBUTE]
-        assert kept["stale_attributes"] == [ATTRIBUTE]
+        assert kept[COLUMN_LINEAGE] == job.attributes[COLUMN_LINEAGE]
+        assert kept["stale_attributes"] == [COLUMN_LINEAGE]
     world.routes[SCHEMAS] = schemas
     found = run(world, counting, found)
     known = found.graph.nodes[job.node_id]

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.confluent.graph import flink_columns
 from lineage_bridge_dagster.lineage import columns as columns_of_graphs
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.chains import chain_of, to_json
-from lineage_bridge_dagster.lineage.columns import ATTRIBUTE, flows_of
+from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE, flows_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.graph_json import dumps, loads
@@ -66,7 +66,7 @@ def test_without_the_targets_schema_columns_by_position_are_absent(
     world: FakeConfluent, parser: FlinkSqlParser
 ) -> None:
     found = run(world, parser)
-    assert ATTRIBUTE not in found.graph.nodes[job("enrich")].attributes
+    assert COLUMN_LINEAGE not in found.graph.nodes[job("enrich")].attributes
     assert "warnings" not in found.graph.nodes[job("enrich")].attributes
 
 
@@ -190,12 +190,12 @@ def test_it_stays_in_the_state_and_out_of_glue(world: FakeConfluent, parser: Fli
     assert columns(loads(dumps(found)), "x") == {"who": {(ORDERS, "customer", "identity")}}
     bare = Graph(
         (
-            node.with_attributes(**{ATTRIBUTE: None}) if ATTRIBUTE in node.attributes else node
+            node.with_attributes(**{COLUMN_LINEAGE: None}) if COLUMN_LINEAGE in node.attributes else node
             for node in found.graph.nodes.values()
         ),
         found.graph.edges.values(),
     )
-    assert any(ATTRIBUTE in node.attributes for node in found.graph.nodes.values())
+    assert any(COLUMN_LINEAGE in node.attributes for node in found.graph.nodes.values())
     chain, without = (chain_of(graph, ENRICHED) for graph in (found.graph, bare))
     assert [hop.node.node_id for hop in chain.hops] == [job("x"), ORDERS]
     assert to_json(chain) == to_json(without)
