@@ -23,8 +23,8 @@ from lineage_bridge_dagster.assets.tables import Push
 from lineage_bridge_dagster.assets.topics import TopicFacts
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings, Settings
+from lineage_bridge_dagster.glue.reader import GlueReader
 from lineage_bridge_dagster.glue.results import PushReport
-from lineage_bridge_dagster.glue.tables import GlueReader
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotReader
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node

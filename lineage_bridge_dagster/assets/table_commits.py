@@ -15,9 +15,11 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run, selected_of_run
 from lineage_bridge_dagster.assets.times import last_updated, now_ms, timestamp
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue.errors import GlueError, Outcome
-from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable, read_some
+from lineage_bridge_dagster.glue.errors import GlueError, GlueNotFoundError
+from lineage_bridge_dagster.glue.reader import GlueReader, read_pages
+from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 
@@ -80,8 +82,7 @@ def read_commits(
         region: the region that `glue` asks; a table of another one is not looked for there.
     """
     found: dict[str, TableState | LineageBridgeError] = {}
-    at: dict[tuple[str, str], list[str]] = {}
-    wanted: dict[str, list[str]] = {}
+    node_ids: dict[GluePlace, list[str]] = {}
     for node in tables:
         table = GlueTableNode.of(node)
         place, home = table.home_place, table.aws_region
@@ -91,17 +92,16 @@ def read_commits(
                 hint="See its freshness from a code location of its own region and account.",
             )
             continue
-        at.setdefault((place.database, place.table), []).append(node.node_id)
-        wanted.setdefault(place.database, []).append(place.table)
+        node_ids.setdefault(place, []).append(node.node_id)
 
     locations: dict[str, str] = {}
-    for database, name, paged in read_some(glue, wanted):
+    for place, page_table in read_pages(glue, node_ids):
         try:
-            location = _metadata_location(paged or _read(glue, database, name))
+            location = _metadata_location(page_table or _read(glue, place))
         except LineageBridgeError as error:
-            found.update(dict.fromkeys(at[database, name], error))
+            found.update(dict.fromkeys(node_ids[place], error))
         else:
-            locations.update(dict.fromkeys(at[database, name], location))
+            locations.update(dict.fromkeys(node_ids[place], location))
     return {**found, **snapshots.read(locations)}
 
 
@@ -128,13 +128,12 @@ def commit_metadata(commit: TableState | LineageBridgeError | None) -> dict[str,
     return metadata
 
 
-def _read(glue: GlueReader, database: str, name: str) -> GlueTable:
-    table = glue.table(database, name)
+def _read(glue: GlueReader, place: GluePlace) -> GlueTable:
+    table = glue.table(place.database, place.table)
     if table is None:
-        raise GlueError(
-            f"Glue has no table {database}.{name}.",
+        raise GlueNotFoundError(
+            f"Glue has no table {place.dotted}.",
             hint="It was dropped, or Tableflow has not synced it yet: run the `refresh` job.",
-            outcome=Outcome.NOT_FOUND,
         )
     return table
 
@@ -143,7 +142,8 @@ def _metadata_location(table: GlueTable) -> str:
     location = str(table.parameters.get(_LOCATION) or "")
     if not location:
         raise SnapshotError(
-            f"{table.label} has no parameter {_LOCATION}: it is no Iceberg table, or was never committed to.",
+            f"{table.place.dotted} has no parameter {_LOCATION}: it is not an Iceberg table, or has no "
+            "commit yet.",
             hint="Check that Tableflow made this table.",
         )
     return location

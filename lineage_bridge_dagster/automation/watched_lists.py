@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import httpx
 
     from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
-    from lineage_bridge_dagster.glue.tables import GlueReader
+    from lineage_bridge_dagster.glue.reader import GlueReader
 
 #: A tick has no time for patience: what does not answer in this many seconds is asked at the next one.
 _TIMEOUT_SECONDS = 8.0
@@ -83,19 +83,17 @@ class OutsideLister:
 
     def _tables(self, settings: Settings, scope: ListScope) -> Iterable[str]:
         from lineage_bridge_dagster.glue.client import glue_client
-        from lineage_bridge_dagster.glue.errors import GlueError, Outcome
-        from lineage_bridge_dagster.glue.tables import GlueReader
+        from lineage_bridge_dagster.glue.errors import GlueNotFoundError
+        from lineage_bridge_dagster.glue.reader import GlueReader
 
         if self._glue is None:
             self._glue = GlueReader(glue_client(settings.aws))
         try:
             # Their names alone: whole tables are up to 100 kB each, and this is asked every few seconds.
             return list(self._glue.names(scope.place))
-        except GlueError as error:
-            # A database that is not there yet holds no tables.
-            if error.outcome is Outcome.NOT_FOUND:
-                return ()
-            raise
+        except GlueNotFoundError:
+            # The database does not exist yet.
+            return ()
 
 
 def outside_lister(settings: Callable[[], Settings]) -> Lister:

@@ -1,4 +1,4 @@
-"""How a push changes a table, in lines that a person reads: `+` added, `-` removed, a space for headings."""
+"""The changes of a push as readable lines: `+` added, `-` removed, a space before headings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, PREFIX
 
-#: What a hop's line shows outside its JSON.
-_NAMED = ("hop", "kind", "qualified_name", "display_name")
+#: Attributes of a hop that its line shows outside the JSON.
+_SHOWN = ("hop", "kind", "qualified_name", "display_name")
 
 
 def diff_lines(
     before: Mapping[str, str], after: Mapping[str, str], description_before: str, description_after: str
 ) -> tuple[str, ...]:
-    """The keys under our prefix, then the description line by line. The chain is compared hop by hop."""
+    """Compare the parameters under our prefix, then the descriptions line by line; a chain, hop by hop."""
     lines: list[str] = []
     keys = {key for key in (*before, *after) if key.startswith(PREFIX)}
     for key in sorted(keys):
@@ -39,15 +39,15 @@ def diff_lines(
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[str]:
     lines: list[str] = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for what, old_from, old_to, new_from, new_to in matcher.get_opcodes():
-        if what != "equal":
+    for operation, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if operation != "equal":
             lines += [f"-   {line}" for line in old[old_from:old_to]]
             lines += [f"+   {line}" for line in new[new_from:new_to]]
     return lines
 
 
 def _hops(chain: str | None) -> list[str]:
-    """One line a hop; what is not a chain of ours, as it stands."""
+    """One line per hop; a value that is not a chain of ours, unchanged."""
     if not chain:
         return []
     try:
@@ -59,5 +59,5 @@ def _hops(chain: str | None) -> list[str]:
 
 def _hop(hop: Mapping[str, object]) -> str:
     line = f"hop {hop['hop']}  {hop['kind']}: {hop['qualified_name']}"
-    rest = {key: value for key, value in hop.items() if key not in _NAMED}
+    rest = {key: value for key, value in hop.items() if key not in _SHOWN}
     return f"{line}  {json.dumps(rest, ensure_ascii=False, sort_keys=True)}" if rest else line

@@ -1,13 +1,12 @@
-"""What went wrong at Glue, and what that means for a write.
+"""Errors of calls to Glue, by what they prove about a write.
 
-One small function turns botocore's exceptions into `GlueError`s. What matters to a writer is not the name of
-an error but what it proves: that nothing was written (`REJECTED`, `CONFLICT`, `THROTTLED`), or nothing at all
-(`AMBIGUOUS`: a timeout or a 5xx may well have been written before it was reported).
+A write that was rejected, was throttled or met a conflict did not happen. After a timeout or a 5xx it may
+have been applied all the same (`GlueAmbiguousError`): only reading the table again can tell.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
+from typing import ClassVar
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -27,61 +26,79 @@ from botocore.exceptions import (
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 
-class Outcome(StrEnum):
-    """What an error proves about the call that met it."""
-
-    REJECTED = "rejected"  # Glue refused it; asking again the same way gives the same answer
-    DENIED = "denied"  # refused for want of rights or credentials
-    NOT_FOUND = "not_found"
-    CONFLICT = "conflict"  # another version is current
-    THROTTLED = "throttled"  # not done; later it may be
-    UNREACHABLE = "unreachable"  # never arrived
-    AMBIGUOUS = "ambiguous"  # may have been done
-
-
 class GlueError(LineageBridgeError):
-    """A call to Glue failed. `retried` is whether botocore had tried it more than once.
+    """A call to Glue failed; as this base class, Glue rejected the request and would again.
 
-    A retried call's last error says nothing about its first try, so a retried write may have been done
-    whatever the outcome reads.
+    Attributes:
+        transient: whether another attempt, after reading the table again, may succeed.
+        retried: whether botocore sent the request more than once. The last error proves nothing about the
+            first attempt, so a retried write may have been applied whatever the class of its error.
     """
 
-    def __init__(
-        self, message: str, *, hint: str = "", outcome: Outcome = Outcome.REJECTED, retried: bool = False
-    ) -> None:
+    transient: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "", retried: bool = False) -> None:
         super().__init__(message, hint=hint)
-        self.outcome = outcome
         self.retried = retried
 
     @property
-    def transient(self) -> bool:
-        """Whether another try, after a new read, may succeed."""
-        return self.outcome in (
-            Outcome.CONFLICT,
-            Outcome.THROTTLED,
-            Outcome.UNREACHABLE,
-            Outcome.AMBIGUOUS,
-        )
+    def may_have_written(self) -> bool:
+        """Whether a write that failed with this error may have been applied."""
+        return self.retried
+
+
+class GlueAccessDeniedError(GlueError):
+    """The caller lacks a permission or valid credentials."""
+
+
+class GlueNotFoundError(GlueError):
+    """The table or the database does not exist."""
+
+
+class GlueConflictError(GlueError):
+    """Somebody else changed the table after it was read."""
+
+    transient = True
+
+
+class GlueThrottledError(GlueError):
+    """Glue did not process the request, but may later."""
+
+    transient = True
+
+
+class GlueUnreachableError(GlueError):
+    """The request never reached Glue."""
+
+    transient = True
+
+
+class GlueAmbiguousError(GlueError):
+    """The request was sent and its result is unknown."""
+
+    transient = True
 
     @property
     def may_have_written(self) -> bool:
-        """Whether a write that met this error may be there all the same."""
-        return self.retried or self.outcome is Outcome.AMBIGUOUS
+        return True
 
 
-_DENIED = {
-    "AccessDeniedException",
-    "AccessDenied",
-    "UnauthorizedOperation",
-    "PermissionTypeMismatchException",
-}
+_PERMISSION_CODES = frozenset(
+    {
+        "AccessDeniedException",
+        "AccessDenied",
+        "UnauthorizedOperation",
+        "PermissionTypeMismatchException",
+    }
+)
 _EXPIRED = "The AWS session has expired: sign in again (`aws sso login`), or renew AWS_SESSION_TOKEN."
-_SIGNATURE = "The signature was refused: check AWS_SECRET_ACCESS_KEY and this machine's clock."
-_CREDENTIALS = {
+_SIGNATURE = "AWS rejected the signature: check AWS_SECRET_ACCESS_KEY and the clock of this machine."
+#: Error codes of invalid credentials, with what to do about each.
+_CREDENTIAL_HINTS = {
     "ExpiredToken": _EXPIRED,
     "ExpiredTokenException": _EXPIRED,
     "UnrecognizedClientException": "AWS does not know the access key: check AWS_ACCESS_KEY_ID and "
-    "AWS_SECRET_ACCESS_KEY, and that they are of the partition of LINEAGE_BRIDGE_AWS_REGION.",
+    "AWS_SECRET_ACCESS_KEY, and that they belong to the partition of LINEAGE_BRIDGE_AWS_REGION.",
     "InvalidClientTokenId": "AWS does not know the access key: check AWS_ACCESS_KEY_ID.",
     "InvalidSignatureException": _SIGNATURE,
     "SignatureDoesNotMatch": _SIGNATURE,
@@ -89,120 +106,134 @@ _CREDENTIALS = {
     "LINEAGE_BRIDGE_AWS_PROFILE.",
     "IncompleteSignature": "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
 }
-#: The throttling codes that botocore's own retry handler knows.
-_THROTTLED = {
-    "Throttling",
-    "ThrottlingException",
-    "ThrottledException",
-    "RequestThrottledException",
-    "TooManyRequestsException",
-    "ProvisionedThroughputExceededException",
-    "TransactionInProgressException",
-    "RequestLimitExceeded",
-    "BandwidthLimitExceeded",
-    "LimitExceededException",
-    "RequestThrottled",
-    "SlowDown",
-    "PriorRequestNotComplete",
-    "EC2ThrottledException",
-}
-_AMBIGUOUS = {
-    "InternalServiceException",
-    "InternalFailure",
-    "InternalServerError",
-    "ServiceUnavailable",
-    "ServiceUnavailableException",
-    "OperationTimeoutException",
-    "RequestTimeout",
-    "RequestTimeoutException",
-    "FederationSourceRetryableException",
-}
+#: The throttling codes of botocore's own retry handler.
+_THROTTLING_CODES = frozenset(
+    {
+        "Throttling",
+        "ThrottlingException",
+        "ThrottledException",
+        "RequestThrottledException",
+        "TooManyRequestsException",
+        "ProvisionedThroughputExceededException",
+        "TransactionInProgressException",
+        "RequestLimitExceeded",
+        "BandwidthLimitExceeded",
+        "LimitExceededException",
+        "RequestThrottled",
+        "SlowDown",
+        "PriorRequestNotComplete",
+        "EC2ThrottledException",
+    }
+)
+_AMBIGUOUS_CODES = frozenset(
+    {
+        "InternalServiceException",
+        "InternalFailure",
+        "InternalServerError",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "OperationTimeoutException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "FederationSourceRetryableException",
+    }
+)
+
+#: botocore's exceptions for calls without a response; the first match applies.
+_WITHOUT_RESPONSE: tuple[tuple[tuple[type[Exception], ...], type[GlueError], str], ...] = (
+    (
+        (NoCredentialsError, PartialCredentialsError),
+        GlueAccessDeniedError,
+        "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or LINEAGE_BRIDGE_AWS_PROFILE, or run on an "
+        "instance or in a task whose role provides credentials.",
+    ),
+    (
+        (CredentialRetrievalError, TokenRetrievalError, UnauthorizedSSOTokenError),
+        GlueAccessDeniedError,
+        "Sign in again (`aws sso login`), or check LINEAGE_BRIDGE_AWS_PROFILE.",
+    ),
+    (
+        (SSLError,),
+        GlueError,
+        "Check the certificate of the Glue endpoint; set AWS_CA_BUNDLE for a private certificate authority.",
+    ),
+    (
+        (EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError),
+        GlueUnreachableError,
+        "Check the network, LINEAGE_BRIDGE_AWS_REGION, and LINEAGE_BRIDGE_AWS_ENDPOINT_URL or "
+        "AWS_ENDPOINT_URL_GLUE.",
+    ),
+    # Read timeouts and connections closed half-way: the request was sent.
+    ((HTTPClientError,), GlueAmbiguousError, "Try again."),
+    # Parameter validation and the like, before anything is sent.
+    ((BotoCoreError,), GlueError, ""),
+)
 
 
 def translate(error: Exception, *, action: str, where: str) -> GlueError:
-    """The `GlueError` for a botocore exception; raise it `from error`.
+    """Return the `GlueError` for an exception of botocore; raise it `from error`.
 
     Args:
-        action: the IAM action of the call, as `glue:UpdateTable`.
-        where: what it was about, as a person reads it: a database, a table, a region.
+        action: the IAM action of the call, such as `glue:UpdateTable`.
+        where: the database, table or catalog of the call, as the message names it.
     """
     if isinstance(error, GlueError):
         return error
     if isinstance(error, ClientError):
-        return _of_response(error, action, where)
-    message = f"{action} on {where}: {error}"
-    if isinstance(error, NoCredentialsError | PartialCredentialsError):
-        return GlueError(
-            f"{action} on {where}: there are no AWS credentials.",
-            hint="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or LINEAGE_BRIDGE_AWS_PROFILE, or run "
-            "where an instance or task role gives them.",
-            outcome=Outcome.DENIED,
-        )
-    if isinstance(error, CredentialRetrievalError | TokenRetrievalError | UnauthorizedSSOTokenError):
-        return GlueError(
-            message,
-            hint="Sign in again (`aws sso login`), or check LINEAGE_BRIDGE_AWS_PROFILE.",
-            outcome=Outcome.DENIED,
-        )
-    if isinstance(error, SSLError):
-        return GlueError(
-            message,
-            hint="Check the certificate of the Glue endpoint; AWS_CA_BUNDLE names a private authority.",
-            outcome=Outcome.REJECTED,
-        )
-    if isinstance(error, EndpointConnectionError | ConnectTimeoutError | ProxyConnectionError):
-        return GlueError(
-            message,
-            hint="Check the network, LINEAGE_BRIDGE_AWS_REGION, and LINEAGE_BRIDGE_AWS_ENDPOINT_URL or "
-            "AWS_ENDPOINT_URL_GLUE.",
-            outcome=Outcome.UNREACHABLE,
-        )
-    if isinstance(error, HTTPClientError):
-        # Read timeouts and connections closed half way: the request was sent, the answer is not known.
-        return GlueError(message, hint="Try again.", outcome=Outcome.AMBIGUOUS)
-    if isinstance(error, BotoCoreError):
-        # Parameter validation and the like: found before anything was sent.
-        return GlueError(message, outcome=Outcome.REJECTED)
-    # Not botocore's own: an answer that could not be parsed, for one. It was sent.
-    return GlueError(
+        return _translate_response(error, action, where)
+    for types, error_class, hint in _WITHOUT_RESPONSE:
+        if isinstance(error, types):
+            return error_class(f"{action} on {where}: {error}", hint=hint)
+    # Not botocore's own, such as a response that could not be parsed: the request was sent.
+    return GlueAmbiguousError(
         f"{action} on {where}: {type(error).__name__}: {error}",
-        hint="The answer was malformed. Check that the endpoint is AWS Glue.",
-        outcome=Outcome.AMBIGUOUS,
+        hint="The response was malformed. Check that the endpoint is AWS Glue.",
     )
 
 
-def _of_response(error: ClientError, action: str, where: str) -> GlueError:
+def malformed_response(detail: str) -> GlueError:
+    return GlueError(
+        f"Glue's response is malformed: {detail}.",
+        hint="Check that LINEAGE_BRIDGE_AWS_ENDPOINT_URL or AWS_ENDPOINT_URL_GLUE is AWS Glue.",
+    )
+
+
+def _translate_response(error: ClientError, action: str, where: str) -> GlueError:
     details = error.response.get("Error", {})
     code = str(details.get("Code") or "")
-    said = str(details.get("Message") or "")
     metadata = error.response.get("ResponseMetadata", {})
     status = int(metadata.get("HTTPStatusCode") or 0)
-    retried = int(metadata.get("RetryAttempts") or 0) > 0
-    message = f"{action} on {where}: {code}: {said}".rstrip(": ")
+    error_class, hint = _classify(code, status, action)
+    return error_class(
+        f"{action} on {where}: {code}: {details.get('Message') or ''}".rstrip(": "),
+        hint=hint,
+        retried=int(metadata.get("RetryAttempts") or 0) > 0,
+    )
 
-    def made(outcome: Outcome, hint: str = "") -> GlueError:
-        return GlueError(message, hint=hint, outcome=outcome, retried=retried)
 
-    if code in _DENIED or (status == 403 and code not in _CREDENTIALS):
-        hint = (
-            f"Allow {action} on the catalog, the database and the table in the IAM policy of the caller. "
-            "Where Lake Formation governs the table, grant there too: DESCRIBE to read it, ALTER to push."
+def _classify(code: str, status: int, action: str) -> tuple[type[GlueError], str]:
+    """The class of an error response, and what to do about it."""
+    if code in _CREDENTIAL_HINTS:
+        return GlueAccessDeniedError, _CREDENTIAL_HINTS[code]
+    if code in _PERMISSION_CODES or status == 403:
+        return (
+            GlueAccessDeniedError,
+            f"Allow {action} on the catalog, the database and the table in the caller's IAM policy. If Lake "
+            "Formation governs the table, grant permissions there too: DESCRIBE to read it, ALTER to push.",
         )
-        return made(Outcome.DENIED, hint)
-    if code in _CREDENTIALS:
-        return made(Outcome.DENIED, _CREDENTIALS[code])
-    if code == "ConcurrentModificationException":
-        return made(Outcome.CONFLICT)
     if code == "EntityNotFoundException":
-        return made(Outcome.NOT_FOUND, "It is not in this account's Glue catalog in this region (any more).")
-    if code in _THROTTLED or status == 429:
-        return made(Outcome.THROTTLED, "Lower LINEAGE_BRIDGE_PUSH_MAX_CONCURRENCY, or try again later.")
-    if code in _AMBIGUOUS or status >= 500:
-        return made(Outcome.AMBIGUOUS, "Try again later.")
+        return GlueNotFoundError, "It does not exist in this account's Glue catalog in this region."
+    if code == "ConcurrentModificationException":
+        return GlueConflictError, ""
+    if code in _THROTTLING_CODES or status == 429:
+        return GlueThrottledError, "Lower LINEAGE_BRIDGE_PUSH_MAX_CONCURRENCY, or try again later."
+    if code in _AMBIGUOUS_CODES or status >= 500:
+        return GlueAmbiguousError, "Try again later."
     if code == "ResourceNotReadyException":
-        return made(Outcome.THROTTLED, "The table is being changed. Try again later.")
+        return GlueThrottledError, "The table is being changed. Try again later."
     if code == "GlueEncryptionException":
-        return made(
-            Outcome.DENIED, "Allow kms:Decrypt and kms:GenerateDataKey on the key of the Data Catalog."
+        return (
+            GlueAccessDeniedError,
+            "Allow kms:Decrypt and kms:GenerateDataKey on the key of the Data Catalog.",
         )
-    return made(Outcome.REJECTED)
+    return GlueError, ""

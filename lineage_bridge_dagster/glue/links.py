@@ -1,11 +1,11 @@
-"""Links into the consoles of every AWS partition, and the SELECT that Athena takes for a table."""
+"""Links into the AWS consoles of every partition, and SQL statements for Athena."""
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
-#: Partition -> host suffix of its consoles; the region goes before it. The isolated ones' are on the domains
-#: of their sign-in endpoints, as AWS's SDKs have them: their consoles are documented inside them alone.
+#: Partition -> host of its consoles, after the region. The consoles of isolated partitions are documented
+#: only inside them: their hosts are on the domains of the sign-in endpoints in AWS's SDKs.
 _CONSOLES = {
     "aws": "console.aws.amazon.com",
     "aws-cn": "console.amazonaws.cn",
@@ -28,7 +28,7 @@ _PREFIXES = (
 
 
 def partition_of(region: str) -> str:
-    """The partition of a region, as ARNs spell it: `us-gov-west-1` -> `aws-us-gov`."""
+    """The partition of a region, as in ARNs: `us-gov-west-1` -> `aws-us-gov`."""
     return next((partition for prefix, partition in _PREFIXES if region.startswith(prefix)), "aws")
 
 
@@ -42,20 +42,20 @@ def glue_table_url(region: str, database: str, table: str, *, catalog_id: str | 
 
 
 def athena_url(region: str) -> str:
-    """Athena's query editor; it takes no statement by link, so show `athena_select` beside it."""
+    """Athena's query editor. A link cannot carry a statement, so show `athena_select` next to it."""
     return f"https://{_host(region)}/athena/home?region={region}#/query-editor"
 
 
 def athena_select(database: str, table: str, *, limit: int = 10) -> str:
-    """A SELECT for Athena, whose queries quote names with double quotes (its DDL alone takes backticks).
+    """A SELECT for Athena, with the names in double quotes; only Athena's DDL uses backticks.
 
-    Names with dots, hyphens or a leading digit work only so.
+    Names with dots, hyphens or a leading digit must be quoted.
     """
-    return f"SELECT * FROM {_double(database)}.{_double(table)} LIMIT {limit}"  # noqa: S608 - to show; both names are quoted
+    return f"SELECT * FROM {_double(database)}.{_double(table)} LIMIT {limit}"  # noqa: S608 - both names are quoted
 
 
 def athena_describe(database: str, table: str) -> str:
-    """The DDL that shows a table's parameters in Athena, whose DDL quotes names with backticks."""
+    """The statement that shows a table's parameters in Athena, with the names in backticks."""
     return f"SHOW TBLPROPERTIES {_backtick(database)}.{_backtick(table)}"
 
 

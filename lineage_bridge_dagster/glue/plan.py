@@ -1,62 +1,57 @@
-"""What a push would do to one table: a pure function of what stands in Glue and what is wanted there.
+"""The plan of a push to one table: a pure function of the table as it is and the lineage that it should have.
 
-Nothing here calls Glue. The planner is where words could be lost, so it decides by what it can prove: it
-changes keys under our prefix and our block of the description, carries every other writable field over as it
-was read, and refuses what it can't carry.
+The plan changes the parameters under our prefix and our block of the description, carries over every other
+writable field unchanged, and refuses a table with fields that a write might lose.
 """
 
 from __future__ import annotations
 
 import copy
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, writable_fields
+from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, is_set, writable_fields
+from lineage_bridge_dagster.glue.lost_detail import lost_detail
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.description import join_description, split_description
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
-    KEY_UPSTREAM_CHAIN,
     PREFIX,
     LineageDocument,
     PushOptions,
     digest,
 )
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
-from lineage_bridge_dagster.text import first_few
 
-#: Glue's `KeyString`, of its API model.
+#: Glue's limit `KeyString`, from its API model.
 MAX_KEY_BYTES = 255
-
-#: What a hop may tell besides its name; losing one of these makes a chain poorer.
-_DETAILS = ("sql", "connector_class", "schema_fields")
-_BLOCK_HOP = re.compile(r"^\s*- (\w+): (.+?)(?: \[.*)?$")
 
 
 @dataclass(frozen=True, slots=True)
 class NoChange:
-    """What stands is what is wanted."""
+    """The table already has the lineage."""
 
     table: GlueTable
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """`table_input` is what `UpdateTable` takes; it is bound to the version that `table` was read at."""
+    """Call `UpdateTable` with `table_input`, bound to the version of `table`.
+
+    Attributes:
+        removal: whether the update removes our lineage without writing a new one.
+    """
 
     table: GlueTable
     table_input: Mapping[str, Any] = field(repr=False)
-    #: Whether it takes our lineage away and puts none in its place.
     removal: bool = False
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        found: Mapping[str, str] = self.table_input.get("Parameters", {})
-        return found
+        parameters: Mapping[str, str] = self.table_input.get("Parameters", {})
+        return parameters
 
     @property
     def description(self) -> str:
@@ -65,7 +60,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The table may not be written, whatever is wanted."""
+    """The table must not be written."""
 
     table: GlueTable
     reason: str
@@ -73,7 +68,7 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What was discovered is not enough to write over what stands."""
+    """The discovery was too incomplete to replace the table's current lineage."""
 
     table: GlueTable
     reason: str
@@ -90,79 +85,71 @@ def plan_update(
     complete: bool,
     now: str,
 ) -> Plan:
-    """Plan one table.
+    """Plan the push to one table.
 
     Args:
-        table: the table as it stands.
-        document: the lineage wanted; None takes ours away.
-        options: what to write. What is switched off is neither written, nor removed, nor compared.
-        complete: whether every scope that the chain passes through answered whole.
-        now: ISO 8601 UTC; it is written only when something else changes.
+        table: the table as it is in Glue.
+        document: the lineage to write; None removes ours.
+        options: what to write. A part that is switched off is not written, removed or compared.
+        complete: whether every scope that the chain passes through was fully read.
+        now: ISO 8601 UTC; it is written only if something else changes.
     """
-    users_text, standing_block = split_description(table.description)
-    standing = {key: value for key, value in table.parameters.items() if key.startswith(PREFIX)}
+    user_text, current_block = split_description(table.description)
+    current = {key: value for key, value in table.parameters.items() if key.startswith(PREFIX)}
     wanted = dict(document.parameters) if document else {}
-    block = _wanted_block(document, users_text, now) if options.set_description else None
+    block = _new_block(document, user_text, now) if options.set_description else None
 
-    if document is None and not standing and standing_block is None:
+    if document is None and not current and current_block is None:
         return NoChange(table)
     if (reason := _refusal(table)) is not None:
         return Refuse(table, reason)
     wanted_digest = digest(wanted if options.set_parameters else {}, block)
-    standing_digest = digest(
-        standing if options.set_parameters else {}, standing_block if options.set_description else None
+    current_digest = digest(
+        current if options.set_parameters else {}, current_block if options.set_description else None
     )
-    if standing_digest == wanted_digest:
+    if current_digest == wanted_digest:
         return NoChange(table)
-    if not complete and (reason := _poorer(standing, standing_block, document, options)) is not None:
-        return Hold(table, reason)
+    if not complete:
+        if document is None:
+            return Hold(table, "the discovery was incomplete, so nothing is removed")
+        if (lost := lost_detail(current, current_block, document, options)) is not None:
+            return Hold(table, f"the discovery was incomplete, and this push would remove {lost}")
 
     parameters = dict(table.parameters)
     if options.set_parameters:
         parameters = {key: value for key, value in parameters.items() if not key.startswith(PREFIX)}
         if document is not None:
             parameters |= {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now}
-        if (reason := _over_limits(parameters)) is not None:
+        if (reason := _over_limit(parameters)) is not None:
             return Refuse(table, reason)
-    description = join_description(users_text, block) if options.set_description else table.description
+    description = join_description(user_text, block) if options.set_description else table.description
     return Update(table, _table_input(table, parameters, description), removal=document is None)
 
 
 def _refusal(table: GlueTable) -> str | None:
-    if (reason := table.not_writable()) is not None:
+    if (reason := table.read_only_reason) is not None:
         return reason
     known = writable_fields() | READ_ONLY_FIELDS
-    strange = sorted({name for name in table.raw if name not in known and _says(table.raw[name])})
-    strange += table.unknown_fields
-    if strange:
+    unknown = sorted(name for name, value in table.raw.items() if name not in known and is_set(value))
+    unknown += table.unknown_fields
+    if unknown:
         return (
-            f"Glue gave fields that a write may not be able to carry over: {', '.join(strange)}. "
-            "A newer boto3 may know them"
+            f"Glue returned fields that a write might lose: {', '.join(unknown)}. "
+            "A newer boto3 may support them"
         )
     if table.version_id is None:
-        return "Glue gave no VersionId, and without one a write could undo somebody's commit"
+        return "Glue returned no VersionId, and without it a write could undo another writer's commit"
     return None
 
 
-def _says(value: Any) -> bool:
-    """Whether a field holds anything that leaving it out would lose."""
-    return value is not None and value not in ("", [], {})
-
-
-def _wanted_block(document: LineageDocument | None, users_text: str, now: str) -> str | None:
-    """Our block, in the bytes that somebody's own text leaves for it."""
-    if document is None:
-        return None
-    around = len(join_description(users_text, "x").encode()) - 1
-    budget = MAX_DESCRIPTION_BYTES - around
-    block = document.block(budget, now) if budget > 0 else None
-    if block is not None and len(join_description(users_text, block).encode()) > MAX_DESCRIPTION_BYTES:
-        return None
-    return block
+def _new_block(document: LineageDocument | None, user_text: str, now: str) -> str | None:
+    """Our block of the description, in the bytes that the user's own text leaves for it."""
+    budget = MAX_DESCRIPTION_BYTES - len(join_description(user_text, "").encode())
+    return document.block(budget, now) if document is not None and budget > 0 else None
 
 
 def _table_input(table: GlueTable, parameters: Mapping[str, str], description: str) -> dict[str, Any]:
-    """Everything writable as it was read, but for the parameters and the description given."""
+    """The writable fields of the table, with these parameters and this description."""
     table_input = {
         name: copy.deepcopy(value)
         for name, value in table.raw.items()
@@ -177,87 +164,13 @@ def _table_input(table: GlueTable, parameters: Mapping[str, str], description: s
     return table_input
 
 
-def _over_limits(parameters: Mapping[str, str]) -> str | None:
-    """Why Glue would refuse our parameters. Others' stand there already."""
+def _over_limit(parameters: Mapping[str, str]) -> str | None:
+    """Why Glue would reject our parameters. Those of others are in Glue already."""
     for key, value in parameters.items():
         if not key.startswith(PREFIX):
             continue
         if len(key.encode()) > MAX_KEY_BYTES:
-            return f"the parameter {key[:60]}... is longer than Glue's {MAX_KEY_BYTES} bytes for a key"
+            return f"the key of the parameter {key[:60]}... is over Glue's limit of {MAX_KEY_BYTES} bytes"
         if (size := len(value.encode())) > MAX_VALUE_BYTES:
-            return f"the parameter {key} would be {size:,} bytes, and Glue takes {MAX_VALUE_BYTES:,}"
+            return f"the parameter {key} would be {size:,} bytes, over Glue's limit of {MAX_VALUE_BYTES:,}"
     return None
-
-
-def _poorer(
-    standing: Mapping[str, str],
-    standing_block: str | None,
-    document: LineageDocument | None,
-    options: PushOptions,
-) -> str | None:
-    """Why an incomplete discovery may not write over what stands; None when it only adds to it."""
-    if document is None:
-        return "the discovery was not complete, so nothing is removed"
-    chain = standing.get(KEY_UPSTREAM_CHAIN) if options.set_parameters else None
-    stands = _block_hops(standing_block or "") if chain is None else _chain_hops(chain)
-    if stands is None:
-        return "the discovery was not complete, and the chain that stands can't be read to compare with"
-    # Two clusters' topics of one name are two hops: each that stands needs one of its own.
-    offered: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for hop in _wanted_hops(document):
-        for name in _names(hop):
-            offered.setdefault(name, []).append(hop)
-    taken: set[int] = set()
-    lost: list[str] = []
-    for hop in stands:
-        same = [one for name in sorted(_names(hop)) for one in offered.get(name, ()) if id(one) not in taken]
-        # Of several, the one as far away.
-        found = next((one for one in same if one.get("hop") == hop.get("hop")), same[0] if same else None)
-        if found is None:
-            lost.append(f"{hop.get('kind')} {hop.get('qualified_name')}")
-            continue
-        taken.add(id(found))
-        lost += [
-            f"the {detail} of {hop.get('qualified_name')}"
-            for detail in _DETAILS
-            if hop.get(detail) and not found.get(detail) and not (detail == "sql" and options.sql == "none")
-        ]
-    if not lost:
-        return None
-    return f"the discovery was not complete, and what stands tells more: {first_few(lost, 3)}"
-
-
-def _names(hop: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """A hop goes by its qualified name; the description's tree may show it by its display name."""
-    kind = str(hop.get("kind"))
-    return {(kind, str(hop[name])) for name in ("qualified_name", "display_name") if hop.get(name)}
-
-
-def _wanted_hops(document: LineageDocument) -> list[dict[str, Any]]:
-    """The parameters' hops; a document for the description alone has only its tree's."""
-    if KEY_UPSTREAM_CHAIN in document.parameters:
-        hops: list[dict[str, Any]] = json.loads(document.parameters[KEY_UPSTREAM_CHAIN])
-        return hops
-    lines = document.content.lines if document.content else ()
-    return [{"kind": line.kind, "qualified_name": line.name} for line in lines]
-
-
-def _chain_hops(text: str) -> list[dict[str, Any]] | None:
-    """The hops of a chain that stands; None when it can't be read."""
-    try:
-        hops = json.loads(text)
-    except ValueError:
-        return None
-    if not isinstance(hops, list) or not all(isinstance(hop, dict) for hop in hops):
-        return None
-    return hops
-
-
-def _block_hops(block: str) -> list[dict[str, Any]]:
-    """The hops of a description's tree, by kind and name alone. A topic's kind is written short there."""
-    found = []
-    for line in block.splitlines():
-        if match := _BLOCK_HOP.match(line):
-            kind, name = match.groups()
-            found.append({"kind": "kafka_topic" if kind == "topic" else kind, "qualified_name": name})
-    return found

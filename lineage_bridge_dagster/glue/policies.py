@@ -1,4 +1,4 @@
-"""The least IAM policies that discovery, pushes and the checks need, as JSON documents."""
+"""IAM policies with the least permissions for discovery, pushes and checks, as JSON documents."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from typing import Any
 
 from lineage_bridge_dagster.glue.links import partition_of
 
-#: What reading takes: the lists alone, and one table when a page would be wasteful or a write was in doubt.
-READ_ACTIONS = ("glue:GetDatabases", "glue:GetTables", "glue:GetTable")
-PUSH_ACTIONS = ("glue:GetTable", "glue:GetTables", "glue:UpdateTable")
+_READ = ("glue:GetTable", "glue:GetTables")
 
 
 def discovery_policy(account: str, region: str, databases: Iterable[str] = ()) -> dict[str, Any]:
-    """Read-only: list databases and tables. Without `databases`, every database of the catalog.
+    """List databases and read tables: those in `databases`, by default in the whole catalog.
 
-    Where Lake Formation governs the tables, DESCRIBE on them must be granted there as well.
+    If Lake Formation governs the tables, DESCRIBE on them must be granted there as well.
     """
     names = _names(databases)
     return _policy(
-        # GetDatabases lists the whole catalog: it can only be allowed on all of its databases.
+        # GetDatabases lists the whole catalog, so it can be allowed only on all of its databases.
         _statement("ListGlueDatabases", ("glue:GetDatabases",), account, region, ["*"], tables=False),
-        _statement("ReadGlueTables", ("glue:GetTable", "glue:GetTables"), account, region, names),
+        _statement("ReadGlueTables", _READ, account, region, names),
     )
 
 
 def push_policy(account: str, region: str, databases: Iterable[str] = ()) -> dict[str, Any]:
-    """Read and update tables; nothing is created or deleted, and no data is read.
+    """Read and update tables, without creating or deleting any and without reading data.
 
-    Where Lake Formation governs the tables, ALTER and DESCRIBE on them must be granted there as well.
+    If Lake Formation governs the tables, ALTER and DESCRIBE on them must be granted there as well.
     """
-    return _policy(_statement("PushLineage", PUSH_ACTIONS, account, region, _names(databases)))
+    return _policy(
+        _statement("PushLineage", (*_READ, "glue:UpdateTable"), account, region, _names(databases))
+    )
 
 
 def freshness_policy(region: str, buckets: Iterable[str]) -> dict[str, Any]:
-    """Read the metadata files of the tables in these buckets, which tell when each was committed to last.
+    """Read the metadata files of the tables in these buckets, for the times of their last commits; no data.
 
-    No data file is read. A bucket with a key of its own needs kms:Decrypt on that key besides.
+    A bucket with its own key also needs kms:Decrypt on that key.
     """
     arn = f"arn:{partition_of(region)}:s3:::"
     return _policy(

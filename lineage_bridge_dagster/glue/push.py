@@ -1,7 +1,7 @@
-"""Pushing a discovery: every Glue table of its graph, or some, many at once.
+"""The push of a discovery: the lineage of all its Glue tables, or of selected ones, concurrently.
 
-Tables are read by pages of 100 and written one by one: two pages and 100 writes for 100 tables, and a second
-push that writes nothing is page reads alone.
+Tables are read in pages of 100 and written one by one: 100 tables take one or two pages and 100 writes, and a
+second push that changes nothing takes only the pages.
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.errors import GlueError
 from lineage_bridge_dagster.glue.plan import Update, plan_update
+from lineage_bridge_dagster.glue.reader import read_pages
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
-from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable, read_some
-from lineage_bridge_dagster.glue.writer import GlueLineageWriter, push_options, unpushable
-from lineage_bridge_dagster.lineage.chains import Chain, chain_of
+from lineage_bridge_dagster.glue.tables import GlueTable
+from lineage_bridge_dagster.glue.targets import PushTarget, push_target, select_tables
+from lineage_bridge_dagster.glue.writer import GlueLineageWriter
+from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.gaps import Gaps
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -33,14 +35,13 @@ from lineage_bridge_dagster.lineage.times import utc_now
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
-__all__ = ["GlueLineageWriter", "Progress", "push_options", "push_tables"]
-
 logger = logging.getLogger(__name__)
 
-#: Called with how many tables are done, of how many, and the one just done; one call at a time.
-Progress = Callable[[int, int, TableResult], None]
+#: Called after each table with the number of tables done, the total, and the table's result; never
+#: concurrently.
+ProgressCallback = Callable[[int, int, TableResult], None]
 
-#: Tables read and not yet pushed, at most; a table's record may be 100 kB.
+#: The most tables that are read but not pushed yet; the record of a table may be 100 kB.
 _READ_AHEAD = 200
 
 
@@ -51,236 +52,167 @@ def push_tables(
     *,
     tables: Collection[str] | None = None,
     dry_run: bool = False,
-    progress: Progress | None = None,
-    chains: Mapping[str, Chain] | None = None,
+    progress: ProgressCallback | None = None,
     clock: Callable[[], datetime] = utc_now,
     sleep: Callable[[float], None] = time.sleep,
 ) -> PushReport:
-    """Push the lineage of a discovery's Glue tables; one table's failure leaves the others be.
+    """Push the lineage of a discovery's Glue tables. A table that fails does not affect the others.
 
     Args:
-        discovery: the graph, and the coverage that says what of it may shorten or remove what stands. From a
-            graph without coverage (a plain file) nothing is removed.
+        discovery: the graph, and the coverage that decides which lineage may be shortened or removed. Nothing
+            is removed for a graph without coverage, such as one from a file.
         client: a Glue client.
-        settings: what to write, and the bounds.
-        tables: only these, by node id, `glue://DB/TABLE` or `DB.TABLE`; None means all.
-        dry_run: plan and diff, and write nothing.
-        chains: chains by table id, where they have been computed already.
-        sleep: waits between tries, in seconds.
+        settings: what to write, and limits.
+        tables: the tables to push, by node id, `glue://DB/TABLE` or `DB.TABLE`; None means all.
+        dry_run: plan and compare, but do not write.
+        clock: the time for `last_synced`.
+        sleep: waits between attempts, in seconds.
     """
-    run = _Run(discovery, client, settings, dry_run, progress, chains or {}, clock, sleep)
-    return run.push(tables)
+    writer = GlueLineageWriter(client, settings, clock=clock, sleep=sleep)
+    return _Push(discovery, writer, settings, client.meta.region_name, dry_run, progress).run(tables)
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    order: int
-    node: Node
-    database: str
-    name: str
-
-
-class _Run:
+class _Push:
     """One call of `push_tables`."""
 
     def __init__(
         self,
         discovery: Discovery,
-        client: GlueClient,
+        writer: GlueLineageWriter,
         settings: PushSettings,
+        region: str,
         dry_run: bool,
-        progress: Progress | None,
-        chains: Mapping[str, Chain],
-        clock: Callable[[], datetime],
-        sleep: Callable[[float], None],
+        progress: ProgressCallback | None,
     ) -> None:
         self._graph = discovery.graph
         self._coverage = discovery.coverage
+        self._writer = writer
         self._settings = settings
+        self._region = region
         self._dry_run = dry_run
         self._progress = progress
-        self._chains = chains
-        self._region = client.meta.region_name
-        self._writer = GlueLineageWriter(client, settings=settings, clock=clock, sleep=sleep)
-        self._reader: GlueReader = self._writer.reader
         self._index = discovery.graph.upstream_index()
         self._gaps = Gaps(discovery.graph, discovery.coverage)
         self._lock = threading.Lock()
-        self._results: dict[int, TableResult] = {}
+        #: By the table's node id, or by the name in the selection if the graph has no such table.
+        self._results: dict[str, TableResult] = {}
         self._total = 0
 
-    def push(self, tables: Collection[str] | None) -> PushReport:
+    def run(self, selection: Collection[str] | None) -> PushReport:
         nodes = list(glue_tables(self._graph))
-        targets: list[_Target] = []
-        early: list[tuple[int, TableResult]] = []
-        chosen, missing = _choose(nodes, tables)
-        self._total = len(chosen) + len(missing)
-        for order, node in enumerate(chosen):
-            place = GlueTableNode.of(node).home_place
-            if place is None or unpushable(node, self._region) is not None:
-                early.append((order, self._writer.push(node, None)))
+        selected, unknown = select_tables(nodes, selection)
+        self._total = len(selected) + len(unknown)
+        targets: list[PushTarget] = []
+        for node in selected:
+            target = push_target(node, self._region)
+            if isinstance(target, PushTarget):
+                targets.append(target)
             else:
-                targets.append(_Target(order, node, place.database, place.table))
-        early += [(len(chosen) + i, _not_in_graph(name)) for i, name in enumerate(missing)]
-        for order, result in early:
-            self._done(order, result)
+                self._done(target)
+        for result in unknown:
+            self._done(result)
+        self._remove([target for target in targets if not self._has_upstream(target.node)], nodes)
+        self._push_each(self._read([target for target in targets if self._has_upstream(target.node)]))
+        order = [node.node_id for node in selected] + [result.table for result in unknown]
+        return PushReport(tuple(self._results[key] for key in order), self._dry_run, self._writer.calls)
 
-        stripped = [target for target in targets if not self._upstream(target.node)]
-        if stripped:
-            self._strip(stripped, nodes)
-        self._each([target for target in targets if self._upstream(target.node)])
-        results = tuple(self._results[order] for order in sorted(self._results))
-        return PushReport(results, self._dry_run, self._writer.calls)
+    def _has_upstream(self, node: Node) -> bool:
+        return bool(self._index.get(node.node_id))
 
-    def _upstream(self, node: Node) -> bool:
-        known = self._chains.get(node.node_id)
-        return bool(known.hops) if known is not None else bool(self._index.get(node.node_id))
-
-    def _strip(self, targets: list[_Target], nodes: list[Node]) -> None:
-        """Take our lineage from tables that have nothing upstream any more, unless that is too many."""
-        read = self._read_all(targets)
-        standing = [
+    def _remove(self, targets: list[PushTarget], nodes: list[Node]) -> None:
+        """Remove our lineage from the tables that have no upstream any more, unless they are too many."""
+        tables = {target.node.node_id: table for target, table in self._read_fully(targets)}
+        removals = [
             target
             for target in targets
-            if (table := read.get(target.order)) is not None and self._would_strip(table)
+            if (table := tables.get(target.node.node_id)) is not None and self._plans_removal(table)
         ]
-        # Counted over the whole graph too, so that a run that pushes in parts can't strip it part by part.
-        known = sum(
-            1
-            for node in nodes
-            if not self._upstream(node)
+        # Tables outside the selection count as well, or pushes of a few tables each could remove everything.
+        in_graph = sum(
+            not self._has_upstream(node)
             and any(key.startswith(PREFIX) for key in GlueTableNode.of(node).parameters)
+            for node in nodes
         )
-        count = max(len(standing), known)
-        limit = math.ceil(self._settings.max_removal_share * len(nodes))
-        held = (
-            {target.order for target in standing}
-            if self._coverage.covers_all_table_sources and count > limit
-            else set()
+        count = max(len(removals), in_graph)
+        share = self._settings.max_removal_share
+        limit = math.ceil(share * len(nodes))
+        if self._coverage.covers_all_table_sources and count > limit:
+            reason = (
+                f"{count} of {len(nodes)} tables have no upstream any more, and one push may remove the "
+                f"lineage of at most {limit} ({share:.0%}): none was removed"
+            )
+            hint = "If this is expected, raise LINEAGE_BRIDGE_PUSH_MAX_REMOVAL_SHARE for one push."
+            for target in removals:
+                self._done(target.result(PushStatus.REFUSED, reason, hint))
+        self._push_each(
+            (target, tables.get(target.node.node_id))
+            for target in targets
+            if target.node.node_id not in self._results
         )
+
+    def _plans_removal(self, table: GlueTable) -> bool:
+        return isinstance(plan_update(table, None, self._writer.options, complete=True, now=""), Update)
+
+    def _read(self, targets: Iterable[PushTarget]) -> Iterator[tuple[PushTarget, GlueTable | None]]:
+        """Yield each target with its table as a page returned it, or None if it has to be read on its own."""
+        by_place: dict[GluePlace, list[PushTarget]] = {}
         for target in targets:
-            if target.order in held:
-                reason = (
-                    f"{count} of {len(nodes)} tables have lost all upstream, and one push may strip {limit} "
-                    f"of them ({self._settings.max_removal_share:.0%}); none was"
-                )
-                hint = "If that is right, raise LINEAGE_BRIDGE_PUSH_MAX_REMOVAL_SHARE for one push."
-                result = TableResult(
-                    target.node.node_id, target.database, target.name, PushStatus.REFUSED, reason, hint
-                )
-                self._done(target.order, result)
-        rest = [target for target in targets if target.order not in held]
-        self._run_pool((target, read.get(target.order)) for target in rest)
+            by_place.setdefault(target.place, []).append(target)
+        for place, table in read_pages(self._writer.reader, by_place):
+            for target in by_place[place]:
+                yield target, table
 
-    def _would_strip(self, table: GlueTable) -> bool:
-        plan = plan_update(table, None, self._writer.options, complete=True, now="")
-        return isinstance(plan, Update)
-
-    def _read_all(self, targets: list[_Target]) -> dict[int, GlueTable]:
-        """The tables as they stand, but for those that can't be read: their push will say why."""
-        found: dict[int, GlueTable] = {}
-        for target, page_table in self._readings(targets):
+    def _read_fully(self, targets: Iterable[PushTarget]) -> Iterator[tuple[PushTarget, GlueTable | None]]:
+        """Yield each target with its table, or None if there is none or if its push will report an error."""
+        for target, page_table in self._read(targets):
             table = page_table
             if table is None:
                 try:
-                    table = self._reader.table(target.database, target.name)
+                    table = self._writer.reader.table(target.place.database, target.place.table)
                 except GlueError as error:
-                    logger.info("%s.%s could not be read: %s", target.database, target.name, error.message)
-            if table is not None:
-                found[target.order] = table
-        return found
+                    logger.info("%s could not be read: %s", target.place.dotted, error.message)
+            yield target, table
 
-    def _each(self, targets: list[_Target]) -> None:
-        self._run_pool(self._readings(targets))
+    def _push_each(self, readings: Iterable[tuple[PushTarget, GlueTable | None]]) -> None:
+        free = threading.BoundedSemaphore(_READ_AHEAD)
 
-    def _readings(self, targets: list[_Target]) -> Iterable[tuple[_Target, GlueTable | None]]:
-        """Each target with its table as a page gave it, or None where it has to be read by itself."""
-        at: dict[tuple[str, str], list[_Target]] = {}
-        wanted: dict[str, list[str]] = {}
-        for target in targets:
-            at.setdefault((target.database, target.name), []).append(target)
-            wanted.setdefault(target.database, []).append(target.name)
-        for database, name, table in read_some(self._reader, wanted):
-            for target in at[database, name]:
-                yield target, table
-
-    def _run_pool(self, readings: Iterable[tuple[_Target, GlueTable | None]]) -> None:
-        room = threading.BoundedSemaphore(_READ_AHEAD)
-
-        def work(target: _Target, table: GlueTable | None) -> None:
+        def push(target: PushTarget, table: GlueTable | None) -> None:
             try:
-                self._done(target.order, self._one(target, table))
+                self._done(self._push(target, table))
             finally:
-                room.release()
+                free.release()
 
         pool = ThreadPoolExecutor(self._settings.max_concurrency, thread_name_prefix="glue-push")
         try:
             futures = []
             for target, table in readings:
-                room.acquire()
-                futures.append(pool.submit(work, target, table))
+                free.acquire()
+                futures.append(pool.submit(push, target, table))
             for future in futures:
                 future.result()
         finally:
-            # An interrupt ends what has not begun; what was sent is waited for.
+            # After an interrupt, pushes that have started are completed, and no others start.
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _one(self, target: _Target, table: GlueTable | None) -> TableResult:
+    def _push(self, target: PushTarget, table: GlueTable | None) -> TableResult:
+        node_id = target.node.node_id
         try:
-            if not self._upstream(target.node):
-                complete = self._coverage.covers_all_table_sources
-                return self._writer.push(
-                    target.node, None, table=table, complete=complete, dry_run=self._dry_run
-                )
-            chain = self._chains.get(target.node.node_id)
-            if chain is None:
-                chain = chain_of(self._graph, target.node.node_id, self._index, gaps=self._gaps)
-            return self._writer.push(target.node, chain, table=table, dry_run=self._dry_run)
-        except Exception as error:  # a bug in one table's chain must not cost the others their push
-            logger.exception("Push of %s.%s", target.database, target.name)
-            return TableResult(
-                target.node.node_id,
-                target.database,
-                target.name,
+            if self._has_upstream(target.node):
+                chain = chain_of(self._graph, node_id, self._index, gaps=self._gaps)
+                complete = chain.complete
+            else:
+                chain, complete = None, self._coverage.covers_all_table_sources
+            return self._writer.push(target, chain, complete=complete, table=table, dry_run=self._dry_run)
+        except Exception as error:  # a bug in the chain of one table must not stop the push of the others
+            logger.exception("The push to %s failed", target.place.dotted)
+            return target.result(
                 PushStatus.FAILED,
                 f"{type(error).__name__}: {error}",
                 "This is a bug: the log has the traceback.",
             )
 
-    def _done(self, order: int, result: TableResult) -> None:
+    def _done(self, result: TableResult) -> None:
         with self._lock:
-            self._results[order] = result
+            self._results[result.table] = result
             if self._progress is not None:
                 self._progress(len(self._results), self._total, result)
-
-
-def _choose(nodes: list[Node], tables: Collection[str] | None) -> tuple[list[Node], list[str]]:
-    """The nodes asked for, and the names that none of them goes by."""
-    if tables is None:
-        return nodes, []
-    by_name: dict[str, list[Node]] = {}
-    for node in nodes:
-        place = GlueTableNode.of(node).home_place
-        names = {node.node_id, node.qualified_name.lower(), *([place.dotted] if place else ())}
-        for name in names:
-            by_name.setdefault(name, []).append(node)
-    chosen: dict[str, Node] = {}
-    missing = []
-    for asked in dict.fromkeys(tables):
-        found = by_name.get(asked) or by_name.get(asked.lower()) or []
-        chosen.update((node.node_id, node) for node in found)
-        if not found:
-            missing.append(asked)
-    return list(chosen.values()), missing
-
-
-def _not_in_graph(asked: str) -> TableResult:
-    database, _, name = asked.removeprefix("glue://").replace("/", ".", 1).partition(".")
-    return TableResult(
-        asked,
-        database,
-        name,
-        PushStatus.FAILED,
-        f"{asked} is no Glue table of this graph.",
-        "Tables go by DB.TABLE, as `lineage-bridge push --dry-run` lists them.",
-    )

@@ -1,4 +1,4 @@
-"""What came of a push: a result a table, and the report of them all."""
+"""The results of a push: one per table, and a report of all of them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,30 @@ from lineage_bridge_dagster.lineage.documents import PREFIX
 
 
 class PushStatus(StrEnum):
-    """`updated` in a dry run means that it would be."""
+    """The result of the push to one table. In a dry run, `updated` means that it would be."""
 
     UPDATED = "updated"
     UNCHANGED = "unchanged"
-    REFUSED = "refused"  # it may not be written: a view, a field we can't carry, a conflict of two topics
-    FAILED = "failed"  # Glue has not what we wanted, and we know it
-    UNKNOWN = "unknown"  # a write may have been done, and could not be read back
-    HELD = "held"  # the discovery was not complete enough to write this
+    REFUSED = "refused"  # must not be written: a view, an unknown field, a conflict of two topics
+    FAILED = "failed"  # the lineage was not written
+    UNKNOWN = "unknown"  # a write may have been applied, and the table could not be read back
+    HELD = "held"  # the discovery was too incomplete to replace the current lineage
 
 
-#: What makes a push end with an error.
-_NOT_DONE = (PushStatus.REFUSED, PushStatus.FAILED, PushStatus.UNKNOWN)
+#: Statuses with which the push as a whole fails.
+_NOT_OK = (PushStatus.REFUSED, PushStatus.FAILED, PushStatus.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """What came of one table.
+    """The result of the push to one table.
 
-    `before` and `after` are all of its Glue parameters; equal when nothing was written. `diff` has lines that
-    begin with `+`, `-` or a space. `version_after` is the version that our write made: Glue counts versions
-    up by one, and the write was bound to `version_before`.
+    Attributes:
+        table: its node id; the name in the selection if the graph has no such table.
+        before: all of its Glue parameters before the push.
+        after: the same after the push; equal to `before` if nothing was written.
+        version_after: the version that the write made: one more than `version_before`, to which it was bound.
+        diff: lines that start with `+`, `-` or a space.
     """
 
     table: str
@@ -56,10 +59,10 @@ class TableResult:
 
     @property
     def ok(self) -> bool:
-        return self.status not in _NOT_DONE
+        return self.status not in _NOT_OK
 
     def to_json(self) -> dict[str, Any]:
-        """Our own parameters alone: others' values are not ours to print."""
+        """As JSON. Of the parameters only ours: the values of others may be confidential."""
         return {
             "table": self.table,
             "name": self.name,
@@ -78,7 +81,7 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class PushReport:
-    """What came of a push; `calls` counts the calls to Glue by operation."""
+    """The results of a push, and its calls to Glue by operation."""
 
     results: tuple[TableResult, ...] = ()
     dry_run: bool = False
@@ -86,7 +89,7 @@ class PushReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Every status, with how many tables ended so."""
+        """The number of tables by status, for every status."""
         counts = {str(status): 0 for status in PushStatus}
         for result in self.results:
             counts[str(result.status)] += 1
@@ -94,12 +97,12 @@ class PushReport:
 
     @property
     def failed(self) -> tuple[TableResult, ...]:
-        """The results that make the push as a whole a failure: failed, unknown or refused."""
+        """The results with which the push as a whole fails: failed, unknown or refused."""
         return tuple(result for result in self.results if not result.ok)
 
     def result(self, table: str) -> TableResult | None:
-        """The result of a table, by node id or `DB.TABLE`."""
-        return next((each for each in self.results if table in (each.table, each.name)), None)
+        """The result of a table, by node id or `DB.TABLE`; None if it was not pushed."""
+        return next((result for result in self.results if table in (result.table, result.name)), None)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -1,10 +1,10 @@
-"""Carrying out one push: no lost commit, no lost word.
+"""The push to one table, without losing a concurrent commit or anyone's words.
 
-A write is bound to the version that was read (`VersionId`), so a commit in between makes it fail rather than
-be rolled back. Whatever leaves a write in doubt (a timeout, a 5xx, a conflict that may be with our own first
-try) is settled by reading again: what stands decides.
+A write is bound to the version that was read (`VersionId`): after a commit in between it fails instead of
+rolling the commit back. When a write is in doubt (a timeout, a 5xx, a conflict that may be with its own first
+attempt), the table is read again, and what it carries decides.
 
-Delivery is at least once, and the same push twice writes once: a table in sync is left alone.
+Delivery is at least once, and pushing the same lineage twice writes once: a table in sync is not written.
 """
 
 from __future__ import annotations
@@ -20,74 +20,117 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_rand
 
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.diff import diff_lines
-from lineage_bridge_dagster.glue.errors import GlueError, Outcome, translate
+from lineage_bridge_dagster.glue.errors import GlueConflictError, GlueError, GlueNotFoundError, translate
 from lineage_bridge_dagster.glue.plan import Hold, NoChange, Refuse, Update, plan_update
+from lineage_bridge_dagster.glue.reader import GlueReader
 from lineage_bridge_dagster.glue.results import PushStatus, TableResult
-from lineage_bridge_dagster.glue.tables import GlueReader, GlueTable
+from lineage_bridge_dagster.glue.tables import GlueTable
+from lineage_bridge_dagster.glue.targets import PushTarget
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument, PushOptions, render
-from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
-#: Seconds between tries of one table, drawn at random up to a bound that doubles.
+#: Seconds between two attempts at one table: random, below a bound that doubles.
 _WAIT = wait_random_exponential(multiplier=0.1, max=5)
 
 
-def push_options(settings: PushSettings) -> PushOptions:
-    return PushOptions(
-        set_parameters=settings.set_parameters, set_description=settings.set_description, sql=settings.sql
-    )
-
-
 @dataclass(slots=True)
-class _Work:
-    """One table's push while it is under way."""
+class _TablePush:
+    """The state of the push to one table, over its attempts.
 
-    node: Node
-    database: str
-    name: str
+    Attributes:
+        table: the table as the caller read it, for the first attempt.
+        last_read: the table as it was read last.
+        sent: the last update that was sent.
+        in_doubt: whether `sent` may have been applied although its call failed.
+    """
+
+    target: PushTarget
     document: LineageDocument | None
     complete: bool
     dry_run: bool
     now: str
-    table: GlueTable | None = None
-    attempts: int = 0
-    conflicts: int = 0
-    #: The last write that was sent, and whether it may be there though Glue did not say so.
+    table: GlueTable | None
+    last_read: GlueTable | None = field(default=None, repr=False)
     sent: Update | None = None
     in_doubt: bool = False
-    #: The reading that came last, to report when nothing was written.
-    last: GlueTable | None = field(default=None, repr=False)
+    attempts: int = 0
+    conflicts: int = 0
+
+    def result(self, status: PushStatus, reason: str = "", hint: str = "") -> TableResult:
+        """A result that leaves the table as it was read last."""
+        table = self.last_read
+        return self._result(
+            status,
+            reason,
+            hint,
+            before=table.parameters if table else {},
+            after=table.parameters if table else {},
+            description_before=table.description if table else "",
+            description_after=table.description if table else "",
+            version_before=table.version_id if table else None,
+            version_after=table.version_id if table else None,
+        )
+
+    def updated(self, update: Update, version: str | None) -> TableResult:
+        """A result of an update that made this version."""
+        table = update.table
+        return self._result(
+            PushStatus.UPDATED,
+            "lineage removed: the table has no upstream any more" if update.removal else "",
+            before=table.parameters,
+            after=update.parameters,
+            description_before=table.description,
+            description_after=update.description,
+            version_before=table.version_id,
+            version_after=version,
+            diff=diff_lines(table.parameters, update.parameters, table.description, update.description),
+        )
+
+    def _result(self, status: PushStatus, reason: str, hint: str = "", **changes: Any) -> TableResult:
+        return TableResult(
+            self.target.node.node_id,
+            self.target.place.database,
+            self.target.place.table,
+            status,
+            reason,
+            hint,
+            attempts=self.attempts,
+            conflicts=self.conflicts,
+            **changes,
+        )
 
 
 class GlueLineageWriter:
-    """Pushes one table at a time; threads may share it.
+    """Pushes lineage to one table at a time. Thread-safe.
 
     Args:
         client: a Glue client.
-        options: what to write; by default what `settings` say.
-        settings: bounds of a push.
-        clock: gives the `last_synced` of what is written.
-        sleep: waits between tries, in seconds.
+        settings: what to write, and how often to try.
+        clock: the time for `last_synced`.
+        sleep: waits between attempts, in seconds.
     """
 
     def __init__(
         self,
         client: GlueClient,
-        options: PushOptions | None = None,
-        settings: PushSettings | None = None,
+        settings: PushSettings,
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.settings = settings or PushSettings()
-        self.options = options or push_options(self.settings)
+        self.options = PushOptions(
+            set_parameters=settings.set_parameters,
+            set_description=settings.set_description,
+            sql=settings.sql,
+        )
         self.reader = GlueReader(client)
         self._client = client
+        self._max_attempts = settings.max_attempts
         self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
@@ -95,100 +138,91 @@ class GlueLineageWriter:
 
     @property
     def calls(self) -> dict[str, int]:
-        """Calls to Glue so far, by operation."""
-        found = dict(self.reader.calls)
+        """The API calls so far, by operation."""
+        calls = dict(self.reader.calls)
         if self._updates:
-            found["UpdateTable"] = self._updates
-        return found
+            calls["UpdateTable"] = self._updates
+        return calls
 
     def push(
         self,
-        node: Node,
+        target: PushTarget,
         chain: Chain | None,
         *,
+        complete: bool,
         table: GlueTable | None = None,
-        complete: bool | None = None,
         dry_run: bool = False,
     ) -> TableResult:
-        """Push one table's chain; nothing is raised for what goes wrong at Glue.
+        """Push the lineage of one table. Errors of Glue are reported in the result, not raised.
 
         Args:
-            node: the table's node.
-            chain: its chain; None or one without hops takes our lineage away.
-            table: the table as it was just read, to spare a call. A stale reading does no harm.
-            complete: whether the chain's scopes answered whole; by default what the chain says.
-            dry_run: plan, and write nothing.
+            chain: None, or a chain without hops, removes our lineage.
+            complete: whether every scope that the chain passes through was fully read.
+            table: the table if it was just read, to save a call. An outdated one only costs a conflict.
+            dry_run: plan, but do not write.
         """
-        place = GlueTableNode.of(node).home_place
-        reason = unpushable(node, self._client.meta.region_name)
-        if place is None or reason is not None:
-            database, name = (place.database, place.table) if place else ("", node.qualified_name)
-            return TableResult(node.node_id, database, name, PushStatus.REFUSED, reason or "")
-        hops = chain.hops if chain else ()
-        work = _Work(
-            node=node,
-            database=place.database,
-            name=place.table,
-            document=render(chain, self.options) if chain and hops else None,
-            complete=complete if complete is not None else bool(chain and chain.complete),
+        push = _TablePush(
+            target,
+            document=render(chain, self.options) if chain and chain.hops else None,
+            complete=complete,
             dry_run=dry_run,
             now=iso(self._clock()),
             table=table,
         )
         retrying = Retrying(
-            stop=stop_after_attempt(self.settings.max_attempts),
+            stop=stop_after_attempt(self._max_attempts),
             wait=_WAIT,
-            retry=retry_if_exception(lambda error: isinstance(error, GlueError) and _again(error)),
+            retry=retry_if_exception(_worth_retrying),
             sleep=self._sleep,
             reraise=True,
         )
         try:
-            return retrying(self._attempt, work)
+            return retrying(self._attempt, push)
         except GlueError as error:
-            return self._give_up(work, error)
+            return self._give_up(push, error)
 
-    def _attempt(self, work: _Work) -> TableResult:
-        """Read, plan, write, once.
+    def _attempt(self, push: _TablePush) -> TableResult:
+        """Read, plan and write once.
 
         Raises:
-            GlueError: it did not work; whether to try again is the error's to say.
+            GlueError: the attempt failed; the class of the error decides whether to try again.
         """
-        work.attempts += 1
-        table = work.table
+        push.attempts += 1
+        place = push.target.place
+        table, push.table = push.table or self._read(place), None
         if table is None:
-            table = self.reader.table(work.database, work.name)
-        work.table = None
-        if table is None and work.document is None:
-            return self._result(work, PushStatus.UNCHANGED, "it is not in Glue any more")
-        if table is None:
-            raise GlueError(
-                f"The table {work.database}.{work.name} is not in Glue.",
-                hint="It may have been dropped, or its catalog sync is not done yet. Check the catalog "
-                "integration in Confluent, and that LINEAGE_BRIDGE_AWS_REGION is its region.",
-                outcome=Outcome.NOT_FOUND,
+            if push.document is None:
+                return push.result(PushStatus.UNCHANGED, "the table does not exist in Glue any more")
+            raise GlueNotFoundError(
+                f"The table {place.dotted} does not exist in Glue.",
+                hint="It was dropped, or Tableflow has not synced it yet. Check the catalog integration in "
+                "Confluent, and that LINEAGE_BRIDGE_AWS_REGION is its region.",
             )
-        work.last = table
-        if work.in_doubt:
-            if work.sent is not None and _stands(work.sent, table):
-                return self._updated(work, work.sent, table.version_id)
-            work.in_doubt = False
-        plan = plan_update(table, work.document, self.options, complete=work.complete, now=work.now)
+        push.last_read = table
+        if push.in_doubt:
+            if push.sent is not None and _was_applied(push.sent, table):
+                return push.updated(push.sent, table.version_id)
+            push.in_doubt = False
+        plan = plan_update(table, push.document, self.options, complete=push.complete, now=push.now)
         if isinstance(plan, NoChange):
-            return self._result(work, PushStatus.UNCHANGED)
+            return push.result(PushStatus.UNCHANGED)
         if isinstance(plan, Refuse):
-            return self._result(work, PushStatus.REFUSED, plan.reason)
+            return push.result(PushStatus.REFUSED, plan.reason)
         if isinstance(plan, Hold):
-            return self._result(work, PushStatus.HELD, plan.reason)
-        if not work.dry_run:
-            self._write(work, plan)
-        version = _next_version(table.version_id) if not work.dry_run else table.version_id
-        return self._updated(work, plan, version)
+            return push.result(PushStatus.HELD, plan.reason)
+        if push.dry_run:
+            return push.updated(plan, table.version_id)
+        self._write(push, plan)
+        return push.updated(plan, _next_version(table.version_id))
 
-    def _write(self, work: _Work, plan: Update) -> None:
-        table = plan.table
+    def _read(self, place: GluePlace) -> GlueTable | None:
+        return self.reader.table(place.database, place.table)
+
+    def _write(self, push: _TablePush, update: Update) -> None:
+        table = update.table
         request: dict[str, Any] = {
             "DatabaseName": table.database,
-            "TableInput": plan.table_input,
+            "TableInput": update.table_input,
             "VersionId": table.version_id,
             "SkipArchive": True,
         }
@@ -196,110 +230,61 @@ class GlueLineageWriter:
             request["CatalogId"] = table.catalog_id
         with self._lock:
             self._updates += 1
-        work.sent = plan
+        push.sent = update
         try:
             self._client.update_table(**request)
         except Exception as caught:
-            error = translate(caught, action="glue:UpdateTable", where=f"the table {table.label}")
-            work.in_doubt = error.may_have_written
-            work.conflicts += error.outcome is Outcome.CONFLICT
+            error = translate(caught, action="glue:UpdateTable", where=f"the table {table.place.dotted}")
+            push.in_doubt = error.may_have_written
+            push.conflicts += isinstance(error, GlueConflictError)
             raise error from caught
 
-    def _give_up(self, work: _Work, error: GlueError) -> TableResult:
-        """The tries are over: a write in doubt is looked for one last time."""
-        if not work.in_doubt:
+    def _give_up(self, push: _TablePush, error: GlueError) -> TableResult:
+        """The result after the last attempt. A write in doubt is looked up one last time."""
+        place = push.target.place
+        if not push.in_doubt:
             reason = error.message
-            if error.outcome is Outcome.CONFLICT:
+            if isinstance(error, GlueConflictError):
                 reason = (
-                    f"{work.database}.{work.name} was changed by others in each of {work.attempts} tries; "
-                    "none of their commits was undone."
+                    f"Other writers changed {place.dotted} during each of {push.attempts} attempts; "
+                    "none of their commits was overwritten."
                 )
             hint = error.hint or ("Push again." if error.transient else "")
-            return self._result(work, PushStatus.FAILED, reason, hint)
+            return push.result(PushStatus.FAILED, reason, hint)
         try:
-            table = self.reader.table(work.database, work.name)
-        except GlueError as unreadable:
-            return self._result(
-                work,
+            table = self._read(place)
+        except GlueError as read_error:
+            return push.result(
                 PushStatus.UNKNOWN,
-                f"The write may have been done, and could not be read back: {error.message}; "
-                f"{unreadable.message}",
-                "Push again: a table that is in sync is left alone.",
+                "The write may have been applied, and the table could not be read back: "
+                f"{error.message}; {read_error.message}",
+                "Push again: a table that is in sync is not written.",
             )
         if table is not None:
-            work.last = table
-            if work.sent is not None and _stands(work.sent, table):
-                return self._updated(work, work.sent, table.version_id)
-        return self._result(work, PushStatus.FAILED, error.message, error.hint or "Push again.")
-
-    def _updated(self, work: _Work, plan: Update, version: str | None) -> TableResult:
-        before = plan.table
-        return TableResult(
-            table=work.node.node_id,
-            database=work.database,
-            table_name=work.name,
-            status=PushStatus.UPDATED,
-            reason="lineage removed: nothing is upstream any more" if plan.removal else "",
-            before=before.parameters,
-            after=plan.parameters,
-            description_before=before.description,
-            description_after=plan.description,
-            version_before=before.version_id,
-            version_after=version,
-            diff=diff_lines(before.parameters, plan.parameters, before.description, plan.description),
-            attempts=work.attempts,
-            conflicts=work.conflicts,
-        )
-
-    def _result(self, work: _Work, status: PushStatus, reason: str = "", hint: str = "") -> TableResult:
-        last = work.last
-        return TableResult(
-            table=work.node.node_id,
-            database=work.database,
-            table_name=work.name,
-            status=status,
-            reason=reason,
-            hint=hint,
-            before=last.parameters if last else {},
-            after=last.parameters if last else {},
-            description_before=last.description if last else "",
-            description_after=last.description if last else "",
-            version_before=last.version_id if last else None,
-            version_after=last.version_id if last else None,
-            attempts=work.attempts,
-            conflicts=work.conflicts,
-        )
+            push.last_read = table
+            if push.sent is not None and _was_applied(push.sent, table):
+                return push.updated(push.sent, table.version_id)
+        return push.result(PushStatus.FAILED, error.message, error.hint or "Push again.")
 
 
-def _again(error: GlueError) -> bool:
-    """A final refusal after a retried call says nothing about the first try: that needs one more look."""
-    return error.transient or error.may_have_written
-
-
-def unpushable(node: Node, region: str) -> str | None:
-    """Why a node can't be pushed to, by what the graph alone tells."""
-    table = GlueTableNode.of(node)
-    if table.conflict:
-        return f"{table.conflict}, so whose lineage belongs there is not known"
-    if table.home_place is None:
-        return f"the graph does not tell its database and table here: {node.qualified_name}"
-    if table.aws_region and table.aws_region != region:
-        return f"it is in {table.aws_region}, and this push goes to {region}"
-    return None
+def _worth_retrying(error: BaseException) -> bool:
+    """A write in doubt needs another look even if its last error is final: see `GlueError.retried`."""
+    return isinstance(error, GlueError) and (error.transient or error.may_have_written)
 
 
 def _next_version(version: str | None) -> str | None:
-    """ "A VersionID is a string representation of an integer. Each version is incremented by 1."
+    """The version that an update of this one makes; None if it is not a number.
 
-    That is Glue's own API reference (GetTableVersion); anything else is not guessed at.
+    "A VersionID is a string representation of an integer. Each version is incremented by 1." (Glue's API
+    reference, GetTableVersion)
     """
     return str(int(version) + 1) if version and version.isdecimal() else None
 
 
-def _stands(sent: Update, table: GlueTable) -> bool:
-    """Whether what we sent is what stands, its own `last_synced` included."""
+def _was_applied(update: Update, table: GlueTable) -> bool:
+    """Whether the table carries exactly what the update wrote, including its `last_synced`."""
 
     def ours(parameters: Mapping[str, str]) -> dict[str, str]:
         return {key: value for key, value in parameters.items() if key.startswith(PREFIX)}
 
-    return ours(sent.parameters) == ours(table.parameters) and sent.description == table.description
+    return ours(update.parameters) == ours(table.parameters) and update.description == table.description

@@ -9,7 +9,8 @@ import pytest
 
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import enrich, push_tables
-from lineage_bridge_dagster.glue.tables import normal_location, read_inventory
+from lineage_bridge_dagster.glue.scan import scan_catalog
+from lineage_bridge_dagster.glue.tables import normalize_location
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -268,11 +269,11 @@ def test_only_tables_that_concern_us_are_kept(client: GlueClient, catalog: Catal
         from lineage_bridge_dagster.glue import enrichment
 
         def spy(*given: Any, **options: Any) -> Any:
-            inventory = read_inventory(*given, **options)
+            inventory = scan_catalog(*given, **options)
             kept.extend(table.name for table in inventory.tables)
             return inventory
 
-        patched.setattr(enrichment, "read_inventory", spy)
+        patched.setattr(enrichment, "scan_catalog", spy)
         found = enriched(client, *sources)
     assert sorted(kept) == ["by_name", "by_place", "ours"]
     report = found.coverage.get(SCOPE)
@@ -424,8 +425,8 @@ def _with_source(graph: Graph) -> Graph:
     [("s3://b/p/", "s3a://b/p"), ("s3n://b/p", "s3://b/p//"), ("S3://b/p", "s3://b/p")],
 )
 def test_locations_are_compared_by_meaning(one: str, other: str) -> None:
-    assert normal_location(one) == normal_location(other)
-    assert normal_location("s3://b/P") != normal_location("s3://b/p")
+    assert normalize_location(one) == normalize_location(other)
+    assert normalize_location("s3://b/P") != normalize_location("s3://b/p")
 
 
 @pytest.mark.parametrize("failed", ["tableflow", "glue"])

@@ -1,4 +1,4 @@
-"""What each error of Glue's proves, and what it tells a person to do."""
+"""The class of each error of Glue, which says what it proves, and its hint."""
 
 from __future__ import annotations
 
@@ -14,10 +14,20 @@ from botocore.exceptions import (
     UnauthorizedSSOTokenError,
 )
 
-from lineage_bridge_dagster.glue.errors import GlueError, Outcome, translate
+from lineage_bridge_dagster.glue.errors import (
+    GlueAccessDeniedError,
+    GlueAmbiguousError,
+    GlueConflictError,
+    GlueError,
+    GlueNotFoundError,
+    GlueThrottledError,
+    GlueUnreachableError,
+    translate,
+)
 
 
-def answered(code: str, status: int = 400, retries: int = 0) -> GlueError:
+def response(code: str, status: int = 400, retries: int = 0) -> GlueError:
+    """The translated error response of an UpdateTable."""
     error = ClientError(
         {
             "Error": {"Code": code, "Message": "words"},
@@ -29,55 +39,57 @@ def answered(code: str, status: int = 400, retries: int = 0) -> GlueError:
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "outcome"),
+    ("code", "status", "error_class"),
     [
-        ("AccessDeniedException", 400, Outcome.DENIED),
-        ("SomethingNew", 403, Outcome.DENIED),
-        ("ExpiredTokenException", 400, Outcome.DENIED),
-        ("EntityNotFoundException", 400, Outcome.NOT_FOUND),
-        ("ConcurrentModificationException", 400, Outcome.CONFLICT),
-        ("ThrottlingException", 400, Outcome.THROTTLED),
-        ("SomethingNew", 429, Outcome.THROTTLED),
-        ("InternalServiceException", 500, Outcome.AMBIGUOUS),
-        ("OperationTimeoutException", 400, Outcome.AMBIGUOUS),
-        ("", 502, Outcome.AMBIGUOUS),
-        ("InvalidInputException", 400, Outcome.REJECTED),
-        ("ValidationException", 400, Outcome.REJECTED),
-        ("SomethingNew", 400, Outcome.REJECTED),
+        ("AccessDeniedException", 400, GlueAccessDeniedError),
+        ("SomethingNew", 403, GlueAccessDeniedError),
+        ("ExpiredTokenException", 400, GlueAccessDeniedError),
+        ("EntityNotFoundException", 400, GlueNotFoundError),
+        ("ConcurrentModificationException", 400, GlueConflictError),
+        ("ThrottlingException", 400, GlueThrottledError),
+        ("SomethingNew", 429, GlueThrottledError),
+        ("InternalServiceException", 500, GlueAmbiguousError),
+        ("OperationTimeoutException", 400, GlueAmbiguousError),
+        ("", 502, GlueAmbiguousError),
+        ("InvalidInputException", 400, GlueError),
+        ("ValidationException", 400, GlueError),
+        ("SomethingNew", 400, GlueError),
     ],
 )
-def test_answers_prove_what_they_prove(code: str, status: int, outcome: Outcome) -> None:
-    error = answered(code, status)
-    assert error.outcome is outcome
-    assert error.may_have_written is (outcome is Outcome.AMBIGUOUS)
+def test_error_responses_are_classified(code: str, status: int, error_class: type[GlueError]) -> None:
+    error = response(code, status)
+    assert type(error) is error_class
+    assert error.may_have_written is (error_class is GlueAmbiguousError)
     assert "the table db.t" in error.message
 
 
-def test_a_retried_call_may_have_written_whatever_its_last_answer() -> None:
-    assert answered("ConcurrentModificationException", retries=1).may_have_written
-    assert answered("AccessDeniedException", retries=2).may_have_written
+def test_retried_call_may_have_written_whatever_its_last_error() -> None:
+    assert response("ConcurrentModificationException", retries=1).may_have_written
+    assert response("AccessDeniedException", retries=2).may_have_written
 
 
-def test_a_denial_names_the_action_and_lake_formation() -> None:
-    error = answered("AccessDeniedException")
+def test_denial_names_the_action_and_lake_formation() -> None:
+    error = response("AccessDeniedException")
     assert "glue:UpdateTable" in error.hint
     assert "Lake Formation" in error.hint
 
 
 @pytest.mark.parametrize(
-    ("error", "outcome", "word"),
+    ("error", "error_class", "hint"),
     [
-        (NoCredentialsError(), Outcome.DENIED, "AWS_ACCESS_KEY_ID"),
-        (UnauthorizedSSOTokenError(), Outcome.DENIED, "aws sso login"),
-        (EndpointConnectionError(endpoint_url="x"), Outcome.UNREACHABLE, "LINEAGE_BRIDGE_AWS_REGION"),
-        (ConnectTimeoutError(endpoint_url="x"), Outcome.UNREACHABLE, "AWS_ENDPOINT_URL"),
-        (ReadTimeoutError(endpoint_url="x"), Outcome.AMBIGUOUS, ""),
-        (ConnectionClosedError(endpoint_url="x"), Outcome.AMBIGUOUS, ""),
-        (ParamValidationError(report="too long"), Outcome.REJECTED, ""),
-        (ValueError("no JSON"), Outcome.AMBIGUOUS, "malformed"),
+        (NoCredentialsError(), GlueAccessDeniedError, "AWS_ACCESS_KEY_ID"),
+        (UnauthorizedSSOTokenError(), GlueAccessDeniedError, "aws sso login"),
+        (EndpointConnectionError(endpoint_url="x"), GlueUnreachableError, "LINEAGE_BRIDGE_AWS_REGION"),
+        (ConnectTimeoutError(endpoint_url="x"), GlueUnreachableError, "AWS_ENDPOINT_URL"),
+        (ReadTimeoutError(endpoint_url="x"), GlueAmbiguousError, ""),
+        (ConnectionClosedError(endpoint_url="x"), GlueAmbiguousError, ""),
+        (ParamValidationError(report="too long"), GlueError, ""),
+        (ValueError("not JSON"), GlueAmbiguousError, "malformed"),
     ],
 )
-def test_what_never_got_an_answer(error: Exception, outcome: Outcome, word: str) -> None:
-    found = translate(error, action="glue:UpdateTable", where="the table db.t")
-    assert found.outcome is outcome
-    assert word in found.hint
+def test_calls_without_a_response_are_classified(
+    error: Exception, error_class: type[GlueError], hint: str
+) -> None:
+    translated = translate(error, action="glue:UpdateTable", where="the table db.t")
+    assert type(translated) is error_class
+    assert hint in translated.hint

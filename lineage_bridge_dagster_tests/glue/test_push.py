@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.glue import GlueLineageWriter, PushReport, PushStatus, push_tables
+from lineage_bridge_dagster.glue import PushReport, PushStatus, push_tables
+from lineage_bridge_dagster.glue.targets import PushTarget, push_target
+from lineage_bridge_dagster.glue.writer import GlueLineageWriter
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.description import split_description
@@ -18,6 +20,7 @@ from lineage_bridge_dagster_tests.glue.builders import (
     CLUSTER,
     ENVIRONMENT,
     NOW,
+    REGION,
     Catalog,
     add_table,
     clock,
@@ -179,7 +182,7 @@ def test_only_the_tables_asked_for_are_pushed(client: GlueClient, catalog: Catal
         "d": "updated",
         "nothing": "failed",
     }
-    assert "no Glue table of this graph" in report.results[-1].reason
+    assert "The graph has no Glue table" in report.results[-1].reason
     assert not ours(catalog.parameters("a"))
 
 
@@ -232,7 +235,7 @@ def test_a_table_that_went_fails_and_the_others_go_on(client: GlueClient, catalo
     (failed,) = report.failed
     assert failed.status is PushStatus.FAILED
     assert failed.name == f"{CLUSTER}.gone"
-    assert "is not in Glue" in failed.reason
+    assert "does not exist in Glue" in failed.reason
 
 
 def test_access_denied_names_the_action(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
@@ -339,10 +342,12 @@ def test_a_write_in_doubt_that_cannot_be_read_back_is_unknown(
     catalog.create("orders.v1")
     flaky: Any = Flaky(client, ReadTimeoutError(endpoint_url="http://glue"))
     node, chain = _node_and_chain(one())
-    writer = GlueLineageWriter(flaky, clock=clock, sleep=no_sleep)
+    writer = GlueLineageWriter(flaky, PushSettings(), clock=clock, sleep=no_sleep)
+    target = push_target(node, REGION)
+    assert isinstance(target, PushTarget)
     table = writer.reader.table(CLUSTER, "orders.v1")
     aws.fail("GetTable", "AccessDeniedException", times=-1)
-    result = writer.push(node, chain, table=table)
+    result = writer.push(target, chain, complete=True, table=table)
     assert result.status is PushStatus.UNKNOWN
     assert "could not be read back" in result.reason
     assert not result.ok
@@ -381,7 +386,7 @@ def test_endless_conflicts_end_in_a_failure_that_says_so(client: GlueClient, cat
     (result,) = push(busy, one(), settings={"max_attempts": 3}).results
     assert result.status is PushStatus.FAILED
     assert result.conflicts == 3
-    assert "none of their commits was undone" in result.reason
+    assert "none of their commits was overwritten" in result.reason
 
 
 def test_a_bug_in_one_tables_chain_costs_the_others_nothing(
@@ -474,7 +479,7 @@ def test_too_many_removals_at_once_are_none_at_all(client: GlueClient, catalog: 
     report = push(client, graph)
     assert report.counts["refused"] == 3
     assert report.counts["unchanged"] == 7
-    assert all("3 of 10 tables have lost all upstream" in result.reason for result in report.failed)
+    assert all("3 of 10 tables have no upstream any more" in result.reason for result in report.failed)
     assert all(ours(catalog.parameters(name)) for name in names)
     allowed = push(client, graph, settings={"max_removal_share": 0.3})
     assert allowed.counts["updated"] == 3

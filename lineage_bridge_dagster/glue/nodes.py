@@ -1,0 +1,105 @@
+"""Graph nodes of Glue tables."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from lineage_bridge_dagster.glue.links import glue_table_url
+from lineage_bridge_dagster.glue.tables import GlueTable
+from lineage_bridge_dagster.lineage.coverage import Scope
+from lineage_bridge_dagster.lineage.description import split_description
+from lineage_bridge_dagster.lineage.documents import KEY_CLUSTER_ID, KEY_ENVIRONMENT_ID
+from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
+from lineage_bridge_dagster.lineage.ids import glue_table_id
+from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.times import iso
+
+_ENVIRONMENT_LINE = re.compile(r"^Environment: (\S+)\s*$", re.MULTILINE)
+
+
+def table_node(
+    table: GlueTable, scope: Scope, now: str, *, source: Node | None = None, conflict: str | None = None
+) -> Node:
+    """The `catalog_table` node of a Glue table.
+
+    Args:
+        scope: `glue::{region}`.
+        now: ISO 8601 UTC.
+        source: the Tableflow table that the Glue table belongs to. Without it, environment and cluster are
+            those that the last push wrote, so that the table keeps its node id.
+        conflict: the topics that claim the table, as a sentence.
+    """
+    region = scope.place
+    environment = source.environment_id if source else _pushed_environment(table)
+    cluster = source.cluster_id if source else table.parameters.get(KEY_CLUSTER_ID)
+    optional = {"conflict": conflict, "not_writable": table.read_only_reason}
+    return Node(
+        node_id=glue_table_id(environment or "", table.place),
+        system="aws",
+        node_type=NodeType.CATALOG_TABLE,
+        qualified_name=table.place.qualified_name,
+        display_name=table.place.dotted,
+        environment_id=environment,
+        environment_name=source.environment_name if source else None,
+        cluster_id=cluster,
+        cluster_name=source.cluster_name if source else None,
+        catalog_type=AWS_GLUE,
+        attributes={
+            **table_attributes(table, region),
+            "scope": str(scope),
+            **{name: value for name, value in optional.items() if value},
+        },
+        url=glue_table_url(region, table.database, table.name, catalog_id=table.catalog_id),
+        first_seen=now,
+        last_seen=now,
+    )
+
+
+def table_attributes(table: GlueTable, region: str) -> dict[str, Any]:
+    """The attributes that a Glue table's node takes from Glue, as JSON values."""
+    raw = table.raw
+    storage = raw.get("StorageDescriptor") or {}
+    return {
+        "database": table.database,
+        "table_name": table.name,
+        "aws_region": region,
+        "owner": raw.get("Owner"),
+        "table_type": raw.get("TableType"),
+        "columns": _columns(storage.get("Columns")),
+        "partition_keys": _columns(raw.get("PartitionKeys")),
+        "storage_location": table.location or None,
+        "input_format": storage.get("InputFormat"),
+        "output_format": storage.get("OutputFormat"),
+        "serde_info": dict(storage.get("SerdeInfo") or {}),
+        "parameters": dict(table.parameters),
+        "description": table.description or None,
+        "version_id": table.version_id,
+        "catalog_id": table.catalog_id,
+        "create_time": _time(raw.get("CreateTime")),
+        "update_time": _time(raw.get("UpdateTime")),
+    }
+
+
+def _columns(columns: Any) -> list[dict[str, str | None]]:
+    """The current columns. Iceberg also lists dropped ones, with `iceberg.field.current` set to false."""
+    return [
+        {"name": column.get("Name"), "type": column.get("Type"), "comment": column.get("Comment")}
+        for column in columns or ()
+        if (column.get("Parameters") or {}).get("iceberg.field.current", "true") != "false"
+    ]
+
+
+def _time(value: object) -> str | None:
+    """In UTC; botocore returns times in the zone of this machine."""
+    return iso(value) if isinstance(value, datetime) else None
+
+
+def _pushed_environment(table: GlueTable) -> str | None:
+    """The environment that the last push wrote, in a parameter or in the description."""
+    if pushed := table.parameters.get(KEY_ENVIRONMENT_ID):
+        return pushed
+    block = split_description(table.description)[1]
+    line = _ENVIRONMENT_LINE.search(block or "")
+    return line.group(1) if line else None
