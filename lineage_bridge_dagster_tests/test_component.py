@@ -21,7 +21,7 @@ from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.yaml_fields import SensorConfig
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.specs.translator import NodeContext
+from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster_tests.assets.world import EAST, many, world
 from lineage_bridge_dagster_tests.project import load
 

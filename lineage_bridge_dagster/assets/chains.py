@@ -14,7 +14,8 @@ from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.specs.graph_view import GraphView
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, markdown_table, table
+from lineage_bridge_dagster.specs.markdown import markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, table
 from lineage_bridge_dagster.specs.pages.drawing import drawing, image
 from lineage_bridge_dagster.text import plural
 

@@ -51,7 +51,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.specs import keys
-from lineage_bridge_dagster.specs.metadata import markdown_table
+from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.names import Names
 
 IN_SYNC = "lineage_in_sync"

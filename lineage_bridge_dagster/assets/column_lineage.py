@@ -11,12 +11,8 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.lineage.columns import ColumnFlow
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
-from lineage_bridge_dagster.specs.metadata import (
-    MAX_ROWS,
-    column_name,
-    column_table,
-    markdown_table,
-)
+from lineage_bridge_dagster.specs.markdown import MAX_ROWS, markdown_table
+from lineage_bridge_dagster.specs.pages.columns import column_name, column_table
 
 #: Columns that one event tells of; Iceberg tables may have thousands, and every event is a row in a database.
 MAX_COLUMNS = 1_000

@@ -20,8 +20,8 @@ from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.specs.definition_metadata import lineage_url
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
-from lineage_bridge_dagster.specs.pages.links import lineage_url
 
 LINEAGE_LINK = "lineage_bridge/lineage"
 

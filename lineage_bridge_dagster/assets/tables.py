@@ -27,8 +27,7 @@ from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PushOptions, render
 from lineage_bridge_dagster.lineage.redaction import redact_config
 from lineage_bridge_dagster.lineage.text import shorten
-from lineage_bridge_dagster.specs.metadata import markdown_table
-from lineage_bridge_dagster.specs.pages.words import fenced
+from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
 from lineage_bridge_dagster.text import counted, first_few, plural
 
 if TYPE_CHECKING:

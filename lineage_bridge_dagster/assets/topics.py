@@ -18,7 +18,7 @@ from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
 from lineage_bridge_dagster.assets.throughput import Reading, last_readings, throughput
 from lineage_bridge_dagster.assets.times import last_updated, now_ms
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.specs.metadata import markdown_table
+from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.text import byte_size, duration, plural
 
 

@@ -38,7 +38,7 @@ from lineage_bridge_dagster.glue.results import PushReport, PushStatus
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
-from lineage_bridge_dagster.specs.metadata import markdown_table
+from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.text import counted
 

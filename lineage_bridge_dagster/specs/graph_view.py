@@ -1,4 +1,4 @@
-"""A discovery, indexed for the assets that are made of it, and what a translator may look at of it."""
+"""A discovery indexed for building assets, and the context in which a translator sees a node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
 
 
 class Role(StrEnum):
-    """What an asset is to its node. A Glue table's node has two: the table itself and its upstream chain."""
+    """Which asset of its node: a Glue table's node has two, the table itself and its upstream chain."""
 
     ITSELF = "itself"
     CHAIN = "chain"
@@ -23,13 +23,13 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class GraphView:
-    """A discovery, indexed once for all the assets that are made of it."""
+    """A discovery with indexes that all assets share."""
 
     discovery: Discovery
-    #: Direct sources and targets of a node, by id, over the edges that carry data.
+    #: Ids of a node's direct sources and targets, over the edges that carry data.
     upstream: Mapping[str, Sequence[str]]
     downstream: Mapping[str, Sequence[str]]
-    #: The schemas of a topic, by the topic's id.
+    #: Ids of a topic's schemas.
     schemas: Mapping[str, Sequence[str]]
 
     @classmethod
@@ -59,21 +59,21 @@ class GraphView:
         return ColumnIndex(self.discovery.graph, self.upstream)
 
     def sources(self, node: Node) -> list[Node]:
-        """The nodes that a node's data comes from directly."""
+        """The direct sources of a node's data."""
         return [self.graph.nodes[source] for source in self.upstream.get(node.node_id, ())]
 
     def targets(self, node: Node) -> list[Node]:
-        """The nodes that a node's data goes to directly."""
+        """The direct targets of a node's data."""
         return [self.graph.nodes[target] for target in self.downstream.get(node.node_id, ())]
 
     def schemas_of(self, topic: Node) -> list[Node]:
         return [self.graph.nodes[schema] for schema in self.schemas.get(topic.node_id, ())]
 
     def topics_of(self, table: Node) -> list[Node]:
-        """The topics that a catalog table is made of, past its Tableflow table; each once."""
+        """The topics behind a catalog table, directly or through its Tableflow table; each once."""
         found: dict[str, Node] = {}
-        for near in self.sources(table):
-            for origin in [near] if near.node_type == NodeType.KAFKA_TOPIC else self.sources(near):
+        for source in self.sources(table):
+            for origin in [source] if source.node_type == NodeType.KAFKA_TOPIC else self.sources(source):
                 if origin.node_type == NodeType.KAFKA_TOPIC:
                     found[origin.node_id] = origin
         return list(found.values())
@@ -81,11 +81,11 @@ class GraphView:
 
 @dataclass(frozen=True)
 class NodeContext:
-    """What a translator may look at besides the node."""
+    """What a translator may use besides the node."""
 
     view: GraphView
     role: Role = Role.ITSELF
-    #: Sources left out of the asset's dependencies, since they would close a cycle.
-    left_out: tuple[Node, ...] = ()
-    #: Scopes that the asset's lineage passes through and that did not answer whole.
+    #: Sources that are not among the asset's dependencies because they would close a cycle.
+    cyclic_sources: tuple[Node, ...] = ()
+    #: Scopes on the asset's lineage that could not be fully read.
     incomplete: tuple[ScopeReport, ...] = ()

@@ -1,8 +1,8 @@
-"""Names for Dagster out of names of Kafka, Glue and the rest.
+"""Encoders from names of Kafka, Glue and other systems to names that Dagster accepts.
 
-Each place where Dagster restricts names has one encoder here, and each is injective: two different inputs
-never come out as one, whatever dots, hyphens or capitals they hold. Where a place allows too few characters
-to keep the text whole, a hash of the text stands behind what is left of it.
+There is one encoder for each place where Dagster restricts names. Each is injective: two different inputs
+never give the same output, whatever dots, hyphens or capitals they contain. Where too few characters are
+allowed to keep the whole text, its hash is appended.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterable
 #: Namespace of our metadata keys and tags.
 NAMESPACE = "lineage_bridge"
 
-#: What the UI's routes and the selection syntax break on, and the escape character itself. The slash has a
-#: short form, for it is in every dataset's name.
+#: Characters that break the UI's routes or the selection syntax, and the escape characters themselves. A
+#: slash has a short form, as every dataset's name has one.
 _SLASH = "|"
 _ESCAPE = "~"
 _UNSAFE = re.compile(r'[/"\\%*|~\x00-\x1f\x7f\ud800-\udfff]')
@@ -27,7 +27,7 @@ _NOT_TAG = re.compile(r"[^A-Za-z0-9_.-]+")
 _CLUSTER = re.compile(r"(lkc|lsrc|lksqlc|env)-([A-Za-z0-9]+)")
 _CLUSTER_ENCODED = re.compile(r"(.*__)?(lkc|lsrc|lksqlc|env)_[A-Za-z0-9]+", re.DOTALL)
 _HASHED = re.compile(r".*_x[0-9a-f]{10}", re.DOTALL)
-#: Narrower than what mail allows: what Dagster takes for an email.
+#: What Dagster accepts as an email address, which is narrower than the standard.
 _EMAIL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._%+-]*@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")
 
 
@@ -37,7 +37,7 @@ def short_hash(text: str, length: int = 10) -> str:
 
 
 def key_part(text: str) -> str:
-    r"""One part of an asset key: everything stays but `/ " \ % *`, control characters and the two escapes.
+    r"""One part of an asset key: only `/ " \ % *`, control characters and the two escapes are replaced.
 
     >>> key_part("orders.v1"), key_part("postgres://pg:5432/shop.public.orders")
     ('orders.v1', 'postgres:||pg:5432|shop.public.orders')
@@ -59,7 +59,7 @@ def key_parts(*texts: str) -> list[str]:
 
 
 def group_segment(text: str) -> str:
-    """One segment of a group name, `[A-Za-z0-9_]+`. Confluent's ids only change their hyphen.
+    """One segment of a group name, `[A-Za-z0-9_]+`. In Confluent's ids only the hyphen changes.
 
     >>> group_segment("lkc-abc123"), group_segment("my_db")
     ('lkc_abc123', 'my_db')
@@ -72,31 +72,32 @@ def group_segment(text: str) -> str:
 
 
 def named_segment(name: str | None, ident: str) -> str:
-    """A segment for one of Confluent's ids that shows its display name before it.
+    """A segment for one of Confluent's ids, with its display name before it.
 
-    Two clusters may have one name; the id keeps them apart. Without a name, or where the id is none of
-    Confluent's, it is the id's own segment.
+    Two clusters may have the same name; the id keeps them apart. Without a name, or for any other id, it is
+    `group_segment` of the id.
 
     >>> named_segment("orders-eu", "lkc-abc123"), named_segment(None, "lkc-abc123")
     ('orders_eu__lkc_abc123', 'lkc_abc123')
     """
     segment = group_segment(ident)
-    words = _NOT_NAME.sub("_", name or "")[:40].strip("_")
-    if not words or name == ident or not _CLUSTER.fullmatch(ident):
+    shown = _NOT_NAME.sub("_", name or "")[:40].strip("_")
+    if not shown or name == ident or not _CLUSTER.fullmatch(ident):
         return segment
-    return f"{words}__{segment}"
+    return f"{shown}__{segment}"
 
 
 def group_name(*segments: str) -> str:
-    """A nested group: segments joined by `/`, each as `group_segment` gives it."""
+    """A nested group: each text as a `group_segment`, joined by `/`."""
     return "/".join(group_segment(segment) for segment in segments)
 
 
 def op_name(prefix: str, text: str) -> str:
-    """A name for an op, an input or an output: always hashed, since `o.v1`, `o-v1` and `o_v1` would meet.
+    """A name for an op, an input or an output, always with a hash: `o.v1`, `o-v1` and `o_v1` would collide.
 
-    `prefix` is the caller's own word, of `[A-Za-z0-9_]`; two prefixes never share a name unless they are
-    the same word.
+    Args:
+        prefix: the caller's own, of `[A-Za-z0-9_]`; names with different prefixes never collide.
+        text: what is named, usually an asset key.
     """
     return f"{prefix}__{_NOT_NAME.sub('_', text)[-40:].strip('_')}_x{short_hash(text, 16)}"
 
@@ -111,14 +112,14 @@ def tag_key(name: str) -> str:
 
 
 def tag_value(text: str) -> str:
-    """A tag's value, up to 63 of `[A-Za-z0-9_.-]`."""
+    """A tag's value: up to 63 characters of `[A-Za-z0-9_.-]`."""
     if _TAG.fullmatch(text) and not _HASHED.fullmatch(text):
         return text
     return f"{_NOT_TAG.sub('_', text)[:50]}_x{short_hash(text)}"
 
 
 def owner(text: str) -> str:
-    """An owner as Dagster takes one: an email, or `team:` and a name.
+    """An owner as Dagster accepts one: an email address, or `team:` and a name.
 
     >>> owner("data@example.com"), owner("team:data"), owner("Data Platform")
     ('data@example.com', 'team:data', 'team:Data_Platform_x7c7cf36acd')

@@ -1,4 +1,4 @@
-"""The metadata of our assets: Dagster's standard keys first, then our own set."""
+"""The metadata keys of our assets: our own set, and the subset of Dagster's standard keys that we use."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.dagster_internals import NamespacedMetadataSet
-from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow
-from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.nodes import Field
 from lineage_bridge_dagster.specs import keys
-
-#: Rows of a table in the UI; a chain may have thousands of hops, and an event is no place for them.
-MAX_ROWS = 200
+from lineage_bridge_dagster.specs.markdown import MAX_ROWS
 
 
 class _MetadataSet(NamespacedMetadataSet):
@@ -158,79 +155,30 @@ class StandardMetadata(_MetadataSet):
         return "dagster"
 
 
-def column_schema(columns: Iterable[Mapping[str, Any]]) -> TableSchema | None:
-    """Columns `{name, type, comment}` as Dagster's schema; None when there are none.
+def column_schema(columns: Iterable[Field]) -> TableSchema | None:
+    """Columns as Dagster's schema; None without columns.
 
-    A name that comes twice is shown once: Dagster refuses a schema with two columns of one name.
+    A repeated name is included once: Dagster refuses a schema in which two columns have the same name.
     """
     found: dict[str, TableColumn] = {}
     for column in columns:
-        name = str(column.get("name", ""))
-        if name and name not in found:
-            found[name] = TableColumn(
-                name, str(column.get("type") or "unknown"), description=column.get("comment") or None
+        if column.name not in found:
+            found[column.name] = TableColumn(
+                column.name, column.type or "unknown", description=column.comment or None
             )
     return TableSchema(list(found.values())) if found else None
 
 
 def table(rows: Sequence[Mapping[str, str | int | float | bool | None]]) -> TableMetadataValue | None:
-    """Records as a table of metadata, at most `MAX_ROWS` of them; None when there are none."""
+    """At most `MAX_ROWS` records as a table of metadata; None without rows."""
     if not rows:
         return None
     return MetadataValue.table(
         records=[TableRecord(dict(row)) for row in rows[:MAX_ROWS]],
-        schema=TableSchema([TableColumn(name, _kind(rows, name)) for name in rows[0]]),
+        schema=TableSchema([TableColumn(name, _type(rows, name)) for name in rows[0]]),
     )
 
 
-def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+def _type(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     value = next((row[name] for row in rows if row[name] is not None), "")
     return {bool: "bool", int: "int", float: "float"}.get(type(value), "string")
-
-
-def column_table(graph: Graph, flows: Sequence[ColumnFlow]) -> str:
-    """What columns are made of, one row each; a plain first line says of how many tables."""
-    targets = {flow.column.node_id for flow in flows}
-    rows = []
-    for flow in flows[: MAX_ROWS + 1]:
-        own = graph.nodes[flow.column.node_id]
-        made_of = [f"{column_name(graph, column, own)} ({how})" for column, how in flow.sources]
-        if not flow.complete:
-            made_of.append("and more that could not be told")
-        name = flow.column.name if len(targets) == 1 else f"{own.label}.{flow.column.name}"
-        rows.append([name, ", ".join(made_of) or "no column (a constant or a count)"])
-    sources = {column.node_id for flow in flows for column, _ in flow.sources}
-    count = f"{len(flows)} columns" if len(flows) != 1 else "1 column"
-    text = f"{count}, made of {len(sources)} table{'' if len(sources) == 1 else 's'}\n\n"
-    text += markdown_table(["column", "made of"], rows[:MAX_ROWS])
-    return text + (f"\n\n{len(flows) - MAX_ROWS} more rows are left out." if len(flows) > MAX_ROWS else "")
-
-
-def column_name(graph: Graph, column: Column, beside: Node) -> str:
-    """`topic.column`; with its cluster when that is another than the one of the node beside it."""
-    node = graph.nodes.get(column.node_id)
-    if node is None:
-        return f"{column.node_id}.{column.name}"
-    away = node.cluster_id and node.cluster_id != beside.cluster_id
-    return f"{node.label}.{column.name}" + (f" of {node.cluster_name or node.cluster_id}" if away else "")
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table. Cells keep to their cell: bars and line ends in them are escaped."""
-    lines = [
-        "| " + " | ".join(header) + " |",
-        "|" + " --- |" * len(header),
-        *("| " + " | ".join(cell(value) for value in row) + " |" for row in rows[:MAX_ROWS]),
-    ]
-    if len(rows) > MAX_ROWS:
-        lines.append(f"\n{len(rows) - MAX_ROWS} more rows are left out.")
-    return "\n".join(lines)
-
-
-def cell(value: object, limit: int = 300) -> str:
-    """Any value as one Markdown table cell, `limit` characters at most."""
-    text = " ".join(str("" if value is None else value).split())
-    if len(text) > limit:
-        text = text[: limit - 1] + "…"
-    # A backtick would begin code, and one that is cut off from its other would stand for both.
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")

@@ -1,4 +1,4 @@
-"""What the jobs, the sensor and the schedules of one component are called."""
+"""Names of a component's jobs, sensor and schedules."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from dagster import AssetKey
 
 @dataclass(frozen=True)
 class Names:
-    """Names of one component's automation. With the default prefix they are plain."""
+    """Names of one component's automation, each with the prefix if there is one."""
 
     prefix: str = ""
 
-    def _named(self, name: str) -> str:
+    def _prefixed(self, name: str) -> str:
         return f"{self.prefix}_{name}" if self.prefix else name
 
     @property
     def refresh_job(self) -> str:
-        return self._named("refresh")
+        return self._prefixed("refresh")
 
     @property
     def push_job(self) -> str:
-        return self._named("push")
+        return self._prefixed("push")
 
     @property
     def lineage_job(self) -> str:
-        return self._named("materialize_lineage")
+        return self._prefixed("materialize_lineage")
 
     @property
     def sensor(self) -> str:
-        return self._named("lineage_sensor")
+        return self._prefixed("lineage_sensor")
 
     @property
     def refresh_schedule(self) -> str:
-        return self._named("refresh_schedule")
+        return self._prefixed("refresh_schedule")
 
     @property
     def push_schedule(self) -> str:
-        return self._named("push_schedule")
+        return self._prefixed("push_schedule")
 
     @property
     def nightly_schedule(self) -> str:
-        return self._named("nightly_schedule")
+        return self._prefixed("nightly_schedule")
 
     @property
     def freshness_schedule(self) -> str:
-        return self._named("freshness_schedule")
+        return self._prefixed("freshness_schedule")
 
     @property
     def discovery_key(self) -> AssetKey:
-        """The asset that stands for the discovery as a whole."""
+        """The key of the asset that represents the discovery."""
         return AssetKey(["lineage_bridge", *([self.prefix] if self.prefix else []), "discovery"])

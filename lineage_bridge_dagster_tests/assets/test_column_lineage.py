@@ -129,7 +129,7 @@ def test_a_topic_that_is_read_for_itself_does_not_depend_on_itself() -> None:
     made = inventory(w)
     assert lineage(made, at["totals"])["amount"] == {("kafka/lkc-east1/clean", "amount")}
     text = column_metadata(made, made.view.graph.nodes[at["totals"]])["lineage_bridge/column_lineage"].value
-    assert "clean.amount (aggregate), totals.amount (expression), and more that could not be told" in text
+    assert "clean.amount (aggregate), totals.amount (expression), others that could not be determined" in text
 
 
 def test_two_way_mirrors_make_no_cycle_of_columns() -> None:
@@ -148,9 +148,9 @@ def test_it_reads_well() -> None:
     made = inventory(w)
     lines = column_metadata(made, made.view.graph.nodes[at["glue"]])["lineage_bridge/column_lineage"].value
     assert lines.splitlines() == [
-        "3 columns, made of 1 table",
+        "3 columns, derived from 1 table",
         "",
-        "| column | made of |",
+        "| column | derived from |",
         "| --- | --- |",
         "| orderid | totals.orderId (identity) |",
         "| amount | totals.amount (identity) |",
@@ -160,7 +160,7 @@ def test_it_reads_well() -> None:
         "",
         "| column | comes from |",
         "| --- | --- |",
-        "| orderid | raw.id of west1 |",
+        "| orderid | raw.id on cluster west1 |",
         "| amount | raw.price of west1 |",
     ]
 

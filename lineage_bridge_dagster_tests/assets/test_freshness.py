@@ -16,7 +16,7 @@ from lineage_bridge_dagster.confluent.api.brokers import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, TableState
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.specs.translator import GraphView
+from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster_tests.assets.world import EAST, World
 
 MINUTE = 60_000

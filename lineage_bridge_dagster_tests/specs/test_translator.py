@@ -12,7 +12,8 @@ from lineage_bridge_dagster.assets.bundles import bundles
 from lineage_bridge_dagster.assets.inventory import Include, Inventory, build_inventory
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.specs.translator import LineageTranslator, NodeContext
+from lineage_bridge_dagster.specs.graph_view import NodeContext
+from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import DATASET, EAST, World, many, world
 
 
@@ -36,26 +37,26 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
         "connect/lkc_east1",
         {"kafka", "connector"},
         ["external/postgres:||pg1.example:5432|shop.public.orders"],
-        f"Connector debezium-pg (PostgresCdcSourceV2) of cluster lkc-east1 in env-abc123, reads {DATASET}, "
+        f"Connector debezium-pg (PostgresCdcSourceV2) on cluster lkc-east1 in env-abc123, reads {DATASET}, "
         "writes shop.public.orders.",
     ),
     "connect/lkc-east1/s3-sink": (
         "connect/lkc_east1",
         {"kafka", "connector"},
         ["kafka/lkc-east1/o.v1"],
-        "Connector s3-sink (S3_SINK) of cluster lkc-east1 in env-abc123, reads o.v1, writes s3://bucket/landing.",
+        "Connector s3-sink (S3_SINK) on cluster lkc-east1 in env-abc123, reads o.v1, writes s3://bucket/landing.",
     ),
     "external/postgres:||pg1.example:5432|shop.public.orders": (
         "external",
         {"postgres"},
         [],
-        f"Dataset outside Confluent: {DATASET}.",
+        f"External dataset: {DATASET}.",
     ),
     "external/s3:||bucket|landing": (
         "external",
         {"s3"},
         ["connect/lkc-east1/s3-sink"],
-        "Dataset outside Confluent: s3://bucket/landing.",
+        "External dataset: s3://bucket/landing.",
     ),
     "flink/env-abc123/us-east-1/dedupe": (
         "flink/env_abc123",
@@ -79,38 +80,38 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
         "kafka/east1__lkc_east1",
         {"kafka"},
         [],
-        "Kafka topic Orders of cluster east1 in prod, mirrors Orders of cluster west1 in prod.",
+        "Kafka topic Orders on cluster east1 in prod, mirrors Orders on cluster west1 in prod.",
     ),
     "kafka/lkc-west1/Orders": (
         "kafka/west1__lkc_west1",
         {"kafka"},
         ["kafka/lkc-east1/Orders"],
-        "Kafka topic Orders of cluster west1 in prod, mirrors Orders of cluster east1 in prod.",
+        "Kafka topic Orders on cluster west1 in prod, mirrors Orders on cluster east1 in prod.",
     ),
     "kafka/lkc-east1/all": (
         "kafka/east1__lkc_east1",
         {"kafka"},
         ["flink/env-abc123/us-east-1/dedupe", "flink/env-abc123/us-east-1/fan-out"],
-        "Kafka topic all of cluster east1 in prod, written by dedupe, fan-out.",
+        "Kafka topic all on cluster east1 in prod, written by dedupe, fan-out.",
     ),
     "kafka/lkc-east1/o.v1": (
         "kafka/east1__lkc_east1",
         {"kafka"},
         ["flink/env-abc123/us-east-1/enrich-orders"],
-        "Kafka topic o.v1 of cluster east1 in prod, written by enrich-orders.",
+        "Kafka topic o.v1 on cluster east1 in prod, written by enrich-orders.",
     ),
     "kafka/lkc-east1/shop.public.orders": (
         "kafka/east1__lkc_east1",
         {"kafka"},
         ["connect/lkc-east1/debezium-pg"],
-        "Kafka topic shop.public.orders of cluster east1 in prod, written by debezium-pg.",
+        "Kafka topic shop.public.orders on cluster east1 in prod, written by debezium-pg.",
     ),
     **{
         f"kafka/lkc-east1/{name}": (
             "kafka/east1__lkc_east1",
             {"kafka"},
             [],
-            f"Kafka topic {name} of cluster east1 in prod.",
+            f"Kafka topic {name} on cluster east1 in prod.",
         )
         for name in ("customers", "o-v1", "o_v1", "orders")
     },
@@ -120,7 +121,7 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
             {"pyspark", "iceberg"},
             [f"kafka/lkc-east1/{name}"],
             f"Upstream lineage of the Glue table lkc-east1.{name}, "
-            f"from Kafka topic {name} of cluster lkc-east1 in env-abc123.",
+            f"from Kafka topic {name} on cluster lkc-east1 in env-abc123.",
         )
         for name in ("all", "customers", "o.v1", "o-v1", "o_v1")
     },
@@ -130,7 +131,7 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
             {"aws", "iceberg"},
             [f"upstream_chain/lkc-east1/{name}"],
             f"Iceberg table {name} in the Glue database lkc-east1, "
-            f"from Kafka topic {name} of cluster lkc-east1 in env-abc123.",
+            f"from Kafka topic {name} on cluster lkc-east1 in env-abc123.",
         )
         for name in ("all", "customers", "o.v1", "o-v1", "o_v1")
     },
@@ -139,28 +140,28 @@ SNAPSHOT: dict[str, tuple[str, set[str], list[str], str]] = {
         {"pyspark", "iceberg"},
         ["kafka/lkc-east1/Orders", "kafka/lkc-east1/orders"],
         "Upstream lineage of the Glue table lkc-east1.orders, "
-        "from Kafka topic Orders, orders of cluster lkc-east1 in env-abc123.",
+        "from Kafka topic Orders, orders on cluster lkc-east1 in env-abc123.",
     ),
     "glue/lkc-east1/orders": (
         "glue/lkc_east1",
         {"aws", "iceberg"},
         ["upstream_chain/lkc-east1/orders"],
         "Iceberg table orders in the Glue database lkc-east1, "
-        "from Kafka topic Orders, orders of cluster lkc-east1 in env-abc123.",
+        "from Kafka topic Orders, orders on cluster lkc-east1 in env-abc123.",
     ),
     "upstream_chain/sales_db/orders": (
         "upstream_chain/sales_db",
         {"pyspark", "iceberg"},
         ["kafka/lkc-west1/Orders"],
         "Upstream lineage of the Glue table sales_db.orders, "
-        "from Kafka topic Orders of cluster lkc-west1 in env-abc123.",
+        "from Kafka topic Orders on cluster lkc-west1 in env-abc123.",
     ),
     "glue/sales_db/orders": (
         "glue/sales_db",
         {"aws", "iceberg"},
         ["upstream_chain/sales_db/orders"],
         "Iceberg table orders in the Glue database sales_db, "
-        "from Kafka topic Orders of cluster lkc-west1 in env-abc123.",
+        "from Kafka topic Orders on cluster lkc-west1 in env-abc123.",
     ),
 }
 

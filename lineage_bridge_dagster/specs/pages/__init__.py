@@ -1,1 +1,1 @@
-"""What an asset's page says of its node: the description that opens it, and the links. Pure."""
+"""What an asset's page shows about its node: description, tree, diagram and columns. Pure."""

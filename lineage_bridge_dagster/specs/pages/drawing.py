@@ -1,24 +1,26 @@
-"""What is upstream of a table, drawn as a picture: sources on the left, the table on the right."""
+"""A table's upstream chain as an SVG diagram: sources on the left, the table on the right."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from functools import cache
 from xml.sax.saxutils import escape
 
 from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.specs.graph_view import GraphView
+from lineage_bridge_dagster.specs.pages.phrases import kind_of
 from lineage_bridge_dagster.specs.pages.tree import parents
-from lineage_bridge_dagster.specs.pages.words import kind_of
+from lineage_bridge_dagster.text import plural
 
-#: Boxes of a drawing; a chain with more is drawn up to those nearest to its table.
+#: Boxes of a drawing; of a longer chain it shows the nodes nearest to the table.
 MAX_BOXES = 60
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _EDGE = 172, 44, 38, 14, 12
 _LETTERS = 25
-#: Pixels that the UI has room for. A wider drawing is made smaller, down to where it can still be read.
-_ROOM, _SMALLEST = 1180, 0.6
-#: Fill and border by kind; dark enough to be told apart in print, light enough for dark text.
+#: Width of the UI's column in pixels; a wider drawing is scaled down, as far as it stays legible.
+_PAGE_WIDTH, _MIN_SCALE = 1180, 0.6
+#: Fill and border by kind: distinct in print, and light enough for dark text.
 _COLOURS: Mapping[str, tuple[str, str]] = {
     NodeType.KAFKA_TOPIC: ("#e8edfb", "#4f6bd8"),
     NodeType.CONNECTOR: ("#fdf1dc", "#c98a1b"),
@@ -30,13 +32,11 @@ _OTHER = ("#f0f0f2", "#7a7a85")
 
 
 def drawing(view: GraphView, table: Node) -> str:
-    """The table's chain as an SVG document, of `MAX_BOXES` boxes at most."""
-    above = {table.node_id: parents(view, table)}
+    """The table's chain as an SVG document of at most `MAX_BOXES` boxes."""
 
+    @cache
     def sources(node_id: str) -> list[str]:
-        if node_id not in above:
-            above[node_id] = parents(view, view.graph.nodes[node_id])
-        return [one.node_id for one in above[node_id]]
+        return [parent.node_id for parent in parents(view, view.graph.nodes[node_id])]
 
     distances = {table.node_id: 0, **walk(table.node_id, sources)}
     nearest = sorted(distances, key=lambda node_id: (distances[node_id], node_id))
@@ -46,31 +46,31 @@ def drawing(view: GraphView, table: Node) -> str:
     return _svg(view, columns, edges, len(distances) - len(shown))
 
 
-def image(svg: str, words: str) -> str:
-    """The drawing as a Markdown image that needs no file."""
+def image(svg: str, alt_text: str) -> str:
+    """The drawing as a Markdown image with the data in its URL."""
     data = base64.b64encode(svg.encode()).decode()
-    return f"![{words.replace('[', '(').replace(']', ')')}](data:image/svg+xml;base64,{data})"
+    return f"![{alt_text.replace('[', '(').replace(']', ')')}](data:image/svg+xml;base64,{data})"
 
 
 def _columns(
     distances: Mapping[str, int], edges: Sequence[tuple[str, str]], view: GraphView
 ) -> list[list[str]]:
-    """Nodes by distance from the table, itself first; each beside the middle of what it feeds."""
+    """The nodes by distance from the table, which is first; each level with the middle of its targets."""
     columns: list[list[str]] = [[] for _ in range(max(distances.values()) + 1)]
-    for node_id in sorted(distances, key=lambda one: (view.graph.nodes[one].qualified_name, one)):
+    for node_id in sorted(distances, key=lambda node_id: (view.graph.nodes[node_id].qualified_name, node_id)):
         columns[distances[node_id]].append(node_id)
-    fed: dict[str, list[str]] = {}
+    targets: dict[str, list[str]] = {}
     for source, target in edges:
-        fed.setdefault(source, []).append(target)
-    place: dict[str, float] = {}
+        targets.setdefault(source, []).append(target)
+    heights: dict[str, float] = {}
     for column in columns:
 
         def middle(node_id: str) -> float:
-            places = [place[target] for target in fed.get(node_id, ()) if target in place]
-            return sum(places) / len(places) if places else 0.0
+            known = [heights[target] for target in targets.get(node_id, ()) if target in heights]
+            return sum(known) / len(known) if known else 0.0
 
         column.sort(key=middle)
-        place.update((node_id, (i + 0.5) / len(column)) for i, node_id in enumerate(column))
+        heights.update((node_id, (i + 0.5) / len(column)) for i, node_id in enumerate(column))
     return columns
 
 
@@ -78,7 +78,7 @@ def _svg(view: GraphView, columns: list[list[str]], edges: list[tuple[str, str]]
     tallest = max(map(len, columns))
     width = _EDGE * 2 + len(columns) * (_WIDTH + _GAP_X) - _GAP_X
     height = _EDGE * 2 + tallest * (_HEIGHT + _GAP_Y) - _GAP_Y + (20 if left_out else 0)
-    scale = min(1.0, max(_SMALLEST, _ROOM / width))
+    scale = min(1.0, max(_MIN_SCALE, _PAGE_WIDTH / width))
     at: dict[str, tuple[float, float]] = {}
     for number, column in enumerate(columns):
         x = width - _EDGE - _WIDTH - number * (_WIDTH + _GAP_X)
@@ -93,9 +93,8 @@ def _svg(view: GraphView, columns: list[list[str]], edges: list[tuple[str, str]]
         *(_box(view.graph.nodes[node_id], place) for node_id, place in at.items()),
     ]
     if left_out:
-        parts.append(
-            f'<text x="{_EDGE}" y="{height - 8}" fill="#555">{left_out} farther ones not drawn</text>'
-        )
+        note = f"{plural(left_out, 'more distant node')} not shown"
+        parts.append(f'<text x="{_EDGE}" y="{height - 8}" fill="#555">{note}</text>')
     return "".join([*parts, "</svg>"])
 
 
@@ -105,7 +104,7 @@ def _box(node: Node, at: tuple[float, float]) -> str:
     name = _short(node.label)
     kind = kind_of(node) or "dataset"
     if node.node_type == NodeType.KAFKA_TOPIC and (cluster := node.cluster_name or node.cluster_id):
-        kind = _short(f"{kind} of {cluster}")
+        kind = _short(f"{kind} on {cluster}")
     return (
         f"<g><title>{_text(node.qualified_name)}</title>"
         f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="5" '
@@ -116,7 +115,7 @@ def _box(node: Node, at: tuple[float, float]) -> str:
 
 
 def _arrow(source: tuple[float, float], target: tuple[float, float]) -> str:
-    """From the right side of one box to the left of another; ends in a dot, which needs no marker."""
+    """A curve from the right side of one box to the left side of another, with a dot at its end."""
     x1, y1 = source[0] + _WIDTH, source[1] + _HEIGHT / 2
     x2, y2 = target[0], target[1] + _HEIGHT / 2
     bend = max(24.0, (x2 - x1) / 2)
@@ -127,10 +126,10 @@ def _arrow(source: tuple[float, float], target: tuple[float, float]) -> str:
 
 
 def _text(text: str) -> str:
-    """Text as XML takes it: without control characters and lone surrogates."""
+    """Escaped text; control characters and lone surrogates, which XML does not allow, become spaces."""
     return escape("".join(letter if letter.isprintable() else " " for letter in text))
 
 
 def _short(text: str) -> str:
-    """The end of a long name, which tells more than its start."""
+    """The end of a long name: it distinguishes names better than the start."""
     return text if len(text) <= _LETTERS else "…" + text[-_LETTERS + 1 :]

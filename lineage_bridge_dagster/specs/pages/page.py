@@ -1,43 +1,46 @@
-"""An asset's description: what it is, where it is from, and what there is to know of it.
+"""An asset's description: what it is, where it comes from, and the facts known about it.
 
-It opens the asset's page at full width, and lists and graphs show its first line. It is made for each asset
-at every load, so it is text alone and bounded.
+It fills the top of the asset's page; lists and graphs show its first line. It is rendered for every asset at
+every load, so it is bounded text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode, is_glue_table
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, markdown_table
+from lineage_bridge_dagster.specs.markdown import markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.specs.pages import process, table, topic
-from lineage_bridge_dagster.specs.pages.words import kind_of, plain, where
+from lineage_bridge_dagster.specs.pages.phrases import kind_of, location, plain
 
-_DRAWN = f"Once it is materialized, `{LineageMetadata.key('drawing')}` in its metadata is a picture of it."
+_DIAGRAM = f"Once materialized, it shows this lineage as a diagram in `{LineageMetadata.key('drawing')}`."
 
 
 def description(node: Node, context: NodeContext) -> str:
-    """First line: plain words that say what it is and where it is from. Below it, Markdown."""
+    """A plain first line that says what the asset is and where it comes from; Markdown below it."""
     match node.node_type:
         case NodeType.KAFKA_TOPIC:
-            return _page(topic.first_line(node, context), "", topic.facts(node, context))
+            view = TopicNode.of(node)
+            return _page(topic.first_line(node, context), facts=topic.facts(view, context))
         case NodeType.CONNECTOR | NodeType.FLINK_JOB | NodeType.KSQLDB_QUERY:
-            first, telling = process.first_line(node, context), [process.state(node), process.statement(node)]
-            return _page(first, "\n\n".join(filter(None, telling)), process.facts(node, context))
+            details = (process.state(node), process.statement(node))
+            return _page(process.first_line(node, context), *details, facts=process.facts(node, context))
         case NodeType.CATALOG_TABLE if is_glue_table(node):
-            first, origin = table.first_line(node, context), table.origin(node, context)
+            glue_table = GlueTableNode.of(node)
+            first, origin = table.first_line(glue_table, context), table.origin(node, context)
             if context.role is Role.CHAIN:
-                return _page(first, origin, below=_DRAWN)
-            return _page(first, origin, table.facts(node, context), table.athena(node))
+                return _page(first, origin, _DIAGRAM)
+            facts = table.facts(glue_table, context)
+            return _page(first, origin, facts=facts, below=table.athena(glue_table))
         case NodeType.EXTERNAL_DATASET:
-            return _page(f"Dataset outside Confluent: {plain(node.qualified_name)}")
+            return _page(f"External dataset: {plain(node.qualified_name)}")
         case _:
-            return _page(f"{kind_of(node)} {plain(node.label)}{where(node)}")
+            return _page(f"{kind_of(node)} {plain(node.label)}{location(node)}")
 
 
-def _page(first: str, telling: str = "", facts: Sequence[tuple[str, str]] = (), below: str = "") -> str:
-    """What tells most stands right below the first line: the UI folds the rest away."""
-    table = markdown_table(["", ""], facts) if facts else ""
-    return "\n\n".join(part for part in (f"{first}.", telling, table, below) if part)
+def _page(first: str, *details: str, facts: dict[str, str] | None = None, below: str = "") -> str:
+    """The first line, then what people look for most: the UI folds the rest of a long description."""
+    shown = [(name, text) for name, text in (facts or {}).items() if text]
+    table = markdown_table(["", ""], shown) if shown else ""
+    return "\n\n".join(part for part in (f"{first}.", *details, table, below) if part)

@@ -2,92 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import is_glue_table
+from lineage_bridge_dagster.lineage.nodes import TopicNode, is_glue_table
 from lineage_bridge_dagster.specs.graph_view import NodeContext
-from lineage_bridge_dagster.specs.pages.words import (
-    listed,
-    names,
-    plain,
-    where,
-)
+from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
 from lineage_bridge_dagster.text import byte_size, duration, first_few
-
-Fact = tuple[str, str]
-
-
-def first_line(topic: Node, context: NodeContext) -> str:
-    """`Kafka topic orders of cluster retail in prod, written by ...`: processes, or what it mirrors."""
-    sources = context.view.sources(topic)
-    writers = names([source for source in sources if source.node_type != NodeType.KAFKA_TOPIC])
-    mirrored = [source for source in sources if source.node_type == NodeType.KAFKA_TOPIC]
-    words = f"Kafka topic {plain(topic.label)}{where(topic)}"
-    words += f", written by {writers}" if writers else ""
-    return words + (f", mirrors {names(mirrored)}{where(mirrored[0])}" if mirrored else "")
-
-
-def facts(topic: Node, context: NodeContext) -> list[Fact]:
-    """Partitions, retention, schema, producers, consumers and tables."""
-    view, attributes = context.view, topic.attributes
-    readers = view.targets(topic)
-    tables = [
-        table for reader in readers for table in [reader, *view.targets(reader)] if is_glue_table(table)
-    ]
-    found = [
-        ("Partitions", _partitions(attributes)),
-        ("Kept", _kept(attributes)),
-        ("Schema", _schema(attributes)),
-        ("Written by", listed(view.sources(topic))),
-        ("Read by", listed(one for one in readers if one.node_type not in _TABLES)),
-        ("Tables", first_few(sorted({plain(table.label) for table in tables}), 10)),
-    ]
-    return [(name, text) for name, text in found if text]
-
 
 _TABLES = frozenset({NodeType.TABLEFLOW_TABLE, NodeType.CATALOG_TABLE})
 
 
-def _partitions(attributes: Mapping[str, Any]) -> str:
-    count, copies = attributes.get("partitions"), attributes.get("replication_factor")
-    if not count:
+def first_line(topic: Node, context: NodeContext) -> str:
+    """`Kafka topic orders on cluster retail in prod, written by enrich`, or `mirrors ...`."""
+    sources = context.view.sources(topic)
+    writers = names([source for source in sources if source.node_type != NodeType.KAFKA_TOPIC])
+    mirrored = [source for source in sources if source.node_type == NodeType.KAFKA_TOPIC]
+    text = f"Kafka topic {plain(topic.label)}{location(topic)}"
+    text += f", written by {writers}" if writers else ""
+    return text + (f", mirrors {names(mirrored)}{location(mirrored[0])}" if mirrored else "")
+
+
+def facts(topic: TopicNode, context: NodeContext) -> dict[str, str]:
+    """Partitions, retention, schema, producers, consumers and tables."""
+    view = context.view
+    readers = view.targets(topic.node)
+    tables = [
+        table for reader in readers for table in [reader, *view.targets(reader)] if is_glue_table(table)
+    ]
+    return {
+        "Partitions": _partitions(topic),
+        "Retention": _retention(topic),
+        "Schema": _schema(topic),
+        "Written by": titles(view.sources(topic.node)),
+        "Read by": titles(reader for reader in readers if reader.node_type not in _TABLES),
+        "Tables": first_few(sorted({plain(table.label) for table in tables}), 10),
+    }
+
+
+def _partitions(topic: TopicNode) -> str:
+    if not topic.partitions:
         return ""
-    return f"{count}, each on {copies} broker{'' if copies == 1 else 's'}" if copies else str(count)
+    replication = topic.replication_factor
+    return f"{topic.partitions}" + (f", replication factor {replication}" if replication else "")
 
 
-def _kept(attributes: Mapping[str, Any]) -> str:
-    """For how long and how much of it; -1 is without limit."""
-    configs = attributes.get("configs")
-    configs = configs if isinstance(configs, Mapping) else {}
-    policy = str(attributes.get("cleanup_policy") or configs.get("cleanup.policy") or "")
-    time = _whole(attributes.get("retention_ms", configs.get("retention.ms")))
-    bytes_ = _whole(configs.get("retention.bytes"))
-    words = []
+def _retention(topic: TopicNode) -> str:
+    """How long and how much the topic keeps, and its cleanup policy."""
+    policy, time, size = topic.cleanup_policy, topic.retention_ms, topic.retention_bytes
+    limits = []
     if "compact" in policy:
-        words.append("the last record of each key")
+        limits.append("the last record of each key")
     if time is not None and policy != "compact":
-        words.append("for ever" if time < 0 else duration(time))
-    if bytes_ is not None and bytes_ >= 0:
-        words.append(f"up to {byte_size(bytes_)} a partition")
-    return ", ".join(words) + (f" ({policy})" if policy and words else policy)
+        limits.append("unlimited" if time < 0 else duration(time))
+    if size is not None and size >= 0:
+        limits.append(f"up to {byte_size(size)} per partition")
+    return ", ".join(limits) + (f" ({policy})" if policy and limits else policy)
 
 
-def _whole(value: object) -> int | None:
-    try:
-        return int(str(value))
-    except ValueError:
-        return None
-
-
-def _schema(attributes: Mapping[str, Any]) -> str:
-    subject = attributes.get("schema_subject")
-    if not subject:
-        subjects = attributes.get("schema_subjects")
-        return first_few([plain(str(one)) for one in subjects], 5) if isinstance(subjects, list) else ""
-    version, kind, number = (attributes.get(f"schema_{name}") for name in ("version", "type", "id"))
-    words = f"{subject}" + (f" version {version}" if version else "")
-    details = ", ".join(str(d) for d in (kind, f"id {number}" if number else "") if d)
-    key = attributes.get("key_schema_subject")
-    return words + (f" ({details})" if details else "") + (f"; key: {key}" if key else "")
+def _schema(topic: TopicNode) -> str:
+    if not topic.schema_subject:
+        return first_few([plain(subject) for subject in topic.schema_subjects])
+    text = topic.schema_subject + (f" version {topic.schema_version}" if topic.schema_version else "")
+    details = [topic.schema_type, f"id {topic.schema_id}" if topic.schema_id else ""]
+    if any(details):
+        text += f" ({', '.join(filter(None, details))})"
+    return text + (f"; key: {topic.key_schema_subject}" if topic.key_schema_subject else "")

@@ -24,7 +24,7 @@ def test_a_tables_page_opens_with_what_it_is_then_the_tree_of_where_it_is_from()
     page = page_of(world(), table_id(EAST, "o.v1"))
     assert page.splitlines()[0] == (
         "Iceberg table o.v1 in the Glue database lkc-east1, "
-        "from Kafka topic o.v1 of cluster lkc-east1 in env-abc123."
+        "from Kafka topic o.v1 on cluster lkc-east1 in env-abc123."
     )
     tree = page[page.index("```") : page.index("```", page.index("```") + 3)]
     assert tree.splitlines()[1:] == [
@@ -62,9 +62,9 @@ def test_a_topics_page_names_partitions_retention_schema_producers_consumers_and
         schema_id=17,
     )
     page = page_of(w, topic)
-    assert page.splitlines()[0] == "Kafka topic o.v1 of cluster east1 in prod, written by enrich-orders."
-    assert "| Partitions | 6, each on 3 brokers |" in page
-    assert "| Kept | 7 days, up to 1 GiB a partition (delete) |" in page
+    assert page.splitlines()[0] == "Kafka topic o.v1 on cluster east1 in prod, written by enrich-orders."
+    assert "| Partitions | 6, replication factor 3 |" in page
+    assert "| Retention | 7 days, up to 1 GiB per partition (delete) |" in page
     assert "| Schema | o.v1-value version 4 (AVRO, id 17) |" in page
     assert "| Written by | Flink statement enrich-orders |" in page
     assert "| Read by | connector s3-sink, Flink statement fan-out |" in page
@@ -75,7 +75,7 @@ def test_a_topics_page_names_partitions_retention_schema_producers_consumers_and
     ("attributes", "words"),
     [
         ({"cleanup_policy": "compact"}, "the last record of each key (compact)"),
-        ({"retention_ms": -1, "cleanup_policy": "delete"}, "for ever (delete)"),
+        ({"retention_ms": -1, "cleanup_policy": "delete"}, "unlimited (delete)"),
         (
             {"retention_ms": 3_600_000, "cleanup_policy": "compact,delete"},
             "the last record of each key, 1 hour (compact,delete)",
@@ -89,12 +89,12 @@ def test_retention_is_told_in_words(attributes: dict[str, object], words: str | 
     topic = w.topic(EAST, "t")
     w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(**attributes)
     page = page_of(w, topic)
-    assert (f"| Kept | {words} |" in page) if words else ("Kept" not in page)
+    assert (f"| Retention | {words} |" in page) if words else ("Retention" not in page)
 
 
 def test_a_mirror_says_what_it_mirrors_and_where() -> None:
     page = page_of(world(), ids.topic_id(ENV, WEST, "Orders"))
-    assert "mirrors Orders of cluster east1 in prod" in page.splitlines()[0]
+    assert "mirrors Orders on cluster east1 in prod" in page.splitlines()[0]
 
 
 def test_a_statements_page_shows_its_sql_laid_out_and_what_is_wrong_with_it() -> None:

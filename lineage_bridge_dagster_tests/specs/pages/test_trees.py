@@ -61,7 +61,7 @@ def test_a_cycle_ends_and_another_clusters_topic_says_so() -> None:
     assert text_tree(view_of(w), table).splitlines() == [
         "table orders",
         "└─ topic Orders",
-        "   └─ topic Orders of cluster east1",
+        "   └─ topic Orders on cluster east1",
         "      └─ topic Orders (shown above)",
     ]
 
@@ -113,7 +113,7 @@ def test_a_drawing_leaves_out_the_farthest_and_says_how_many() -> None:
     w, table = chain_of_topics(MAX_BOXES + 40)
     svg = drawing(view_of(w), w.graph.nodes[table])
     assert svg.count("<g>") == MAX_BOXES
-    assert "41 farther ones not drawn" in svg
+    assert "41 more distant nodes not shown" in svg
 
 
 def test_an_image_needs_no_file_and_its_words_cannot_break_out_of_it() -> None:

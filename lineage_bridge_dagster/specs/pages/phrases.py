@@ -1,8 +1,7 @@
-"""Plain words for what stands on an asset's page."""
+"""Phrases shared by the pages of assets."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
@@ -21,39 +20,33 @@ _KINDS: Mapping[str, str] = {
 
 
 def kind_of(node: Node) -> str:
-    """What a node is, in a word; nothing for a dataset, whose name says it."""
+    """The kind of a node; empty for an external dataset, whose name shows it."""
     return _KINDS.get(node.node_type, str(node.node_type).replace("_", " "))
 
 
 def plain(text: str) -> str:
-    """Text for a description's first line, which lists show raw: no line ends."""
+    """Text on one line: lists in the UI show a description's first line as it is."""
     return " ".join(text.split())
 
 
-def called(node: Node) -> str:
-    """`topic orders.v1`: what a node is and its name."""
+def titled(node: Node) -> str:
+    """A node's kind and name, such as `topic orders.v1`."""
     return plain(f"{kind_of(node)} {node.label}")
 
 
-def where(node: Node) -> str:
-    """` of cluster orders in prod`, with what is known of it; empty when nothing is."""
+def location(node: Node) -> str:
+    """` on cluster orders in prod`, as far as cluster and environment are known."""
     cluster = node.cluster_name or node.cluster_id
     environment = node.environment_name or node.environment_id
-    text = "".join((f" of cluster {cluster}" if cluster else "", f" in {environment}" if environment else ""))
+    text = "".join((f" on cluster {cluster}" if cluster else "", f" in {environment}" if environment else ""))
     return f" {plain(text)}" if text else ""
 
 
 def names(nodes: Sequence[Node], limit: int = 5) -> str:
-    """Their names, sorted, the first few of many."""
+    """The nodes' names, sorted, the first few of many."""
     return plain(first_few(sorted(node.label for node in nodes), limit))
 
 
-def listed(nodes: Iterable[Node], limit: int = 10) -> str:
-    """What they are and their names, sorted, the first few of many."""
-    return first_few(sorted(map(called, nodes), key=str.casefold), limit)
-
-
-def fenced(text: str, language: str = "") -> str:
-    """A code block whose fence is longer than any run of backticks within it."""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence}{language}\n{text}\n{fence}"
+def titles(nodes: Iterable[Node], limit: int = 10) -> str:
+    """The nodes' kinds and names, sorted, the first few of many."""
+    return first_few(sorted(map(titled, nodes), key=str.casefold), limit)
