@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.topics import PartitionFacts, TopicFacts
 from lineage_bridge_dagster.config.settings import ConfluentSettings
-from lineage_bridge_dagster.confluent.api.brokers import BrokerError, TopicOffsets, TopicReader, reader_for
-from lineage_bridge_dagster.confluent.api.errors import ConfluentError
+from lineage_bridge_dagster.confluent.api.brokers import TopicOffsets, TopicReader, reader_for
+from lineage_bridge_dagster.confluent.api.errors import BrokerError, ConfluentError
 from lineage_bridge_dagster.lineage.model import Node
 
 T = TypeVar("T")

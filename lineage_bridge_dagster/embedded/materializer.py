@@ -34,11 +34,15 @@ from urllib.parse import quote, urlsplit
 import httpx
 from dotenv import dotenv_values
 
-from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
+from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
+from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, fetch_schemas
 from lineage_bridge_dagster.spark.iceberg_tables import exists, location
-from lineage_bridge_dagster.spark.kafka import KafkaTopic, TopicNotFoundError
+from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.tableflow.append import (
     Failures,
     SuspendedError,
@@ -165,11 +169,12 @@ class Emulator:
 class Flow:
     """One topic's table, with the schemas known so far and when to try again after a failure."""
 
-    def __init__(self, spark: SparkSession, entry: Entry, catalog: str, confluent: ConfluentSettings) -> None:
+    def __init__(self, spark: SparkSession, entry: Entry, catalog: str, confluent: ConfluentSession) -> None:
         self.entry = entry
-        self._registry_key = confluent.credential("schema_registry")
+        self._registry = SchemaRegistryClient(confluent, "")
         self._known = TopicSchemas(SubjectSchemas(f"{entry.topic}-key"), SubjectSchemas(entry.subject))
-        self._topic = KafkaTopic(entry.topic, entry.bootstrap, confluent.credential("kafka", entry.cluster))
+        bootstrap = Bootstrap.of_cluster(confluent.settings, entry.bootstrap, "", entry.cluster)
+        self._topic = KafkaTopic(entry.topic, bootstrap)
         self._table = TopicTable(spark, self._topic, entry.target(catalog), self._schemas)
         self._looked = self._retry = float("-inf")
         self._failures = 0
@@ -215,7 +220,7 @@ class Flow:
     def _schemas(self) -> TopicSchemas:
         url = self.entry.schema_registry_url
         sides = (self._known.key, self._known.value)
-        key, value = (fetch_schemas(url, known.subject, self._registry_key, known=known) for known in sides)
+        key, value = (fetch_schemas(self._registry, url, known.subject, known=known) for known in sides)
         self._known = TopicSchemas(key, value)
         return self._known
 
@@ -228,7 +233,7 @@ class Materializer:
         spark: SparkSession,
         emulator: Emulator,
         catalog: str,
-        confluent: ConfluentSettings,
+        confluent: ConfluentSession,
         s3: Any,
         beat: Any = lambda **_: None,
     ) -> None:
@@ -422,9 +427,8 @@ def run(home: Path, interval: float = INTERVAL) -> int:
         catalog = Settings.from_env(os.environ).catalog
         emulator = Emulator(os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"])
         spark = spark_session(catalog, SPARK_CONF, app_name="lineage-bridge-materializer")
-        materializer = Materializer(
-            spark, emulator, catalog.name, Settings.from_env(os.environ).confluent, boto3.client("s3"), beat
-        )
+        confluent = ConfluentSession(Settings.from_env(os.environ).confluent)
+        materializer = Materializer(spark, emulator, catalog.name, confluent, boto3.client("s3"), beat)
         beat(tables=0, synced=0)
         _log.info("Ready")
         try:
@@ -442,6 +446,7 @@ def run(home: Path, interval: float = INTERVAL) -> int:
         finally:
             beat.clear()
             emulator.close()
+            confluent.close()
         spark.stop()
     return 0
 

@@ -1,7 +1,7 @@
-"""Records in Confluent's wire format, decoded by Spark: a zero byte, a schema id of four, then the Avro.
+"""Avro records in Confluent's wire format, decoded by Spark: a zero byte, four bytes of schema id, the value.
 
-A topic's records are of several schema versions. Each is decoded with the schema that it was written with
-and read as the latest, so that all rows have one type.
+A topic's records may have several schema versions. Each record is decoded with its writer's schema and read
+as the latest version, so that all rows have one type.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote, urlsplit
 
-import httpx
-
-from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
+    from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 
 HEADER_BYTES = 5
 
@@ -27,15 +25,16 @@ Corrupt = Literal["FAILFAST", "PERMISSIVE"]
 
 @dataclass(frozen=True, slots=True)
 class SubjectSchemas:
-    """The schemas of one subject: schema id -> Avro schema (JSON text), and which is read as.
+    """The Avro schemas of one subject.
 
-    `reader` is the latest version's schema, None where the subject has none or they are not Avro.
+    Attributes:
+        writers: schema id -> schema (JSON text).
+        reader: the latest version's schema; None if the subject has no Avro schema.
     """
 
     subject: str
     writers: Mapping[int, str] = field(default_factory=dict)
     reader: str | None = None
-    reader_id: int | None = None
 
     @property
     def is_record(self) -> bool:
@@ -49,76 +48,34 @@ def _is_record(schema: str) -> bool:
 
 
 def fetch_schemas(
-    url: str,
-    subject: str,
-    credential: Credential | None = None,
-    *,
-    client: httpx.Client | None = None,
-    known: SubjectSchemas | None = None,
+    registry: SchemaRegistryClient, endpoint: str, subject: str, *, known: SubjectSchemas | None = None
 ) -> SubjectSchemas:
-    """All versions of a subject from a Schema Registry (`/subjects/{subject}/versions`).
+    """Fetch all versions of a subject: one request, and one per Avro schema with references.
 
     Args:
-        url: base URL of the registry.
-        subject: such as `orders.v1-value`; it may hold anything, a context's colons too.
-        credential: a Schema Registry key.
-        client: an HTTP client to use; it is not closed.
-        known: what was fetched before: its schemas never change, so they are not asked for again.
+        registry: the client.
+        endpoint: base URL of the registry.
+        subject: such as `orders.v1-value`; it may contain any character, a context's colons too.
+        known: schemas fetched before; a schema id never changes, so they are kept and not resolved again.
 
     Raises:
-        LineageBridgeError: the registry refused or could not be reached.
+        ConfluentError: a request failed, or the endpoint must not receive a key.
     """
-    auth = (credential.key, credential.secret.get_secret_value()) if credential else None
-    # A proxy of the environment is not for a registry on this machine.
-    local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
-    own = client or httpx.Client(timeout=30, trust_env=not local)
-    base = f"{url.rstrip('/')}/subjects/{quote(subject, safe='')}/versions"
-    old = dict(known.writers) if known else {}
-    try:
-        listed = own.get(base, auth=auth)
-        if listed.status_code == 404:
-            return SubjectSchemas(subject)
-        versions: list[int] = sorted(_checked(listed, url))
-        if known and known.reader and len(versions) == len(old):
-            return known
-        writers: dict[int, str] = {}
-        latest: tuple[int | None, str | None] = (None, None)
-        for version in versions:
-            found = _checked(own.get(f"{base}/{version}", auth=auth), url)
-            if found.get("schemaType", "AVRO") != "AVRO":
-                continue
-            text = str(found["schema"])
-            if found.get("references"):
-                # Spark's decoder takes one whole schema: let the registry put the references in.
-                resolved = own.get(
-                    f"{url.rstrip('/')}/schemas/ids/{found['id']}", params={"format": "resolved"}, auth=auth
-                )
-                text = str(_checked(resolved, url)["schema"])
-            writers[int(found["id"])] = text
-            latest = (int(found["id"]), text)
-        return SubjectSchemas(subject, {**old, **writers}, latest[1], latest[0])
-    except httpx.HTTPError as error:
-        raise LineageBridgeError(
-            f"The Schema Registry at {url} did not answer for {subject}: {error or type(error).__name__}",
-            hint="Check that it can be reached from here.",
-        ) from error
-    finally:
-        if client is None:
-            own.close()
-
-
-def _checked(response: httpx.Response, url: str) -> Any:
-    if response.status_code in (401, 403):
-        raise LineageBridgeError(
-            f"The Schema Registry at {url} refused the key ({response.status_code}).",
-            hint="Set LINEAGE_BRIDGE_SCHEMA_REGISTRY_API_KEY and ..._API_SECRET to a key of that registry.",
-        )
-    response.raise_for_status()
-    return response.json()
+    writers = dict(known.writers) if known else {}
+    reader = None
+    for schema in registry.versions(endpoint, subject):
+        if schema.schema_type != "AVRO":
+            continue
+        if schema.id not in writers:
+            # Spark's decoder needs a self-contained schema.
+            resolve = bool(schema.references)
+            writers[schema.id] = registry.resolved_text(endpoint, schema) if resolve else schema.text
+        reader = writers[schema.id]
+    return SubjectSchemas(subject, writers, reader)
 
 
 def schema_id(payload: Column) -> Column:
-    """The id in a payload's header; null for a payload without one."""
+    """The schema id in a payload's header; null for a payload without a header."""
     from pyspark.sql import functions as F
 
     framed = (F.length(payload) >= HEADER_BYTES) & (F.hex(F.substring(payload, 1, 1)) == "00")
@@ -127,13 +84,13 @@ def schema_id(payload: Column) -> Column:
 
 
 def decoded(payload: Column, schemas: SubjectSchemas, *, corrupt: Corrupt = "FAILFAST") -> Column:
-    """The payload as the reader schema's type; null for an id that is not one of the subject's.
+    """Decode a payload to the reader schema's type; null for a schema id that the subject lacks.
 
     Args:
-        payload: bytes as they are in the topic.
-        schemas: of the payloads' subject.
-        corrupt: what bytes that are not of their schema do: `FAILFAST` fails the query, `PERMISSIVE` gives a
-            null that nobody sees unless they count.
+        payload: the bytes in the topic.
+        schemas: schemas of the topic's subject.
+        corrupt: what to do with bytes that do not match their schema: `FAILFAST` fails the query,
+            `PERMISSIVE` returns null, which goes unnoticed unless counted.
 
     Raises:
         LineageBridgeError: the subject has no Avro schema.
@@ -150,15 +107,15 @@ def decoded(payload: Column, schemas: SubjectSchemas, *, corrupt: Corrupt = "FAI
     body = payload.substr(F.lit(HEADER_BYTES + 1), F.length(payload) - HEADER_BYTES)
     column: Any = F
     for writer_id, writer in sorted(schemas.writers.items()):
-        # CASE is lazy: only rows of this id reach this decoder, which the others' bytes would fail.
+        # CASE is lazy: this decoder, which would fail on other schemas' bytes, sees only rows of its id.
         value = from_avro(body, writer, {"avroSchema": schemas.reader, "mode": corrupt})
         column = column.when(number == writer_id, value)
-    found: Column = column
-    return found
+    result: Column = column
+    return result
 
 
 def unknown_id(payload: Column, schemas: SubjectSchemas) -> Column:
-    """Whether a payload that is there can't be decoded, for want of a header or of its schema."""
+    """Whether a non-null payload cannot be decoded, because its header or its schema is missing."""
     from pyspark.sql import functions as F
 
     number = schema_id(payload)

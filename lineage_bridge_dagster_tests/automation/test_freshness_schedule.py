@@ -31,7 +31,7 @@ from lineage_bridge_dagster.assets.resources import GlueResource
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.yaml_fields import SensorConfig
-from lineage_bridge_dagster.confluent.api.brokers import BrokerError
+from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node

@@ -14,6 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.embedded import materializer, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
@@ -28,8 +31,6 @@ from lineage_bridge_dagster.embedded.materializer import (
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import spark_name
-from lineage_bridge_dagster.spark.avro import fetch_schemas
-from lineage_bridge_dagster.spark.kafka import TopicNotFoundError
 from lineage_bridge_dagster_tests.spark.records import HeldTopic
 from lineage_bridge_dagster_tests.spark_session import REGION
 
@@ -102,9 +103,9 @@ class Local:
 class MemoryTopic(HeldTopic):
     """A topic of a broker in memory, in place of one that is read over the network."""
 
-    def __init__(self, brokers: dict[str, MemoryBroker], name: str, bootstrap: str, _: Any) -> None:
+    def __init__(self, brokers: dict[str, MemoryBroker], name: str, bootstrap: Bootstrap) -> None:
         super().__init__(name, {})
-        self._broker = brokers[bootstrap]
+        self._broker = brokers[bootstrap.servers]
 
     def bounds(self) -> Any:
         if self.name not in self._broker.topics():
@@ -122,16 +123,21 @@ def local(spark: SparkSession, spark_aws: StrictAws, monkeypatch: pytest.MonkeyP
     with TestClient(create_app(brokers, bootstrap=addresses)) as client:
         by_address = {addresses[cluster]: broker for cluster, broker in brokers.items()}
         monkeypatch.setattr(materializer, "KafkaTopic", partial(MemoryTopic, by_address))
-        monkeypatch.setattr(materializer, "fetch_schemas", partial(fetch_schemas, client=client))
         emulator = Emulator(
             "http://testserver", TestClient(client.app, base_url="http://testserver/emulator/")
         )
         beats: list[dict[str, int]] = []
-        settings = Settings.from_env(world.credentials_env()).confluent
-        work = Materializer(
-            spark, emulator, "glue", settings, spark_aws.client("s3", REGION), lambda **s: beats.append(s)
-        )
-        yield Local(client, brokers[CLUSTER.id], work, spark, spark_aws, beats)
+        env = {**world.credentials_env(), "LINEAGE_BRIDGE_CONFLUENT_API_URL": "http://testserver"}
+        with ConfluentSession(Settings.from_env(env).confluent, client._transport) as confluent:
+            work = Materializer(
+                spark,
+                emulator,
+                "glue",
+                confluent,
+                spark_aws.client("s3", REGION),
+                lambda **s: beats.append(s),
+            )
+            yield Local(client, brokers[CLUSTER.id], work, spark, spark_aws, beats)
     for name in [table.name for table in spark.catalog.listTables(f"glue.`{CLUSTER.database}`")]:
         spark.sql(f"DROP TABLE {spark_name('glue', CLUSTER.database, name)}")
 

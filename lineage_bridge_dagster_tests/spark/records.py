@@ -45,10 +45,8 @@ def payload(schema_id: int, schema: Mapping[str, Any], value: Any) -> bytes:
 
 
 def subject(name: str, *versions: tuple[int, Mapping[str, Any]]) -> SubjectSchemas:
-    latest = versions[-1]
-    return SubjectSchemas(
-        name, {number: json.dumps(schema) for number, schema in versions}, json.dumps(latest[1]), latest[0]
-    )
+    writers = {number: json.dumps(schema) for number, schema in versions}
+    return SubjectSchemas(name, writers, json.dumps(versions[-1][1]))
 
 
 ORDERS_V1 = subject("orders.v1-value", (7, ORDER_V1))

@@ -1,16 +1,19 @@
-"""Payloads in Confluent's wire format become values, each read with the schema it was written with."""
+"""Payloads in Confluent's wire format are decoded with their writer's schema."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
-from lineage_bridge_dagster.config.credentials import Credential
+from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, decoded, fetch_schemas, unknown_id
+from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, failure, settings
 from lineage_bridge_dagster_tests.spark.records import ORDER_V1, ORDER_V2, ORDERS, order_v1, order_v2, payload
 
 if TYPE_CHECKING:
@@ -58,57 +61,73 @@ class TestDecoding:
             decoded(frame(spark).value, SubjectSchemas("json-value"))
 
 
-def registry(subjects: dict[str, list[dict[str, Any]]], seen: list[httpx.Request]) -> httpx.Client:
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        if "Basic" not in request.headers.get("authorization", ""):
-            return httpx.Response(401, json={"error_code": 401, "message": "Unauthorized"})
-        parts = request.url.raw_path.decode().partition("?")[0].removeprefix("/sr/").split("/")
-        if parts[0] == "schemas":
-            return httpx.Response(200, json={"schema": json.dumps(ORDER_V2)})
-        versions = subjects.get(httpx.URL(f"http://x/{parts[1]}").path[1:])
-        if versions is None:
-            return httpx.Response(404, json={"error_code": 40401, "message": "Subject not found."})
-        if len(parts) == 3:
-            return httpx.Response(200, json=[version["version"] for version in versions])
-        return httpx.Response(200, json=versions[int(parts[3]) - 1])
-
-    return httpx.Client(transport=httpx.MockTransport(answer))
+SUBJECT = "o/v 1-value"
 
 
-KEY = Credential(key="k", secret="s")  # type: ignore[arg-type]
+def version(subject: str, number: int, schema_id: int, schema: Any, **more: Any) -> dict[str, Any]:
+    return {"subject": subject, "version": number, "id": schema_id, "schema": json.dumps(schema), **more}
 
 
-def version(number: int, schema_id: int, schema: Any, **more: Any) -> dict[str, Any]:
-    return {"version": number, "id": schema_id, "schema": json.dumps(schema), **more}
+@pytest.fixture
+def fake() -> FakeConfluent:
+    return FakeConfluent()
 
 
-def test_all_versions_are_fetched_and_known_ones_not_again() -> None:
-    seen: list[httpx.Request] = []
-    client = registry({"o/v 1-value": [version(1, 7, ORDER_V1), version(2, 9, ORDER_V2)]}, seen)
-    found = fetch_schemas("http://r/sr", "o/v 1-value", KEY, client=client)
+@pytest.fixture
+def session(fake: FakeConfluent) -> Iterator[ConfluentSession]:
+    with ConfluentSession(settings(max_attempts=1), fake.transport) as session:
+        yield session
+
+
+@pytest.fixture
+def fetch(fake: FakeConfluent, session: ConfluentSession) -> Callable[..., SubjectSchemas]:
+    return partial(fetch_schemas, SchemaRegistryClient(session, ""), "https://psrc-1.confluent.cloud/sr")
+
+
+def test_all_versions_are_fetched_in_one_request(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    fake.routes["/sr/schemas"] = [version(SUBJECT, 1, 7, ORDER_V1), version(SUBJECT, 2, 9, ORDER_V2)]
+    found = fetch(SUBJECT)
     assert sorted(found.writers) == [7, 9]
     assert found.reader == json.dumps(ORDER_V2)
     assert found.is_record
-    asked = len(seen)
-    assert fetch_schemas("http://r/sr", "o/v 1-value", KEY, client=client, known=found) is found
-    assert len(seen) == asked + 1
+    assert len(fake.requests) == 1
+    assert fetch(SUBJECT, known=found) == found
+    assert len(fake.requests) == 2
 
 
-def test_references_are_put_in_by_the_registry() -> None:
-    seen: list[httpx.Request] = []
-    refers = version(1, 7, ["Order"], references=[{"name": "Order", "subject": "o", "version": 1}])
-    found = fetch_schemas("http://r/sr", "a", KEY, client=registry({"a": [refers]}, seen))
+def test_references_are_resolved_by_the_registry_once(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    references = [{"name": "Order", "subject": "o", "version": 1}]
+    fake.routes["/sr/schemas"] = [version("a", 1, 7, ["Order"], references=references)]
+    fake.routes["/sr/schemas/ids/7"] = {"schema": json.dumps(ORDER_V2)}
+    found = fetch("a")
     assert found.reader == json.dumps(ORDER_V2)
-    assert seen[-1].url.params["format"] == "resolved"
+    assert fake.requests[-1].url.params["format"] == "resolved"
+    assert fetch("a", known=found) == found
+    assert len(fake.asked("/ids/7")) == 1
 
 
-def test_a_subject_that_is_not_there_or_not_avro_has_no_reader() -> None:
-    client = registry({"p": [version(1, 3, {}, schemaType="PROTOBUF")]}, [])
-    assert fetch_schemas("http://r/sr", "none", KEY, client=client).reader is None
-    assert fetch_schemas("http://r/sr", "p", KEY, client=client).reader is None
+def test_a_schema_deleted_since_still_decodes_its_records(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    fake.routes["/sr/schemas"] = [version("a", 2, 9, ORDER_V2)]
+    known = SubjectSchemas("a", {7: json.dumps(ORDER_V1)}, json.dumps(ORDER_V1))
+    found = fetch("a", known=known)
+    assert (sorted(found.writers), found.reader) == ([7, 9], json.dumps(ORDER_V2))
 
 
-def test_a_refused_key_names_its_variable() -> None:
+def test_a_subject_that_does_not_exist_or_is_not_avro_has_no_reader(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    fake.routes["/sr/schemas"] = [version("p", 1, 3, {}, schemaType="PROTOBUF")]
+    assert fetch("none").reader is None
+    assert fetch("p").reader is None
+
+
+def test_a_rejected_key_names_its_variable(fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]) -> None:
+    fake.routes["/sr/schemas"] = failure(401)
     with pytest.raises(LineageBridgeError, match="LINEAGE_BRIDGE_SCHEMA_REGISTRY_API_KEY"):
-        fetch_schemas("http://r/sr", "a", None, client=registry({}, []))
+        fetch("a")

@@ -7,14 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark import session
-from lineage_bridge_dagster.spark.kafka import client_options, spark_options
 from lineage_bridge_dagster.spark.session import SparkResource, session_conf
 
 
@@ -67,18 +64,3 @@ def test_a_resource_is_made_without_importing_pyspark_s_session_or_starting_java
 def test_an_unsafe_catalog_is_refused_by_the_resource() -> None:
     with pytest.raises(ConfigurationError, match="concurrent commits"):
         _ = SparkResource(catalog={"type": "hadoop"}).catalog_config
-
-
-KEY = Credential(key="k", secret=SecretStr('s"\\x'))
-
-
-def test_a_key_goes_out_with_tls_alone() -> None:
-    for bootstrap in ("pkc-1.example:9092", "SASL_SSL://pkc-1.example:9092", "SASL_SSL://127.0.0.1:9092"):
-        options = spark_options(bootstrap, KEY)
-        assert options["kafka.security.protocol"] == "SASL_SSL"
-        assert options["kafka.bootstrap.servers"] == bootstrap.rpartition("://")[2]
-        assert 'password="s\\"\\\\x";' in options["kafka.sasl.jaas.config"]
-        assert client_options(bootstrap, KEY)["sasl.password"] == 's"\\x'
-    for bootstrap in ("127.0.0.1:9092", "localhost:1,127.0.0.1:2", "PLAINTEXT://host.example:9092"):
-        assert set(spark_options(bootstrap, KEY)) == {"kafka.bootstrap.servers", "kafka.isolation.level"}
-        assert "sasl.password" not in client_options(bootstrap, KEY)

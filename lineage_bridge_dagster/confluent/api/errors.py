@@ -78,6 +78,14 @@ class MalformedResponse(ConfluentError):
     """The response is not JSON, or does not match the API's documented schema."""
 
 
+class BrokerError(ConfluentError):
+    """The Kafka brokers did not respond, or rejected a request."""
+
+
+class TopicNotFoundError(BrokerError):
+    """The brokers have no such topic that the key may see."""
+
+
 class PartialResponse(ConfluentError, Generic[T_co]):
     """A list was read only in part; `items` holds the part that was read."""
 

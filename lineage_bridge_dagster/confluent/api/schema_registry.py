@@ -1,7 +1,8 @@
-"""Schema Registries (`srcm/v3`) and the latest schema of every subject (`schema-registry/v1`)."""
+"""Schema Registries (`srcm/v3`) and their schemas (`schema-registry/v1`)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
@@ -79,32 +80,62 @@ class SchemaRegistryClient:
                 f"Schema Registry {registry.id} names no http_endpoint.", hint="It may still be provisioning."
             )
         access = Access("schema_registry", (registry.id, self._environment))
-        access.credential(self._session.settings)
         field = f"http_endpoint of Schema Registry {registry.id}"
-        url = self._session.data_url(registry.http_endpoint, "/schemas", field=field)
+        params = {"latestOnly": "true", "subjectPrefix": ":*:"}
+        return self._schemas(registry.http_endpoint, access, field, params)
+
+    def versions(self, endpoint: str, subject: str) -> list[Schema]:
+        """All versions of a subject, oldest first, in one request; none if the subject does not exist.
+
+        Args:
+            endpoint: base URL of the registry.
+            subject: qualified by its context unless that is the default one (`:.ctx:orders-value`).
+        """
+        params = {"latestOnly": "false", "subjectPrefix": subject}
+        schemas = self._schemas(endpoint, self._access, "The URL of the Schema Registry", params)
+        # Subjects that merely start with the name are listed too.
+        return sorted((s for s in schemas if s.subject == subject), key=lambda schema: schema.version)
+
+    def resolved_text(self, endpoint: str, schema: Schema) -> str:
+        """The text of a schema with its references inlined by the registry."""
+        path = f"/schemas/ids/{schema.id}"
+        url = self._session.data_url(endpoint, path, field="The URL of the Schema Registry")
+        # Ids are unique within a context only; the subject determines which.
+        body = self._session.get(url, self._access, {"format": "resolved", "subject": schema.subject})
+        if not isinstance(body, dict) or not isinstance(body.get("schema"), str):
+            raise MalformedResponse(
+                f"{url.path} did not return a schema.", hint=f"Check that {url.host} is a Schema Registry."
+            )
+        return str(body["schema"])
+
+    @property
+    def _access(self) -> Access:
+        return Access("schema_registry", tuple(filter(None, (self._environment,))))
+
+    def _schemas(self, endpoint: str, access: Access, field: str, params: Mapping[str, str]) -> list[Schema]:
+        access.credential(self._session.settings)
+        url = self._session.data_url(endpoint, "/schemas", field=field)
         items: list[Any] = []
-        seen: set[str] = set()
+        seen: set[tuple[Any, Any]] = set()
         try:
             while True:
-                params: dict[str, str | int] = {
-                    "latestOnly": "true",
-                    "subjectPrefix": ":*:",
-                    "offset": len(items),
-                    "limit": PAGE,
-                }
-                page = self._session.get(url, access, params)
+                page = self._session.get(url, access, {**params, "offset": len(items), "limit": PAGE})
                 if not isinstance(page, list):
                     raise MalformedResponse(
                         f"{url.path} returned {type(page).__name__}, not a list of schemas.",
                         hint=f"Check that {url.host} is a Schema Registry.",
                     )
-                subjects = {str(item.get("subject")) for item in page if isinstance(item, dict)}
-                if subjects & seen:
+                versions = {
+                    (str(item.get("subject")), str(item.get("version")))
+                    for item in page
+                    if isinstance(item, dict)
+                }
+                if versions & seen:
                     raise MalformedResponse(
-                        f"{url.path} returned the same subjects for another offset.",
+                        f"{url.path} returned the same schemas for another offset.",
                         hint="The schemas read so far are used; try again later.",
                     )
-                seen |= subjects
+                seen |= versions
                 items += page
                 if not page or len(page) % _CAP_UNIT:
                     return parse_records(Schema, items, url.path)

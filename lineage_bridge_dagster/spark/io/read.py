@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import spark_name
 from lineage_bridge_dagster.lineage.times import iso
@@ -26,7 +29,7 @@ from lineage_bridge_dagster.spark.io.increments import (
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.io.source import AssetSource
-from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets, read_topic
+from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,14 +103,14 @@ def load_topic(
     for its partitions where options need them.
     """
     settings = Settings.from_env(os.environ if env is None else env).confluent
-    credential = settings.credential("kafka", source.cluster_id)
-    topic = KafkaTopic(source.topic, source.bootstrap, credential)
+    bootstrap = Bootstrap.of_cluster(settings, source.bootstrap, source.environment_id, source.cluster_id)
+    topic = KafkaTopic(source.topic, bootstrap)
     records = _records(spark, topic, options or ReadOptions(), downstream, shown or source.topic)
     if not source.schema_registry_url:
         return records
-    schemas = fetch_schemas(
-        source.schema_registry_url, f"{source.topic}-value", settings.credential("schema_registry")
-    )
+    with ConfluentSession(settings) as session:
+        registry = SchemaRegistryClient(session, source.environment_id)
+        schemas = fetch_schemas(registry, source.schema_registry_url, f"{source.topic}-value")
     if schemas.reader is None:
         return records
     from pyspark.sql import functions as F
@@ -136,9 +139,7 @@ def _records(
         times["startingTimestamp"] = str(options.starting_timestamp)
     if options.ending_timestamp is not None:
         times["endingTimestamp"] = str(options.ending_timestamp)
-    return read_topic(
-        spark, topic.name, topic.bootstrap, topic.credential, start=start, end=end, options=times
-    )
+    return topic.read(spark, start, end, times)
 
 
 def _bounded(

@@ -8,7 +8,7 @@ The keys of the metadata, which the translator sets:
 | `lineage_bridge/node_type` | all | `kafka_topic`, `catalog_table` or `upstream_chain` |
 | `dagster/table_name` | tables | `database.table`; the parts below win |
 | `lineage_bridge/database`, `lineage_bridge/table` | tables | the parts, for names that hold dots |
-| `lineage_bridge/topic`, `lineage_bridge/cluster_id` | topics | |
+| `lineage_bridge/topic`, `lineage_bridge/cluster_id`, `lineage_bridge/environment_id` | topics | |
 | `lineage_bridge/bootstrap` | topics | `host:port` of the cluster, with or without `SASL_SSL://` |
 | `lineage_bridge/schema_registry_url` | topics | base URL |
 """
@@ -40,6 +40,7 @@ class AssetSource:
     table: str = ""
     topic: str = ""
     cluster_id: str = ""
+    environment_id: str = ""
     bootstrap: str = ""
     schema_registry_url: str = ""
 
@@ -70,6 +71,7 @@ class AssetSource:
             table=table,
             topic=text.get("lineage_bridge/topic", ""),
             cluster_id=text.get("lineage_bridge/cluster_id", ""),
+            environment_id=text.get("lineage_bridge/environment_id", ""),
             bootstrap=text.get("lineage_bridge/bootstrap", ""),
             schema_registry_url=text.get("lineage_bridge/schema_registry_url", ""),
         )

@@ -1,76 +1,111 @@
-"""How a bootstrap endpoint is connected to today: by discovery's broker client, and by Spark's Kafka source.
-
-Each row is an endpoint, whether a key is configured, the protocol and key of the broker client (or its
-error), and the protocol and key of Spark and its admin client. `!` marks rows where the two disagree.
-"""
-
 from __future__ import annotations
 
 import pytest
+from pydantic import SecretStr
 
-from lineage_bridge_dagster.config.settings import ConfluentSettings
-from lineage_bridge_dagster.confluent.api import brokers
-from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.kafka import client_options, spark_options
+from lineage_bridge_dagster.config.credentials import Credential
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.api.brokers import reader_for
+from lineage_bridge_dagster.confluent.api.errors import (
+    BrokerError,
+    ConfluentError,
+    MissingCredential,
+    UntrustedAddress,
+)
 from lineage_bridge_dagster_tests.confluent.fake import keys, settings
 
 VENDOR, FOREIGN, LOOPBACK = "lkc-1.confluent.cloud:9092", "kafka.corp:9092", "127.0.0.1:9092"
-
-
-def broker_client(configured: ConfluentSettings, endpoint: str) -> tuple[str, bool] | str:
-    seen: list[tuple[str, bool]] = []
-
-    class Reader:
-        def __init__(self, bootstrap: str, credential: object, **_: object) -> None:
-            seen.append((brokers.Bootstrap.parse(bootstrap).protocol, credential is not None))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(brokers, "TopicReader", Reader)
-        try:
-            brokers.reader_for(configured, endpoint, "env-1", "lkc-1")
-        except LineageBridgeError as error:
-            return type(error).__name__
-    return seen[0]
-
-
-def spark_source(configured: ConfluentSettings, endpoint: str) -> tuple[str, bool]:
-    credential = configured.credential("kafka", "lkc-1")
-    options, client = spark_options(endpoint, credential), client_options(endpoint, credential)
-    protocol = options.get("kafka.security.protocol", "PLAINTEXT")
-    assert client.get("security.protocol", "PLAINTEXT") == protocol
-    return protocol, "sasl.password" in client
+QUOTES = {"kafka": Credential(key="k", secret=SecretStr('s"\\x'))}
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "has_key", "broker", "spark"),
+    ("endpoint", "servers", "protocol"),
     [
-        (f"SASL_SSL://{VENDOR}", True, ("SASL_SSL", True), ("SASL_SSL", True)),
-        (VENDOR, True, ("SASL_SSL", True), ("SASL_SSL", True)),
-        (LOOPBACK, True, ("PLAINTEXT", False), ("PLAINTEXT", False)),
-        (LOOPBACK, False, ("PLAINTEXT", False), ("PLAINTEXT", False)),
-        (f"PLAINTEXT://{FOREIGN}", True, ("PLAINTEXT", False), ("PLAINTEXT", False)),
-        # ! Spark sends the key to any host.
-        (f"SASL_SSL://{FOREIGN}", True, "UntrustedAddress", ("SASL_SSL", True)),
-        (FOREIGN, True, "UntrustedAddress", ("SASL_SSL", True)),
-        (f"SASL_SSL://{LOOPBACK}", True, "UntrustedAddress", ("SASL_SSL", True)),
-        # ! Without a key, Spark drops the TLS that the endpoint requires.
-        (f"SASL_SSL://{VENDOR}", False, "MissingCredential", ("PLAINTEXT", False)),
-        (VENDOR, False, "MissingCredential", ("PLAINTEXT", False)),
-        # ! Spark takes any protocol but PLAINTEXT for SASL_SSL.
-        (f"SSL://{VENDOR}", True, ("SSL", False), ("SASL_SSL", True)),
-        (f"SASL_PLAINTEXT://{VENDOR}", True, "BrokerError", ("SASL_SSL", True)),
+        (f"SASL_SSL://{VENDOR}", VENDOR, "SASL_SSL"),
+        (VENDOR, VENDOR, "SASL_SSL"),
+        (FOREIGN, FOREIGN, "SASL_SSL"),
+        ("127.0.0.1:40123", "127.0.0.1:40123", "PLAINTEXT"),
+        ("localhost:1,[::1]:2", "localhost:1,[::1]:2", "PLAINTEXT"),
+        ("127.0.0.1:1,kafka.corp:2", "127.0.0.1:1,kafka.corp:2", "SASL_SSL"),
+        (f"PLAINTEXT://{FOREIGN}", FOREIGN, "PLAINTEXT"),
     ],
 )
-def test_protocol_and_key_of_both_ways(
-    endpoint: str, has_key: bool, broker: tuple[str, bool] | str, spark: tuple[str, bool]
+def test_endpoint_determines_protocol(endpoint: str, servers: str, protocol: str) -> None:
+    assert Bootstrap.parse(endpoint) == Bootstrap(servers, protocol)
+
+
+@pytest.mark.parametrize("endpoint", ["", "SASL_PLAINTEXT://kafka.corp:9092", "https://x"])
+def test_unsupported_endpoint_is_rejected(endpoint: str) -> None:
+    with pytest.raises(BrokerError):
+        Bootstrap.parse(endpoint)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "has_key", "expected"),
+    [
+        (f"SASL_SSL://{VENDOR}", True, ("SASL_SSL", True)),
+        (VENDOR, True, ("SASL_SSL", True)),
+        (LOOPBACK, True, ("PLAINTEXT", False)),
+        (LOOPBACK, False, ("PLAINTEXT", False)),
+        ("localhost:1,127.0.0.1:2", True, ("PLAINTEXT", False)),
+        (f"PLAINTEXT://{FOREIGN}", True, ("PLAINTEXT", False)),
+        # A key goes only to trusted hosts.
+        (f"SASL_SSL://{FOREIGN}", True, UntrustedAddress),
+        (FOREIGN, True, UntrustedAddress),
+        (f"SASL_SSL://{LOOPBACK}", True, UntrustedAddress),
+        # TLS is never dropped for want of a key.
+        (f"SASL_SSL://{VENDOR}", False, MissingCredential),
+        (VENDOR, False, MissingCredential),
+        (f"SSL://{VENDOR}", True, ("SSL", False)),
+        (f"SASL_PLAINTEXT://{VENDOR}", True, BrokerError),
+    ],
+)
+def test_librdkafka_and_spark_connect_alike(
+    endpoint: str, has_key: bool, expected: tuple[str, bool] | type[ConfluentError]
 ) -> None:
     configured = settings(credentials=keys("kafka") if has_key else {})
-    assert broker_client(configured, endpoint) == broker
-    assert spark_source(configured, endpoint) == spark
+    if isinstance(expected, type):
+        with pytest.raises(expected):
+            Bootstrap.of_cluster(configured, endpoint, "env-1", "lkc-1")
+        return
+    bootstrap = Bootstrap.of_cluster(configured, endpoint, "env-1", "lkc-1")
+    client, spark = bootstrap.librdkafka_options(), bootstrap.spark_options()
+    assert client["bootstrap.servers"] == spark["kafka.bootstrap.servers"] == endpoint.rpartition("://")[2]
+    assert (client["security.protocol"], "sasl.password" in client) == expected
+    assert (spark["kafka.security.protocol"], "kafka.sasl.jaas.config" in spark) == expected
 
 
-def test_a_key_named_for_the_environment() -> None:
-    # ! Spark looks for the cluster's key and the general one only.
-    configured = settings(credentials={"kafka/ENV_1": keys("kafka")["kafka"]})
-    assert broker_client(configured, VENDOR) == ("SASL_SSL", True)
-    assert spark_source(configured, VENDOR) == ("PLAINTEXT", False)
+def test_configured_loopback_receives_a_key_over_tls() -> None:
+    configured = settings(api_url="http://127.0.0.1:1")
+    bootstrap = Bootstrap.of_cluster(configured, f"SASL_SSL://{LOOPBACK}", "env-1", "lkc-1")
+    assert bootstrap.spark_options()["kafka.security.protocol"] == "SASL_SSL"
+
+
+def test_secret_is_quoted_for_jaas_and_absent_from_repr() -> None:
+    bootstrap = Bootstrap.of_cluster(settings(credentials=QUOTES), VENDOR, "env-1", "lkc-1")
+    assert 'password="s\\"\\\\x";' in bootstrap.spark_options()["kafka.sasl.jaas.config"]
+    assert bootstrap.librdkafka_options()["sasl.password"] == 's"\\x'
+    assert "credential" not in repr(bootstrap)
+
+
+@pytest.mark.parametrize("qualifier", ["kafka/LKC_1", "kafka/ENV_1", "kafka"])
+def test_key_may_be_named_after_cluster_or_environment(qualifier: str) -> None:
+    configured = settings(credentials={qualifier: keys("kafka")["kafka"]})
+    bootstrap = Bootstrap.of_cluster(configured, VENDOR, "env-1", "lkc-1")
+    assert bootstrap.credential == keys("kafka")["kafka"]
+
+
+def test_untrusted_broker_gets_no_key() -> None:
+    with pytest.raises(UntrustedAddress, match=r"evil\.example"):
+        reader_for(settings(), "lkc-1.evil.example:9092", "env-1", "lkc-1")
+
+
+def test_missing_key_names_its_variable() -> None:
+    with pytest.raises(MissingCredential) as raised:
+        reader_for(settings(credentials=keys("confluent_cloud")), VENDOR, "env-1", "lkc-1")
+    assert "LINEAGE_BRIDGE_KAFKA_API_KEY_LKC_1" in raised.value.hint
+
+
+def test_loopback_needs_no_key() -> None:
+    with reader_for(settings(credentials={}), "127.0.0.1:9", "env-1", "lkc-1"):
+        pass

@@ -10,14 +10,11 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException
 
 from lineage_bridge_dagster.confluent.api.brokers import (
     Bootstrap,
-    BrokerError,
     PartitionOffsets,
     TopicOffsets,
     TopicReader,
-    reader_for,
 )
-from lineage_bridge_dagster.confluent.api.errors import MissingCredential, UntrustedAddress
-from lineage_bridge_dagster_tests.confluent.fake import keys, settings
+from lineage_bridge_dagster.confluent.api.errors import BrokerError, TopicNotFoundError
 
 
 class FakeAdmin:
@@ -40,7 +37,7 @@ class FakeAdmin:
         self.isolation: list[Any] = []
         self.down = False
 
-    def list_topics(self, *, timeout: float) -> Any:
+    def list_topics(self, topic: str | None = None, *, timeout: float) -> Any:
         if self.down:
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
         return SimpleNamespace(
@@ -80,7 +77,7 @@ class FakeAdmin:
 
 
 def reader(admin: FakeAdmin) -> TopicReader:
-    return TopicReader("127.0.0.1:9092", admin=admin)
+    return TopicReader(Bootstrap.parse("127.0.0.1:9092"), admin=admin)
 
 
 def test_many_topics_take_three_offset_calls() -> None:
@@ -161,41 +158,16 @@ def test_nothing_asked_asks_nothing() -> None:
     assert reader(admin).read([]) == {}
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "servers", "protocol"),
-    [
-        ("SASL_SSL://lkc-1.confluent.cloud:9092", "lkc-1.confluent.cloud:9092", "SASL_SSL"),
-        ("lkc-1.confluent.cloud:9092", "lkc-1.confluent.cloud:9092", "SASL_SSL"),
-        ("kafka.corp:9092", "kafka.corp:9092", "SASL_SSL"),
-        ("127.0.0.1:40123", "127.0.0.1:40123", "PLAINTEXT"),
-        ("localhost:1,[::1]:2", "localhost:1,[::1]:2", "PLAINTEXT"),
-        ("127.0.0.1:1,kafka.corp:2", "127.0.0.1:1,kafka.corp:2", "SASL_SSL"),
-        ("PLAINTEXT://kafka.corp:9092", "kafka.corp:9092", "PLAINTEXT"),
-    ],
-)
-def test_how_a_cluster_is_spoken_to(endpoint: str, servers: str, protocol: str) -> None:
-    assert Bootstrap.parse(endpoint) == Bootstrap(servers, protocol)
+def test_committed_bounds_of_each_partition() -> None:
+    admin = FakeAdmin({"t": {0: (3, 9), 1: (0, 0)}})
+    assert reader(admin).committed_bounds("t") == ({0: 3, 1: 0}, {0: 9, 1: 0})
+    assert admin.isolation == [IsolationLevel.READ_COMMITTED] * 2
 
 
-@pytest.mark.parametrize("endpoint", ["", "SASL_PLAINTEXT://kafka.corp:9092", "https://x"])
-def test_an_endpoint_that_is_not_spoken_to_is_refused(endpoint: str) -> None:
-    with pytest.raises(BrokerError):
-        Bootstrap.parse(endpoint)
-
-
-def test_no_key_goes_to_a_foreign_broker() -> None:
-    with pytest.raises(UntrustedAddress, match=r"evil\.example"):
-        reader_for(settings(), "lkc-1.evil.example:9092", "env-1", "lkc-1")
-
-
-def test_a_missing_key_names_its_variable() -> None:
-    with pytest.raises(MissingCredential) as raised:
-        reader_for(
-            settings(credentials=keys("confluent_cloud")), "lkc-1.confluent.cloud:9092", "env-1", "lkc-1"
-        )
-    assert "LINEAGE_BRIDGE_KAFKA_API_KEY_LKC_1" in raised.value.hint
-
-
-def test_loopback_needs_no_key() -> None:
-    with reader_for(settings(credentials={}), "127.0.0.1:9", "env-1", "lkc-1"):
-        pass
+def test_bounds_of_an_unknown_topic_or_a_failing_partition_are_errors() -> None:
+    admin = FakeAdmin({"t": {0: (3, 9)}})
+    with pytest.raises(TopicNotFoundError, match="gone"):
+        reader(admin).committed_bounds("gone")
+    admin.failing = {"t"}
+    with pytest.raises(BrokerError, match="topic t"):
+        reader(admin).committed_bounds("t")

@@ -38,7 +38,6 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     ORGANIZATION,
     Answer,
     FakeConfluent,
-    avro,
     cluster,
     connector,
     failure,
@@ -270,42 +269,6 @@ def test_private_access_points_are_read_where_the_old_fields_are_gone() -> None:
     read = KafkaCluster.model_validate(raw)
     assert read.http_endpoint == "https://lkc-a.private.confluent.cloud"
     assert read.bootstrap_endpoint == "lkc-a.private.confluent.cloud:9092"
-
-
-class TestSchemas:
-    def test_all_contexts_are_asked_in_one_call(self, fake: FakeConfluent, session: ConfluentSession) -> None:
-        fake.routes["/schemas"] = [avro("orders-value", "id"), avro(":.eu:orders-value", "id")]
-        found = SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)
-        assert [schema.subject for schema in found] == ["orders-value", ":.eu:orders-value"]
-        assert [schema.schema_type for schema in found] == ["AVRO", "AVRO"]
-        (request,) = fake.requests
-        assert request.url.params["latestOnly"] == "true"
-        assert request.url.params["subjectPrefix"] == ":*:"
-
-    @pytest.mark.parametrize("cap", [1000, 500])
-    def test_a_page_cut_at_the_servers_cap_is_gone_on_from(
-        self, fake: FakeConfluent, session: ConfluentSession, cap: int
-    ) -> None:
-        everything = [avro(f"t{n}-value", "id") for n in range(1203)]
-
-        def answer(request: httpx.Request) -> httpx.Response:
-            offset, limit = (int(request.url.params[name]) for name in ("offset", "limit"))
-            return httpx.Response(200, json=everything[offset : offset + min(limit, cap)])
-
-        fake.routes["/schemas"] = answer
-        assert len(SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)) == 1203
-
-    def test_a_registry_that_ignores_the_offset_is_half_read(
-        self, fake: FakeConfluent, session: ConfluentSession
-    ) -> None:
-        fake.routes["/schemas"] = [avro(f"t{n}-value", "id") for n in range(100)]
-        with pytest.raises(PartialResponse, match="offset") as raised:
-            SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)
-        assert len(raised.value.items) == 100
-
-    def test_schema_text_is_in_no_repr(self, fake: FakeConfluent, session: ConfluentSession) -> None:
-        fake.routes["/schemas"] = [avro("orders-value", "ssn")]
-        assert "ssn" not in repr(SchemaRegistryClient(session, "env-1").latest_schemas(LSRC))
 
 
 class TestConnect:

@@ -1,18 +1,21 @@
-"""What discovery's registry client and Spark's reads do today with one registry."""
-
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
 
-from lineage_bridge_dagster.confluent.api.errors import ServerError, UntrustedAddress
+from lineage_bridge_dagster.confluent.api.errors import (
+    MalformedResponse,
+    MissingCredential,
+    PartialResponse,
+    ServerError,
+    UntrustedAddress,
+)
 from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.avro import fetch_schemas
-from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, failure, key_of, keys
+from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, avro, failure, key_of, keys
 
 PSRC = "https://psrc-1.us-east-1.aws.confluent.cloud"
 
@@ -21,35 +24,120 @@ def registry(endpoint: str) -> Registry:
     return Registry.model_validate({"id": "lsrc-1", "spec": {"http_endpoint": endpoint}})
 
 
+LSRC = registry(PSRC)
+
+
+def test_all_contexts_are_asked_in_one_call(fake: FakeConfluent, session: ConfluentSession) -> None:
+    fake.routes["/schemas"] = [avro("orders-value", "id"), avro(":.eu:orders-value", "id")]
+    found = SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)
+    assert [schema.subject for schema in found] == ["orders-value", ":.eu:orders-value"]
+    assert [schema.schema_type for schema in found] == ["AVRO", "AVRO"]
+    (request,) = fake.requests
+    assert request.url.params["latestOnly"] == "true"
+    assert request.url.params["subjectPrefix"] == ":*:"
+
+
+@pytest.mark.parametrize("cap", [1000, 500])
+def test_a_page_cut_at_the_servers_cap_is_gone_on_from(
+    fake: FakeConfluent, session: ConfluentSession, cap: int
+) -> None:
+    everything = [avro(f"t{n}-value", "id") for n in range(1203)]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        offset, limit = (int(request.url.params[name]) for name in ("offset", "limit"))
+        return httpx.Response(200, json=everything[offset : offset + min(limit, cap)])
+
+    fake.routes["/schemas"] = answer
+    assert len(SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)) == 1203
+
+
+def test_a_registry_that_ignores_the_offset_is_half_read(
+    fake: FakeConfluent, session: ConfluentSession
+) -> None:
+    fake.routes["/schemas"] = [avro(f"t{n}-value", "id") for n in range(100)]
+    with pytest.raises(PartialResponse, match="offset") as raised:
+        SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)
+    assert len(raised.value.items) == 100
+
+
+def test_schema_text_is_in_no_repr(fake: FakeConfluent, session: ConfluentSession) -> None:
+    fake.routes["/schemas"] = [avro("orders-value", "ssn")]
+    assert "ssn" not in repr(SchemaRegistryClient(session, "env-1").latest_schemas(LSRC))
+
+
+def test_versions_of_a_subject_take_one_request(fake: FakeConfluent, session: ConfluentSession) -> None:
+    fake.routes["/schemas"] = [
+        avro("orders-value", "id", version=10),
+        avro("orders-value", "id", version=2),
+        # It starts with the subject's name, too.
+        avro("orders-value-v2-value", "id", version=1),
+    ]
+    found = SchemaRegistryClient(session, "env-1").versions(PSRC, "orders-value")
+    assert [schema.version for schema in found] == [2, 10]
+    (request,) = fake.requests
+    assert dict(request.url.params) == {
+        "latestOnly": "false",
+        "subjectPrefix": "orders-value",
+        "offset": "0",
+        "limit": "1000",
+    }
+
+
+def test_unknown_subject_has_no_versions(fake: FakeConfluent, session: ConfluentSession) -> None:
+    fake.routes["/schemas"] = []
+    assert SchemaRegistryClient(session, "env-1").versions(PSRC, "none-value") == []
+
+
+Read = Callable[[SchemaRegistryClient, str], Any]
+
+
+def discovery(client: SchemaRegistryClient, endpoint: str) -> Any:
+    return client.latest_schemas(registry(endpoint))
+
+
+def subject(client: SchemaRegistryClient, endpoint: str) -> Any:
+    return client.versions(endpoint, "a")
+
+
+@pytest.mark.parametrize("read", [discovery, subject])
 @pytest.mark.parametrize("endpoint", ["https://registry.corp", "http://psrc-1.confluent.cloud"])
-def test_where_a_key_goes(fake: FakeConfluent, session: ConfluentSession, endpoint: str) -> None:
+def test_untrusted_registry_gets_no_key(
+    fake: FakeConfluent, session: ConfluentSession, read: Read, endpoint: str
+) -> None:
     with pytest.raises(UntrustedAddress):
-        SchemaRegistryClient(session, "env-1").latest_schemas(registry(endpoint))
+        read(SchemaRegistryClient(session, "env-1"), endpoint)
     assert not fake.requests
-    # ! Spark sends the key to any host, in clear text too.
-    fake.routes["/subjects/a/versions"] = []
-    credential = keys()["schema_registry"]
-    fetch_schemas(endpoint, "a", credential, client=httpx.Client(transport=fake.transport))
-    assert [key_of(request) for request in fake.requests] == ["KEY-schema_registry"]
 
 
-def test_what_is_tried_again(fake: FakeConfluent, session: ConfluentSession) -> None:
-    fake.routes["/schemas"] = fake.routes["/subjects/a/versions"] = failure(503)
+@pytest.mark.parametrize("read", [discovery, subject])
+def test_failures_are_retried(fake: FakeConfluent, session: ConfluentSession, read: Read) -> None:
+    fake.routes["/schemas"] = failure(503)
     with pytest.raises(ServerError):
-        SchemaRegistryClient(session, "env-1").latest_schemas(registry(PSRC))
+        read(SchemaRegistryClient(session, "env-1"), PSRC)
     assert len(fake.requests) == 3
-    # ! Spark gives up at the first failure.
-    with pytest.raises(LineageBridgeError):
-        fetch_schemas(PSRC, "a", client=httpx.Client(transport=fake.transport))
-    assert len(fake.requests) == 4
 
 
-def test_requests_of_a_read_with_three_versions(fake: FakeConfluent) -> None:
-    fake.routes["/subjects/a/versions"] = [1, 2, 3]
-    for version in (1, 2, 3):
-        schema = {"version": version, "id": version, "schema": json.dumps("string")}
-        fake.routes[f"/subjects/a/versions/{version}"] = schema
-    client = httpx.Client(transport=fake.transport)
-    for _ in range(2):
-        fetch_schemas(PSRC, "a", client=client)
-    assert len(fake.requests) == 2 * (1 + 3)
+def test_key_may_be_named_after_the_environment(
+    fake: FakeConfluent, session_with: Callable[..., ConfluentSession]
+) -> None:
+    fake.routes["/schemas"] = []
+    named = session_with(credentials={"schema_registry/ENV_1": keys()["schema_registry"]})
+    for read in (discovery, subject):
+        read(SchemaRegistryClient(named, "env-1"), PSRC)
+    assert [key_of(request) for request in fake.requests] == ["KEY-schema_registry"] * 2
+    with pytest.raises(MissingCredential, match="Schema Registry"):
+        subject(SchemaRegistryClient(named, ""), PSRC)
+
+
+def test_a_reference_is_resolved_in_its_subjects_context(
+    fake: FakeConfluent, session: ConfluentSession
+) -> None:
+    client = SchemaRegistryClient(session, "env-1")
+    fake.routes["/schemas"] = [avro(":.eu:orders-value", "id")]
+    (schema,) = client.versions(PSRC, ":.eu:orders-value")
+    fake.routes[f"/schemas/ids/{schema.id}"] = {"schema": "resolved"}
+    assert client.resolved_text(PSRC, schema) == "resolved"
+    assert dict(fake.requests[-1].url.params) == {"format": "resolved", "subject": ":.eu:orders-value"}
+    fake.routes[f"/schemas/ids/{schema.id}"] = []
+    with pytest.raises(MalformedResponse, match="/schemas/ids"):
+        client.resolved_text(PSRC, schema)

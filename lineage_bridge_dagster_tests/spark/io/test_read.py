@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.chains.write import write_lineage
@@ -127,24 +127,28 @@ def test_a_chain_is_loaded_as_it_was(spark: SparkSession, database: str) -> None
 class Topic:
     """A topic of two partitions that hold offsets 10 to 19 and 0 to 4."""
 
-    def __init__(self, name: str, bootstrap: str, credential: Any = None) -> None:
-        self.name, self.bootstrap, self.credential = name, bootstrap, credential
+    reads: ClassVar[list[dict[str, Any]]] = []
+
+    def __init__(self, name: str, bootstrap: Any) -> None:
+        self.name, self.bootstrap = name, bootstrap
 
     def bounds(self) -> tuple[dict[int, int], dict[int, int]]:
         return {0: 10, 1: 0}, {0: 20, 1: 5}
+
+    def read(self, spark: SparkSession, start: Any, end: Any, options: Any) -> DataFrame:
+        self.reads.append({"start": start, "end": end, "options": options})
+        return spark.range(0)
 
 
 def test_a_topic_is_read_from_and_to_what_was_asked(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[dict[str, Any]] = []
     monkeypatch.setattr(loading, "KafkaTopic", Topic)
-    monkeypatch.setattr(loading, "read_topic", lambda *_, **how: asked.append(how) or spark.range(0))
     source = AssetSource("topic", topic="t", bootstrap="localhost:9")
 
     def read(**options: Any) -> dict[str, Any]:
         load(spark, source, options=ReadOptions(**options))
-        return asked[-1]
+        return Topic.reads[-1]
 
     assert read(starting_offsets={0: 15}) == {"start": {0: 15, 1: 0}, "end": {0: 20, 1: 5}, "options": {}}
     assert read(starting_offsets="latest", ending_offsets="latest")["start"] == {0: 20, 1: 5}
