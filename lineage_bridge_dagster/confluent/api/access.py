@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.config.credentials import Credential, Plane
+from lineage_bridge_dagster.config.credentials import Credential, Plane, slot_of, variable_of
 from lineage_bridge_dagster.config.settings import ConfluentSettings
-from lineage_bridge_dagster.config.variables import PREFIX
 from lineage_bridge_dagster.confluent.api.errors import MissingCredential
 
 #: Display name of each plane.
@@ -28,7 +26,6 @@ ROLES: dict[Plane, str] = {
     "tableflow": "Operator (or CloudClusterAdmin) on the cluster",
     "ksqldb": "KsqlAdmin on the ksqlDB cluster",
 }
-_NOT_WORD = re.compile(r"[^A-Z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +47,13 @@ class Access:
     @property
     def variable(self) -> str:
         """The environment variable of the most specific key; a Cloud key is always global."""
-        if self.plane == "confluent_cloud":
-            return f"{PREFIX}CONFLUENT_CLOUD_API_KEY"
-        return "_".join((f"{PREFIX}{self.plane.upper()}_API_KEY", *(_suffix(q) for q in self.qualifiers[:1])))
+        specific = "" if self.plane == "confluent_cloud" else next(iter(self.qualifiers), "")
+        return variable_of(slot_of(self.plane, specific), "key")
 
     @property
     def variables(self) -> str:
         """The environment variables that would provide the key, and a reminder to set the secret."""
-        general = f"{PREFIX}{self.plane.upper()}_API_KEY"
+        general = variable_of(self.plane, "key")
         either = self.variable if self.variable == general else f"{self.variable} (or {general} for all)"
         return f"{either} and its ..._SECRET"
 
@@ -71,7 +67,3 @@ class Access:
         if found is None:
             raise MissingCredential(f"No key for {self.name}.", hint=f"Set {self.variables}.")
         return found
-
-
-def _suffix(qualifier: str) -> str:
-    return _NOT_WORD.sub("_", qualifier.upper())
