@@ -19,7 +19,7 @@ from dagster import AssetCheckKey, AssetExecutionContext
 
 from lineage_bridge_dagster.assets.check_outcomes import Verdict
 from lineage_bridge_dagster.assets.inventory import Inventory
-from lineage_bridge_dagster.assets.record_arrivals import Arrival, arrived, last_arrivals
+from lineage_bridge_dagster.assets.offset_growth import Arrival, arrived, last_arrivals
 from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run
 from lineage_bridge_dagster.assets.table_commits import (
     FRESH,

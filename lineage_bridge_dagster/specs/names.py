@@ -1,4 +1,4 @@
-"""Names of a component's jobs, sensor and schedules."""
+"""Names of what one instance of the component adds to a code location: resources, jobs, sensor, schedules."""
 
 from __future__ import annotations
 
@@ -9,12 +9,39 @@ from dagster import AssetKey
 
 @dataclass(frozen=True)
 class Names:
-    """Names of one component's automation, each with the prefix if there is one."""
+    """Names of one component instance's definitions.
+
+    An instance without a name has plain ones; a named one prefixes them, so that two load side by side.
+    """
 
     prefix: str = ""
 
     def _prefixed(self, name: str) -> str:
         return f"{self.prefix}_{name}" if self.prefix else name
+
+    @property
+    def confluent(self) -> str:
+        """Resource key of the `ConfluentResource`."""
+        return self._prefixed("confluent")
+
+    @property
+    def glue(self) -> str:
+        """Resource key of the `GlueResource`."""
+        return self._prefixed("glue")
+
+    @property
+    def spark(self) -> str:
+        """Resource key of the `SparkResource`."""
+        return self._prefixed("spark")
+
+    @property
+    def io_manager(self) -> str:
+        """Resource key of the IO manager that downstream assets name."""
+        return self._prefixed("lineage_io_manager")
+
+    def op(self, name: str) -> str:
+        """The name of an op, which is unique in a code location."""
+        return self._prefixed(name)
 
     @property
     def refresh_job(self) -> str:

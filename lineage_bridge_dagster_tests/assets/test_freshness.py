@@ -10,7 +10,7 @@ import pytest
 
 from lineage_bridge_dagster.assets.check_outcomes import Verdict
 from lineage_bridge_dagster.assets.freshness import Unseen, judge_tables
-from lineage_bridge_dagster.assets.record_arrivals import OFFSETS, Arrival
+from lineage_bridge_dagster.assets.offset_growth import OFFSETS, Arrival
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError

@@ -26,7 +26,7 @@ from dagster._core.loader import LoadingContextForTest
 
 from lineage_bridge_dagster.assets import topic_facts
 from lineage_bridge_dagster.assets.freshness import Unseen
-from lineage_bridge_dagster.assets.record_arrivals import OFFSETS
+from lineage_bridge_dagster.assets.offset_growth import OFFSETS
 from lineage_bridge_dagster.assets.resources import GlueResource
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
