@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from dagster import (
     AssetExecutionContext,
@@ -27,12 +27,16 @@ from dagster.components.component.state_backed_component import StateBackedCompo
 from dagster.components.utils.translation import TranslationFn
 from pydantic import Field, PrivateAttr
 
-from lineage_bridge_dagster.assets.bundles import bundles, definition
+from lineage_bridge_dagster.assets.bundles import bundle_definitions
+from lineage_bridge_dagster.assets.chains import chain_assets
 from lineage_bridge_dagster.assets.checks import discovery_asset, table_checks
 from lineage_bridge_dagster.assets.examples import example_assets
-from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
-from lineage_bridge_dagster.assets.kinds import Kind, Work
-from lineage_bridge_dagster.assets.resources import GLUE, IO_MANAGER, SPARK, GlueResource, Outside
+from lineage_bridge_dagster.assets.instance import ComponentInstance
+from lineage_bridge_dagster.assets.inventory import Asset, Include, build_inventory
+from lineage_bridge_dagster.assets.kinds import AssetKind
+from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
+from lineage_bridge_dagster.assets.tables import table_assets
+from lineage_bridge_dagster.assets.topics import topic_assets
 from lineage_bridge_dagster.automation.freshness_schedule import freshness_schedule
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_schedule, refresh_schedule
@@ -56,13 +60,12 @@ from lineage_bridge_dagster.dagster_internals import DefinitionsLoadContext, Def
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
+from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translation import NodeTranslation
 from lineage_bridge_dagster.specs.translator import LineageTranslator
-
-if TYPE_CHECKING:
-    from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 
 _STATE = DefsStateConfigArgs(
     # LOCAL_FILESYSTEM removes the last good state before it fetches the next.
@@ -124,9 +127,11 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         spec = self._translator.get_asset_spec(node, context)
         return self.translation(spec, node) if self.translation else spec
 
-    def execute(self, context: AssetExecutionContext, work: Work) -> Iterator[Any]:
-        """Materialize some assets of one kind. Override to do something before, after or instead."""
-        yield from work.run(context)
+    def execute(
+        self, context: AssetExecutionContext, kind: AssetKind, assets: Sequence[Asset]
+    ) -> Iterator[Any]:
+        """Materialize some assets of a kind. Override to do something before, after or instead."""
+        yield from kind.materialize(context, assets)
 
     def write_state_to_path(self, state_path: Path) -> None:
         """Discover everything on top of the last good state, for `dg utils refresh-defs-state`.
@@ -162,28 +167,24 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             return self._definitions(state_path)
 
     def _definitions(self, state_path: Path | None) -> Definitions:
-        key = self.defs_state_config.key
-        names = Names(self.name)
-        source = self._source()
-        outside = self._outside(source)
+        key, names, source = self.defs_state_config.key, Names(self.name), self._source()
+        instance = self._instance(state_path, names, source) if state_path else None
+        inventory = instance.inventory if instance else None
         refresh = refresh_job(
             names, key, self._discover, loaded_version=_version(key), discovery_asset=self.checks
         )
-        discovery = read_state(state_path) if state_path else None
-        inventory = self._inventory(discovery) if discovery else None
-        push = push_job(names, inventory, outside) if inventory else None
+        push = push_job(instance) if instance else None
         lineage = lineage_job(names, inventory)
         on = self.sensor.running
         watched = inventory if self.checks and self.freshness.limits else None
-        loaded = loaded_tables(_version(key), inventory, source.push)
         return Definitions(
-            assets=self._assets(inventory, outside) if inventory else [],
+            assets=self._assets(instance) if instance else [],
             jobs=[refresh, *([push] if push else []), lineage],
             sensors=[
                 lineage_sensor(
                     names,
                     key,
-                    loaded,
+                    loaded_tables(_version(key), inventory, source.push),
                     outside_lister(source),
                     [refresh, lineage],
                     interval_seconds=self.sensor.interval_seconds,
@@ -197,7 +198,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 *nightly_schedule(names, lineage, inventory, self.sensor.nightly_cron, on),
                 *freshness_schedule(names, lineage, watched, self.freshness.check_cron, on),
             ],
-            resources=self._resources(),
+            resources=self._resources(names),
             # The ops of a run share one process: one Spark session, one computation, one commit.
             executor=in_process_executor,
         )
@@ -212,78 +213,61 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             }
         )
 
-    def _outside(self, source: SettingsReader) -> Outside:
-        return Outside(source, namespace=self.spark.namespace, push=source.push, catalog=source.catalog)
-
     def _discover(self, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
-        # The clients and the SQL parser are no business of a load.
+        # Imported here: a load needs neither the clients nor the SQL parser.
         from lineage_bridge_dagster.discovery import discover
 
         return discover(self._source()(), last, progress=progress)
 
-    def _inventory(self, discovery: Discovery) -> Inventory:
+    def _instance(self, state_path: Path, names: Names, source: SettingsReader) -> ComponentInstance | None:
+        discovery = read_state(state_path)
+        if discovery is None:
+            return None
         include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
-        return build_inventory(discovery, self.get_asset_spec, include)
+        inventory = build_inventory(discovery, self.get_asset_spec, include)
+        return ComponentInstance(names, inventory, source.push, self.spark.namespace)
 
-    def _assets(self, inventory: Inventory, outside: Outside) -> list[AssetsDefinition | AssetSpec]:
-        def run(kind: Kind, context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[Any]:
-            yield from self.execute(context, Work(kind, assets, inventory, outside))
-
-        needs = {Kind.TOPICS: (), Kind.CHAINS: (SPARK,), Kind.TABLES: (GLUE,)}
-        named = {Kind.TOPICS: "topics", Kind.CHAINS: "upstream_chains", Kind.TABLES: "glue_tables"}
-        held = {Kind.TOPICS: inventory.topics, Kind.CHAINS: inventory.chains, Kind.TABLES: inventory.tables}
-        checks = {Kind.TABLES: table_checks(inventory, outside, self.freshness.limits)} if self.checks else {}
-        prefix = f"{self.name}_" if self.name else ""
-        made: list[AssetsDefinition | AssetSpec] = [
+    def _assets(self, instance: ComponentInstance) -> list[AssetsDefinition | AssetSpec]:
+        names, inventory = instance.names, instance.inventory
+        checks = table_checks(instance, self.freshness.limits) if self.checks else None
+        definitions: list[AssetsDefinition | AssetSpec] = [
             asset.spec.replace_attributes(deps=asset.deps) for asset in inventory.external
         ]
-        for kind in Kind:
-            made.extend(
-                definition(
-                    bundle,
-                    partial(run, kind),
-                    checks=checks.get(kind),
-                    io_manager_key=IO_MANAGER,
-                    required_resource_keys=frozenset(needs[kind]),
-                )
-                for bundle in bundles(prefix + named[kind], held[kind])
+        for kind in (topic_assets(instance), chain_assets(instance), table_assets(instance, checks)):
+            definitions.extend(
+                bundle_definitions(kind, names.op(kind.name), partial(self._execute, kind), names.io_manager)
             )
         if self.include.examples:
-            made.extend(example_assets(inventory))
+            definitions.extend(example_assets(inventory, names.io_manager))
         if self.checks:
             policy = self.freshness.discovery_policy(self.sensor.refresh_cron)
-            made.extend(discovery_asset(Names(self.name), inventory, policy))
-        return made
+            definitions.extend(discovery_asset(names, inventory, policy))
+        return definitions
 
-    def _resources(self) -> dict[str, Any]:
-        from lineage_bridge_dagster.spark.session import SparkResource
+    def _execute(
+        self, kind: AssetKind, context: AssetExecutionContext, assets: Sequence[Asset]
+    ) -> Iterator[Any]:
+        yield from self.execute(context, kind, assets)
 
-        aws = self.aws.given()
+    def _resources(self, names: Names) -> dict[str, Any]:
+        confluent, aws = self.confluent.given(), self.aws.given()
+        session = {"region_name": aws.pop("region", None), "profile_name": aws.pop("profile", None)}
         spark = SparkResource(
-            spark_config=self.spark.spark_config(), catalog=with_aws_fields(self.spark.catalog.given(), aws)
+            spark_config=self.spark.spark_config(),
+            catalog=with_aws_fields(self.spark.catalog.given(), self.aws.given()),
         )
         return {
-            GLUE: GlueResource(
-                region_name=aws.get("region"),
-                profile_name=aws.get("profile"),
-                endpoint_url=aws.get("endpoint_url"),
-                role_arn=aws.get("role_arn"),
-                catalog_id=aws.get("catalog_id"),
+            names.confluent: ConfluentResource(**session, **confluent),
+            names.glue: GlueResource(**session, **aws),
+            names.spark: spark,
+            names.io_manager: PySparkIcebergIOManager(
+                spark=spark,
+                namespace=self.spark.namespace,
+                database=self.spark.output_database,
+                write_mode="overwrite",
+                preview_rows=self.spark.preview_rows,
             ),
-            SPARK: spark,
-            IO_MANAGER: self._io_manager(spark),
         }
-
-    def _io_manager(self, spark: Any) -> PySparkIcebergIOManager:
-        from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
-
-        return PySparkIcebergIOManager(
-            spark=spark,
-            namespace=self.spark.namespace,
-            database=self.spark.output_database,
-            write_mode="overwrite",
-            preview_rows=self.spark.preview_rows,
-        )
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster import (
-    AssetCheckResult,
     AssetCheckSpec,
     AssetExecutionContext,
     AssetKey,
@@ -22,6 +21,7 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.inventory import Asset
+from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
 from lineage_bridge_dagster.dagster_internals import ASSET_SUBSET_INPUT_PREFIX
 from lineage_bridge_dagster.specs import keys
 
@@ -32,18 +32,6 @@ Execute = Callable[[AssetExecutionContext, Sequence[Asset]], Iterator[Any]]
 
 
 @dataclass(frozen=True)
-class Checks:
-    """Checks that each asset of a bundle has: their names with descriptions, and what evaluates them.
-
-    `evaluate` is given the assets of which a run asked for any check, and looks up in
-    `context.selected_asset_check_keys` which.
-    """
-
-    descriptions: Mapping[str, str]
-    evaluate: Callable[[AssetExecutionContext, Sequence[Asset]], Iterator[AssetCheckResult]]
-
-
-@dataclass(frozen=True)
 class Bundle:
     """Assets of one op, sorted by key."""
 
@@ -51,13 +39,13 @@ class Bundle:
     assets: tuple[Asset, ...]
 
 
-def bundles(prefix: str, assets: Sequence[Asset], size: int = SIZE) -> list[Bundle]:
+def bundles(prefix: str, assets: Sequence[Asset]) -> list[Bundle]:
     """Cut assets into `2^n` bundles, by the leading bits of their keys' hashes.
 
-    The number only doubles when the mean size passes `size`, so a new asset hardly ever moves another.
+    The number only doubles when the mean size passes `SIZE`, so a new asset hardly ever moves another.
     """
     bits = 0
-    while len(assets) > size << bits:
+    while len(assets) > SIZE << bits:
         bits += 1
     found: dict[int, list[Asset]] = {}
     for asset in assets:
@@ -76,22 +64,27 @@ def _leading_bits(key: AssetKey, bits: int) -> int:
     return int.from_bytes(digest[:8], "big") >> (64 - bits)
 
 
-def definition(
-    bundle: Bundle,
-    execute: Execute,
-    *,
-    checks: Checks | None = None,
-    io_manager_key: str,
-    required_resource_keys: frozenset[str] = frozenset(),
-) -> AssetsDefinition:
-    """One op for a bundle, of which any subset of assets and of checks can be run.
+def bundle_definitions(
+    kind: AssetKind, prefix: str, execute: Execute, io_manager_key: str
+) -> list[AssetsDefinition]:
+    """Cut the assets of a kind into bundles, each one op.
 
-    By hand, for the decorators name inputs, outputs and checks after their keys, and would turn `o.v1`,
-    `o-v1` and `o_v1` into one. Outputs carry no value, so no IO manager is asked to store one; it is still
-    named on them, so that a downstream asset can load what they stand for.
+    Args:
+        prefix: of the ops' names.
+        execute: materializes some assets of a bundle.
+        io_manager_key: of the IO manager that loads these assets as inputs of downstream ones.
+    """
+    return [_definition(bundle, kind, execute, io_manager_key) for bundle in bundles(prefix, kind.assets)]
+
+
+def _definition(bundle: Bundle, kind: AssetKind, execute: Execute, io_manager_key: str) -> AssetsDefinition:
+    """Define one op for a bundle, of which any subset of assets and of checks can be run.
+
+    Not by Dagster's decorators, which name inputs, outputs and checks after their keys: `o.v1`, `o-v1` and
+    `o_v1` would become one. Outputs carry no value, so no IO manager stores one.
     """
     outputs = {keys.op_name("out", asset.key.to_user_string()): asset.key for asset in bundle.assets}
-    verdicts = _check_specs(bundle, checks) if checks else {}
+    checks = _check_specs(bundle, kind.checks) if kind.checks else {}
     inputs = _inputs(bundle, outputs)
 
     @op(
@@ -99,18 +92,18 @@ def definition(
         ins=dict.fromkeys(inputs, In(Nothing)),
         out={
             **dict.fromkeys(outputs, Out(is_required=False, io_manager_key=io_manager_key)),
-            **dict.fromkeys(verdicts, Out(Nothing, is_required=False)),
+            **dict.fromkeys(checks, Out(Nothing, is_required=False)),
         },
-        required_resource_keys=set(required_resource_keys),
+        required_resource_keys=set(kind.resources),
     )
     def _bundle(context: AssetExecutionContext) -> Iterator[Any]:
-        yield from _run(context, bundle, execute, checks)
+        yield from _run(context, bundle, execute, kind.checks)
 
     return AssetsDefinition(
         node_def=_bundle,
         keys_by_input_name=inputs,
         keys_by_output_name=outputs,
-        check_specs_by_output_name=verdicts,
+        check_specs_by_output_name=checks,
         specs=[asset.spec.replace_attributes(deps=asset.deps) for asset in bundle.assets],
         can_subset=True,
     )

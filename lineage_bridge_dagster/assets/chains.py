@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from dagster import AssetExecutionContext, DataVersion, MaterializeResult, MetadataValue
 
 from lineage_bridge_dagster.assets.failures import readable_failures
+from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
+from lineage_bridge_dagster.assets.kinds import AssetKind
+from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.markdown import markdown_table
@@ -19,8 +23,15 @@ from lineage_bridge_dagster.specs.metadata import LineageMetadata, table
 from lineage_bridge_dagster.specs.pages.drawing import drawing, image
 from lineage_bridge_dagster.text import plural
 
-#: Stores the chains of some tables in one commit; returns what it did, for the metadata.
-WriteLineage = Callable[[Inventory, Sequence[str], str], dict[str, Any]]
+
+def chain_assets(instance: ComponentInstance) -> AssetKind:
+    """The upstream chains of an instance's tables."""
+    return AssetKind(
+        "upstream_chains",
+        instance.inventory.chains,
+        frozenset({instance.names.spark}),
+        partial(materialize_chains, instance),
+    )
 
 
 def chain_digest(chain: Chain, sql: str = "redacted") -> str:
@@ -35,17 +46,16 @@ def chain_for(inventory: Inventory, table_id: str) -> Chain:
     return chain_of(view.graph, table_id, index=view.upstream, gaps=view.gaps)
 
 
-_WRITTEN: OncePerRun[dict[str, Any]] = OncePerRun()
-
-
-def execute_chains(
-    context: AssetExecutionContext, assets: Sequence[Asset], inventory: Inventory, write: WriteLineage
+def materialize_chains(
+    instance: ComponentInstance, context: AssetExecutionContext, assets: Sequence[Asset]
 ) -> Iterator[MaterializeResult[Any]]:
-    """Store the chains of all of the run's tables if no op did yet, then report this op's."""
+    """Report the chains of these assets, after one step of the run has stored those of all its tables."""
+    inventory = instance.inventory
     with readable_failures():
-        stored = _WRITTEN.get(
+        stored = instance.cache.get(
             context.run.run_id,
-            lambda: write(inventory, selected_of_run(context, inventory.chains), context.run.run_id),
+            "chains",
+            lambda: _write_chains(instance, context, selected_in_run(context, inventory.chains)),
         )
         hops = incomplete = 0
         for asset in assets:
@@ -65,8 +75,45 @@ def execute_chains(
             "This step's %s: %s%s",
             plural(len(assets), "chain"),
             plural(hops, "hop"),
-            f", {incomplete} of a part that could not be asked" if incomplete else "",
+            f", {incomplete} not fully known because an API failed" if incomplete else "",
         )
+
+
+def _write_chains(
+    instance: ComponentInstance, context: AssetExecutionContext, table_ids: Sequence[str]
+) -> dict[str, Any]:
+    """Store the chains of some tables in one commit, and describe it as metadata of each.
+
+    Spark starts here, when a run has chains to store.
+    """
+    from lineage_bridge_dagster.spark.chains.write import write_lineage
+
+    spark = instance.spark(context)
+    context.log.info("Computing the chains of %s on Spark", plural(len(table_ids), "table"))
+    began = time.monotonic()
+    session = spark.spark_session
+    context.log.info("Spark was ready after %.1f s", time.monotonic() - began)
+    catalog = spark.catalog_config.name
+    written = write_lineage(
+        session,
+        instance.inventory.discovery,
+        table_ids=table_ids,
+        catalog=catalog,
+        namespace=instance.namespace,
+        progress=context.log.info,
+    )
+    context.log.info(
+        "Chains: %s with %s in all, %d of them changed, in %.0f s",
+        plural(written.tables, "table"),
+        plural(written.rows, "hop"),
+        written.changed,
+        time.monotonic() - began,
+    )
+    return {
+        "lineage_bridge/lineage_table": f"{catalog}.{instance.namespace}.upstream_chains",
+        # As text: JavaScript, and so the UI, would round an integer of this size.
+        "lineage_bridge/snapshot_id": str(written.snapshot_id or ""),
+    }
 
 
 def chain_metadata(chain: Chain, view: GraphView | None = None) -> dict[str, Any]:

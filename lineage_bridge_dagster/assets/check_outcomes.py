@@ -1,4 +1,4 @@
-"""What the checks find, each as a verdict that says what is wrong and what to do next. Pure.
+"""What the checks find, each as a outcome that says what is wrong and what to do next. Pure.
 
 Severity follows one rule: an error is a fact that somebody must act on, a warning is something that passes
 by itself or could not be known. "Could not ask" never counts as good.
@@ -23,7 +23,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckOutcome:
     """The outcome of one check: `summary` is one plain sentence, `rows` the details under `header`."""
 
     passed: bool
@@ -38,16 +38,18 @@ class Verdict:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def in_sync(result: TableResult | None) -> Verdict:
+def in_sync(result: TableResult | None) -> CheckOutcome:
     """Whether Glue holds what a push would write, by what a dry run of it came to."""
     if result is None:
-        return Verdict(False, "The table was not compared.", "Run the `refresh` job, then this check again.")
+        return CheckOutcome(
+            False, "The table was not compared.", "Run the `refresh` job, then this check again."
+        )
     match result.status:
         case PushStatus.UNCHANGED:
-            return Verdict(True, "Glue holds the lineage that was pushed.")
+            return CheckOutcome(True, "Glue holds the lineage that was pushed.")
         case PushStatus.UPDATED:
             lines = [line for line in result.diff if line[:1] in ("+", "-")]
-            return Verdict(
+            return CheckOutcome(
                 False,
                 f"Glue does not hold the lineage of this table: a push would change {len(lines)} lines.",
                 "Press Materialize on this asset, run the `push` job, or `lineage-bridge push --table "
@@ -58,20 +60,20 @@ def in_sync(result: TableResult | None) -> Verdict:
                 rows=[(line[:1], line[1:].strip()) for line in lines],
             )
         case PushStatus.REFUSED:
-            return Verdict(
+            return CheckOutcome(
                 False,
                 f"The table may not be written: {result.reason}.",
                 result.hint or "See the reason; the table is left as it is until that changes.",
                 error=True,
             )
         case PushStatus.HELD:
-            return Verdict(
+            return CheckOutcome(
                 False,
                 f"What would be pushed is held back: {result.reason}.",
                 result.hint or "See the check discovery_complete for what could not be asked, then refresh.",
             )
         case _:
-            return Verdict(
+            return CheckOutcome(
                 False,
                 f"Glue could not be asked what it holds: {result.reason}",
                 result.hint
@@ -79,24 +81,24 @@ def in_sync(result: TableResult | None) -> Verdict:
             )
 
 
-def schema_matches(table: Node, view: GraphView) -> Verdict:
+def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
     """Whether the table's columns are what Tableflow makes of its topic's value schema."""
     topics = view.topics_of(table)
     if len(topics) != 1:
-        return Verdict(
+        return CheckOutcome(
             True, f"Nothing to compare: {len(topics)} topics lead to this table, and its columns are one's."
         )
     topic = topics[0]
     fields = topic.attributes.get("schema_fields") or []
     columns = table.attributes.get("columns") or []
     if not fields:
-        return Verdict(
+        return CheckOutcome(
             True,
             f"Nothing to compare: no one record schema of topic {topic.qualified_name} is known, so its "
             "columns are key and value.",
         )
     if not columns:
-        return Verdict(True, "Nothing to compare: Glue tells no columns of this table.")
+        return CheckOutcome(True, "Nothing to compare: Glue tells no columns of this table.")
     found = compare_columns(fields, columns, str(topic.attributes.get("schema_type") or "AVRO"))
     rows = [(one.name, one.schema_type, one.column_type, one.match) for one in _by_weight(found)]
     wrong = [one for one in found if one.match in (Match.DIFFERENT, Match.MISSING)]
@@ -111,10 +113,10 @@ def schema_matches(table: Node, view: GraphView) -> Verdict:
             if unknown
             else ""
         )
-        return Verdict(
+        return CheckOutcome(
             True, f"All {len(found)} fields of {schema} are columns{rest}.", "", False, header, rows
         )
-    return Verdict(
+    return CheckOutcome(
         False,
         f"{len(wrong)} of {len(found)} fields of {schema} are not in the table as they should be: "
         f"{first_few([_told(one) for one in wrong], _NAMED)}.",
@@ -127,22 +129,22 @@ def schema_matches(table: Node, view: GraphView) -> Verdict:
     )
 
 
-def tableflow_healthy(table: Node, view: GraphView) -> Verdict:
+def tableflow_healthy(table: Node, view: GraphView) -> CheckOutcome:
     """Whether Tableflow runs and syncs what this table is, as it said at the last discovery."""
     sources = [node for node in view.sources(table) if node.node_type == NodeType.TABLEFLOW_TABLE]
     if not sources:
-        return Verdict(
+        return CheckOutcome(
             False,
             "No Tableflow topic leads to this table any more.",
             "If Tableflow was disabled on purpose, drop the table in Glue; else enable it again.",
         )
-    verdicts = [_tableflow(node) for node in sources]
-    worst = min(verdicts, key=lambda verdict: (verdict.passed, not verdict.error))
-    rows = [row for verdict in verdicts for row in verdict.rows]
+    outcomes = [_tableflow(node) for node in sources]
+    worst = min(outcomes, key=lambda outcome: (outcome.passed, not outcome.error))
+    rows = [row for outcome in outcomes for row in outcome.rows]
     return replace(worst, header=("what", "state", "what Confluent says"), rows=rows)
 
 
-def _tableflow(node: Node) -> Verdict:
+def _tableflow(node: Node) -> CheckOutcome:
     attributes = node.attributes
     topic = str(attributes.get("topic") or node.label)
     link = node.url or ""
@@ -192,19 +194,19 @@ def _tableflow(node: Node) -> Verdict:
             (False, f"Tableflow could not be asked since {since}", "See the check discovery_complete.")
         )
     if not found:
-        return Verdict(True, f"Tableflow runs, and {topic} is in every catalog.", rows=rows, link=link)
+        return CheckOutcome(True, f"Tableflow runs, and {topic} is in every catalog.", rows=rows, link=link)
     # The gravest leads: its next step is the one to take.
     found.sort(key=lambda finding: not finding[0])
     grave, _, todo = found[0]
     summary = "; ".join(what for _, what, _ in found)
-    return Verdict(False, f"{summary}.", todo, grave, rows=rows, link=link)
+    return CheckOutcome(False, f"{summary}.", todo, grave, rows=rows, link=link)
 
 
-def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str) -> Verdict:
+def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str) -> CheckOutcome:
     """Whether every scope of the discovery answered whole, and which did not, why."""
     again = f"then run the `{refresh_job}` job."
     if not len(coverage):
-        return Verdict(
+        return CheckOutcome(
             False,
             "The discovery does not say what it asked.",
             f"It came from a plain file: set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and _SECRET, {again}",
@@ -213,8 +215,8 @@ def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str)
     header = ("scope", "status", "reason and what to do", "found")
     rows = [(str(r.scope), str(r.status), r.reason, "" if r.count is None else r.count) for r in missing]
     if not missing:
-        return Verdict(True, f"All {len(coverage)} scopes answered whole at {discovered_at}.")
-    return Verdict(
+        return CheckOutcome(True, f"All {len(coverage)} scopes answered whole at {discovered_at}.")
+    return CheckOutcome(
         False,
         f"{len(missing)} of {len(coverage)} scopes did not answer whole at {discovered_at}: "
         f"{first_few([f'{report.scope} ({report.status})' for report in missing], _NAMED)}. "

@@ -28,19 +28,19 @@ from dagster import (
     op,
 )
 
-from lineage_bridge_dagster.assets.bundles import Checks
 from lineage_bridge_dagster.assets.check_outcomes import (
-    Verdict,
+    CheckOutcome,
     discovery_complete,
     in_sync,
     schema_matches,
     tableflow_healthy,
 )
 from lineage_bridge_dagster.assets.freshness import DESCRIPTION, freshness_of_run
+from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.assets.kinds import Checks
 from lineage_bridge_dagster.assets.progress import Progress, by_table
-from lineage_bridge_dagster.assets.resources import Outside
-from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run
+from lineage_bridge_dagster.assets.run_cache import checked_in_run
 from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.dagster_internals import (
@@ -66,26 +66,24 @@ DESCRIPTIONS = {
     TABLEFLOW: "Tableflow runs for the topic, its formats work, and the table is synced to its catalog.",
 }
 
-_COMPARED: OncePerRun[Mapping[str, Verdict]] = OncePerRun()
 
-
-def table_checks(inventory: Inventory, outside: Outside, limits: Limits) -> Checks:
+def table_checks(instance: ComponentInstance, limits: Limits) -> Checks:
     """The checks of the Glue tables, to be evaluated in the op that pushes them: a run in which some table
     fails would skip them in an op of their own. Without limits there is no check of freshness."""
 
     def evaluate(context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[AssetCheckResult]:
-        yield from _evaluate(context, assets, inventory, outside, limits)
+        yield from _evaluate(instance, context, assets, limits)
 
     return Checks({**DESCRIPTIONS, **({FRESH: DESCRIPTION} if limits else {})}, evaluate)
 
 
 def _evaluate(
+    instance: ComponentInstance,
     context: AssetExecutionContext,
     assets: Sequence[Asset],
-    inventory: Inventory,
-    outside: Outside,
     limits: Limits,
 ) -> Iterator[AssetCheckResult]:
+    inventory = instance.inventory
     chosen = context.selected_asset_check_keys
     view, at = inventory.view, inventory.discovery.discovered_at
     for name, judge in ((TABLEFLOW, tableflow_healthy), (SCHEMA, schema_matches)):
@@ -95,41 +93,43 @@ def _evaluate(
     pushed = context.job_def.asset_layer.selected_asset_keys
     for asset in assets:
         if AssetCheckKey(asset.key, IN_SYNC) in chosen:
-            verdicts = _compared(context, inventory, outside, asset.key in pushed)
-            yield _result(asset.key, IN_SYNC, verdicts.get(asset.node.node_id) or in_sync(None), at)
+            outcomes = _compared(instance, context, asset.key in pushed)
+            yield _result(asset.key, IN_SYNC, outcomes.get(asset.node.node_id) or in_sync(None), at)
     for asset in assets:
         if AssetCheckKey(asset.key, FRESH) in chosen:
-            judged = freshness_of_run(context, inventory, outside, limits)
+            judged = freshness_of_run(instance, context, limits)
             yield _result(asset.key, FRESH, judged[asset.node.node_id], at)
 
 
 def _compared(
-    context: AssetExecutionContext, inventory: Inventory, outside: Outside, pushed: bool
-) -> Mapping[str, Verdict]:
+    instance: ComponentInstance, context: AssetExecutionContext, pushed: bool
+) -> Mapping[str, CheckOutcome]:
     """The run's comparison, made once: of the tables that the run pushes too, which the push precedes, or
     of those that it only checks, which may be looked at before."""
 
-    def work() -> Mapping[str, Verdict]:
-        return compare(context, inventory, outside, _tables_of_run(context, inventory.tables, pushed))
+    def work() -> Mapping[str, CheckOutcome]:
+        return compare(instance, context, _tables_of_run(context, instance.inventory.tables, pushed))
 
-    return _COMPARED.get(f"{context.run.run_id} {'pushed' if pushed else 'checked'}", work)
+    return instance.cache.get(
+        context.run.run_id, f"comparison of {'pushed' if pushed else 'other'} tables", work
+    )
 
 
 def compare(
-    context: AssetExecutionContext, inventory: Inventory, outside: Outside, table_ids: Sequence[str]
-) -> Mapping[str, Verdict]:
+    instance: ComponentInstance, context: AssetExecutionContext, table_ids: Sequence[str]
+) -> Mapping[str, CheckOutcome]:
     """What stands in Glue against what would be pushed, by table id; a page of Glue tells a hundred.
 
-    Glue that can't be asked at all is each table's verdict, not the end of the run.
+    Glue that can't be asked at all is each table's outcome, not the end of the run.
     """
     from lineage_bridge_dagster.glue.push import push_tables
 
     progress = Progress("Comparing tables with Glue", len(table_ids))
     try:
         report = push_tables(
-            inventory.discovery,
-            context.resources.glue.client(),
-            outside.settings.push,
+            instance.inventory.discovery,
+            instance.glue(context).client(),
+            instance.push_settings(),
             tables=table_ids,
             dry_run=True,
             progress=by_table(progress, context.log.info),
@@ -137,15 +137,15 @@ def compare(
         context.log.info(progress.summary())
     except LineageBridgeError as error:
         context.log.warning("Glue could not be asked: %s", error)
-        verdict = Verdict(False, f"Glue could not be asked what it holds: {error.message}", error.hint)
-        return dict.fromkeys(table_ids, verdict)
+        outcome = CheckOutcome(False, f"Glue could not be asked what it holds: {error.message}", error.hint)
+        return dict.fromkeys(table_ids, outcome)
     return {result.table: in_sync(result) for result in report.results}
 
 
 def _tables_of_run(context: AssetExecutionContext, tables: Sequence[Asset], pushed: bool) -> list[str]:
     """The tables that the whole run was asked to compare, not the op alone."""
     selected = context.job_def.asset_layer.selected_asset_keys
-    chosen = set(checked_of_run(context, tables, IN_SYNC))
+    chosen = set(checked_in_run(context, tables, IN_SYNC))
     return [
         asset.node.node_id
         for asset in tables
@@ -184,7 +184,7 @@ def discovery_asset(
     output, source = keys.op_name(DISCOVERY, text), keys.op_name("in", text)
 
     @op(
-        name=f"{names.prefix}_{DISCOVERY}" if names.prefix else DISCOVERY,
+        name=names.op(DISCOVERY),
         ins={source: In(Nothing)},
         out={output: Out(Nothing, is_required=False)},
     )
@@ -235,20 +235,20 @@ def report_discovery_check(instance: DagsterInstance, names: Names, discovery: D
     )
 
 
-def _result(key: AssetKey, name: str, verdict: Verdict, discovered_at: str) -> AssetCheckResult:
-    metadata: dict[str, Any] = {"lineage_bridge/discovered_at": discovered_at, **verdict.metadata}
-    if verdict.next_step:
-        metadata["what to do"] = verdict.next_step
-    if verdict.rows:
-        metadata["details"] = MetadataValue.md(markdown_table(verdict.header, verdict.rows))
-    if verdict.link:
-        metadata["console"] = MetadataValue.url(verdict.link)
-    step = f" What to do: {verdict.next_step}" if verdict.next_step else ""
+def _result(key: AssetKey, name: str, outcome: CheckOutcome, discovered_at: str) -> AssetCheckResult:
+    metadata: dict[str, Any] = {"lineage_bridge/discovered_at": discovered_at, **outcome.metadata}
+    if outcome.next_step:
+        metadata["what to do"] = outcome.next_step
+    if outcome.rows:
+        metadata["details"] = MetadataValue.md(markdown_table(outcome.header, outcome.rows))
+    if outcome.link:
+        metadata["console"] = MetadataValue.url(outcome.link)
+    step = f" What to do: {outcome.next_step}" if outcome.next_step else ""
     return AssetCheckResult(
-        passed=verdict.passed,
+        passed=outcome.passed,
         asset_key=key,
         check_name=name,
-        severity=AssetCheckSeverity.ERROR if verdict.error else AssetCheckSeverity.WARN,
-        description=verdict.summary + step,
+        severity=AssetCheckSeverity.ERROR if outcome.error else AssetCheckSeverity.WARN,
+        description=outcome.summary + step,
         metadata=metadata,
     )

@@ -10,13 +10,12 @@ from typing import Any
 from dagster import AssetIn, AssetsDefinition, asset
 
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.resources import IO_MANAGER
 
 TOPIC, TABLE = "orders.status", "orders.v1"
 DATABASE = "order_analytics"
 
 
-def example_assets(inventory: Inventory) -> list[AssetsDefinition]:
+def example_assets(inventory: Inventory, io_manager_key: str) -> list[AssetsDefinition]:
     """The assets, where one cluster has both of their inputs; nothing elsewhere."""
     for table in inventory.tables:
         if table.node.attributes.get("table_name") != TABLE or table.node.attributes.get("conflict"):
@@ -24,17 +23,20 @@ def example_assets(inventory: Inventory) -> list[AssetsDefinition]:
         for topic in inventory.topics:
             same_cluster = topic.node.cluster_id == table.node.cluster_id
             if topic.node.qualified_name == TOPIC and same_cluster:
-                return [status_changes_by_country(topic, table), newest_orders(table)]
+                return [
+                    status_changes_by_country(topic, table, io_manager_key),
+                    newest_orders(table, io_manager_key),
+                ]
     return []
 
 
-def status_changes_by_country(topic: Asset, table: Asset) -> AssetsDefinition:
+def status_changes_by_country(topic: Asset, table: Asset, io_manager_key: str) -> AssetsDefinition:
     """How often orders changed their status, by country: the topic's records joined with the table's rows."""
 
     @asset(
         key=[DATABASE, "status_changes_by_country"],
         ins={"statuses": AssetIn(topic.key), "orders": AssetIn(table.key)},
-        io_manager_key=IO_MANAGER,
+        io_manager_key=io_manager_key,
         group_name=DATABASE,
         kinds={"pyspark", "iceberg"},
         metadata={"dagster/table_name": f"{DATABASE}.status_changes_by_country"},
@@ -57,13 +59,13 @@ def status_changes_by_country(topic: Asset, table: Asset) -> AssetsDefinition:
     return _status_changes
 
 
-def newest_orders(table: Asset) -> AssetsDefinition:
+def newest_orders(table: Asset, io_manager_key: str) -> AssetsDefinition:
     """Each order as it is now: the rows that the table got since the last run, merged by order."""
 
     @asset(
         key=[DATABASE, "newest_orders"],
         ins={"orders": AssetIn(table.key, metadata={"incremental": True})},
-        io_manager_key=IO_MANAGER,
+        io_manager_key=io_manager_key,
         group_name=DATABASE,
         kinds={"pyspark", "iceberg"},
         metadata={

@@ -11,16 +11,16 @@ too, with those that the check saw before. What neither tells is a warning, neve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from dagster import AssetCheckKey, AssetExecutionContext
 
-from lineage_bridge_dagster.assets.check_outcomes import Verdict
-from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
+from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.offset_growth import Arrival, arrived, last_arrivals
-from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run
+from lineage_bridge_dagster.assets.run_cache import checked_in_run
 from lineage_bridge_dagster.assets.table_commits import (
     FRESH,
     Commits,
@@ -28,15 +28,13 @@ from lineage_bridge_dagster.assets.table_commits import (
     commits_of_run,
 )
 from lineage_bridge_dagster.assets.times import at, in_future, now_ms, timestamp
+from lineage_bridge_dagster.assets.topic_facts import Backlog, ReadBacklogs
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.text import duration
-
-if TYPE_CHECKING:
-    from lineage_bridge_dagster.assets.resources import Outside
 
 DESCRIPTION = (
     "No record of the topic waits longer for the table than is allowed. Asks the brokers and Glue, and reads "
@@ -45,44 +43,22 @@ DESCRIPTION = (
 
 _MINUTE = 60_000
 
-_JUDGED: OncePerRun[Mapping[str, Verdict]] = OncePerRun()
-
-
-@dataclass(frozen=True, slots=True)
-class Unseen:
-    """What a topic holds besides what was seen at some time.
-
-    `records` is what its offsets span, `last_ms` its latest record's time (None where none has one, or where
-    the brokers did not tell: `untimed` says why), `first_ms` that of the earliest one after the time asked,
-    `written` the sum of the partitions' next offsets.
-    """
-
-    records: int
-    last_ms: int | None = None
-    first_ms: int | None = None
-    untimed: str = ""
-    written: int = 0
-
-
-#: Asks topics what they hold after a time; None is before every record. One pair each, in any order.
-ReadUnseen = Callable[[Iterable[tuple[Node, int | None]]], Iterator[tuple[Node, Unseen | Exception]]]
-
 
 def judge_tables(
     tables: Sequence[Node],
     view: GraphView,
     commits: Commits,
-    read_unseen: ReadUnseen,
+    read_backlogs: ReadBacklogs,
     limits: Limits,
     before: Mapping[str, Arrival],
     clock: Callable[[], int] = now_ms,
-) -> dict[str, Verdict]:
+) -> dict[str, CheckOutcome]:
     """The verdict on each table, by its node id; the topics are asked together.
 
     Args:
         commits: what the tables last committed.
         before: what the last check of a table saw of its topic.
-        read_unseen: asks the brokers; a domain error is each table's verdict, not the end of the run.
+        read_backlogs: asks the brokers; a domain error is each table's verdict, not the end of the run.
     """
     topics = {table.node_id: view.topics_of(table) for table in tables}
     since = {
@@ -91,13 +67,13 @@ def judge_tables(
         if len(topics[table.node_id]) == 1 and isinstance(commit := commits.get(table.node_id), TableState)
     }
     asked_ms = clock()
-    told = _ask(since, read_unseen)
+    told = _ask(since, read_backlogs)
     now = clock()
     found = {}
     for table in tables:
         over, last = topics[table.node_id], before.get(table.node_id)
         answer = told.get(table.node_id)
-        if isinstance(answer, Unseen):
+        if isinstance(answer, Backlog):
             last = arrived(answer.written, last, asked_ms, now)
         verdict = table_fresh(over, answer, commits.get(table.node_id), limits, now, last)
         if last is not None:
@@ -108,18 +84,18 @@ def judge_tables(
 
 
 def _ask(
-    since: Mapping[str, tuple[Node, int | None]], read_unseen: ReadUnseen
-) -> dict[str, Unseen | Exception]:
+    since: Mapping[str, tuple[Node, int | None]], read_backlogs: ReadBacklogs
+) -> dict[str, Backlog | Exception]:
     """What the topic of each table holds since the table's last commit, by the table.
 
     All at once, but for a topic of several tables: it is asked again for each, as of that one's own commit.
     """
-    told: dict[str, Unseen | Exception] = {}
+    told: dict[str, Backlog | Exception] = {}
     left = dict(since)
     while left:
         table_of = {topic.node_id: table for table, (topic, _) in left.items()}
         try:
-            for topic, answer in read_unseen([left[table] for table in table_of.values()]):
+            for topic, answer in read_backlogs([left[table] for table in table_of.values()]):
                 told[table_of[topic.node_id]] = answer
         except LineageBridgeError as error:
             return {**told, **dict.fromkeys(left, error)}
@@ -129,35 +105,37 @@ def _ask(
 
 
 def freshness_of_run(
-    context: AssetExecutionContext, inventory: Inventory, outside: Outside, limits: Limits
-) -> Mapping[str, Verdict]:
-    """The verdicts on all tables of which the run evaluates this check, made once, by node id."""
+    instance: ComponentInstance, context: AssetExecutionContext, limits: Limits
+) -> Mapping[str, CheckOutcome]:
+    """Return the outcomes for all tables of which the run evaluates this check, by node id."""
+    inventory = instance.inventory
 
-    def work() -> Mapping[str, Verdict]:
-        chosen = set(checked_of_run(context, inventory.tables, FRESH))
+    def work() -> Mapping[str, CheckOutcome]:
+        chosen = set(checked_in_run(context, inventory.tables, FRESH))
         tables = [asset.node for asset in inventory.tables if asset.node.node_id in chosen]
-        commits = commits_of_run(context, inventory, outside.commit_reader(context))
+        commits = commits_of_run(instance, context)
         context.log.info("Asking the brokers for the topics of %d tables", len(tables))
         check_of = {table.node_id: AssetCheckKey(inventory.key_of[table.node_id], FRESH) for table in tables}
         seen = last_arrivals(context.instance, check_of.values())
         before = {node_id: seen[key] for node_id, key in check_of.items() if key in seen}
-        return judge_tables(tables, inventory.view, commits, outside.read_unseen, limits, before)
+        read = instance.confluent(context).read_backlogs
+        return judge_tables(tables, inventory.view, commits, read, limits, before)
 
-    return _JUDGED.get(context.run.run_id, work)
+    return instance.cache.get(context.run.run_id, "freshness", work)
 
 
 def table_fresh(
     topics: Sequence[Node],
-    unseen: Unseen | Exception | None,
+    unseen: Backlog | Exception | None,
     commit: TableState | LineageBridgeError | None,
     limits: Limits,
     now: int,
     arrival: Arrival | None = None,
-) -> Verdict:
+) -> CheckOutcome:
     """The verdict on one table, from its topics, what the one told, its last commit, and what the offsets
     tell of the newest record."""
     if len(topics) != 1:
-        return Verdict(
+        return CheckOutcome(
             False,
             f"Not known: {len(topics)} topics lead to this table, and its rows are one's.",
             "See tableflow_healthy, and the conflict in the table's metadata if it has one.",
@@ -165,7 +143,7 @@ def table_fresh(
     topic = topics[0]
     if not isinstance(commit, TableState):
         return _not_known("the table's last commit could not be read", commit)
-    if not isinstance(unseen, Unseen):
+    if not isinstance(unseen, Backlog):
         verdict = _not_known(f"topic {topic.qualified_name} could not be asked for its last record", unseen)
         return replace(verdict, metadata=commit_metadata(commit))
     waiting = _waiting_since(unseen, commit, now, arrival)
@@ -175,26 +153,26 @@ def table_fresh(
 
 def _compare(
     topic: Node,
-    unseen: Unseen,
+    unseen: Backlog,
     commit: TableState,
     limits: Limits,
     now: int,
     waiting: int | None,
     arrival: Arrival | None,
-) -> Verdict:
+) -> CheckOutcome:
     name = topic.qualified_name
     last = "nothing was committed to it yet"
     if commit.changed_ms is not None:
         last = f"its last commit of rows was at {at(commit.changed_ms)}"
     if not unseen.records:
-        return Verdict(True, f"Topic {name} holds no record; {last}.")
+        return CheckOutcome(True, f"Topic {name} holds no record; {last}.")
     if arrival is not None and _all_came_before(commit, arrival):
-        return Verdict(True, f"No record came to topic {name} since {at(arrival.by_ms)}; {last}.")
+        return CheckOutcome(True, f"No record came to topic {name} since {at(arrival.by_ms)}; {last}.")
     late = None if waiting is None else _late(topic, waiting, now, last, limits)
     if late is not None and not late.passed:
         return late
     if unseen.last_ms is not None and in_future(unseen.last_ms, now):
-        return Verdict(
+        return CheckOutcome(
             False,
             f"Not known: the latest record of topic {name} says that it is of {at(unseen.last_ms)}, which "
             "has not been yet, so times don't tell what is new.",
@@ -205,9 +183,9 @@ def _compare(
     if late is not None:
         return late
     if unseen.untimed:
-        return Verdict(True, f"No record of topic {name} is newer than the table; {last}.")
+        return CheckOutcome(True, f"No record of topic {name} is newer than the table; {last}.")
     if unseen.last_ms is None:
-        return Verdict(
+        return CheckOutcome(
             False,
             f"Not known: no record of topic {name} has a time, so it can't be told whether one is new.",
             "Set message.timestamp.type=LogAppendTime on the topic, or have its producers set timestamps.",
@@ -215,7 +193,7 @@ def _compare(
     when = f"The last record of topic {name} was at {at(unseen.last_ms)}"
     if commit.changed_ms is None or unseen.last_ms > commit.changed_ms:
         when += ", in a transaction that was not committed"
-    return Verdict(True, f"{when}; {last}.")
+    return CheckOutcome(True, f"{when}; {last}.")
 
 
 def _all_came_before(commit: TableState, arrival: Arrival) -> bool:
@@ -223,7 +201,7 @@ def _all_came_before(commit: TableState, arrival: Arrival) -> bool:
     return commit.changed_ms is not None and arrival.by_ms <= commit.changed_ms
 
 
-def _waiting_since(unseen: Unseen, commit: TableState, now: int, arrival: Arrival | None) -> int | None:
+def _waiting_since(unseen: Backlog, commit: TableState, now: int, arrival: Arrival | None) -> int | None:
     """Since when the first unseen record waits, as far as times or offsets tell; None: none does.
 
     It could not wait for a table not yet made.
@@ -237,15 +215,15 @@ def _waiting_since(unseen: Unseen, commit: TableState, now: int, arrival: Arriva
     return max(min(since), made or 0) if since else None
 
 
-def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> Verdict:
+def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> CheckOutcome:
     """How long a record has waited, against what is allowed."""
     name, waited = topic.qualified_name, max(0, now - since)
     summary = f"A record of topic {name} has waited for the table for {duration(waited)}, since {at(since)}"
     failed = limits.fail_minutes is not None and waited >= limits.fail_minutes * _MINUTE
     warned = limits.warn_minutes is not None and waited >= limits.warn_minutes * _MINUTE
     if not failed and not warned:
-        return Verdict(True, f"{summary}, which is within what is allowed; {last}.")
-    return Verdict(
+        return CheckOutcome(True, f"{summary}, which is within what is allowed; {last}.")
+    return CheckOutcome(
         False,
         f"{summary}; {last}.",
         "See tableflow_healthy for a Tableflow that is suspended or fails, then the topic's dead letter "
@@ -256,14 +234,14 @@ def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> Verdi
     )
 
 
-def _not_known(what: str, error: Exception | None) -> Verdict:
+def _not_known(what: str, error: Exception | None) -> CheckOutcome:
     if isinstance(error, LineageBridgeError):
-        return Verdict(False, f"Not known: {what}: {error.message.rstrip('.')}.", error.hint)
-    return Verdict(False, f"Not known: {what}: {error or 'it was not asked'}.", "Run this check again.")
+        return CheckOutcome(False, f"Not known: {what}: {error.message.rstrip('.')}.", error.hint)
+    return CheckOutcome(False, f"Not known: {what}: {error or 'it was not asked'}.", "Run this check again.")
 
 
 def _metadata(
-    topic: Node, unseen: Unseen, commit: TableState, now: int, waiting: int | None
+    topic: Node, unseen: Backlog, commit: TableState, now: int, waiting: int | None
 ) -> dict[str, Any]:
     """The times that the verdict was made of, for the check's page."""
     configs = topic.attributes.get("configs") or {}

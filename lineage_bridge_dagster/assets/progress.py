@@ -23,7 +23,7 @@ class Progress:
 
     >>> reading = Progress("Topics", 50)
     >>> for number in range(50):
-    ...     reading.did(print, "failed" if number == 7 else "read")
+    ...     reading.advance(print, "failed" if number == 7 else "read")
     Topics: 25 of 50 done, 1 failed, 24 read
     >>> reading.summary()
     'Topics: 50 of 50 done in 0 s, 1 failed, 49 read'
@@ -38,7 +38,7 @@ class Progress:
         self._done = self._said = 0
         self.outcomes: Counter[str] = Counter()
 
-    def did(self, log: Log, outcome: str) -> None:
+    def advance(self, log: Log, outcome: str) -> None:
         """One more is done. The last one is the summary's to say."""
         self.outcomes[outcome] += 1
         self._done += 1
@@ -62,4 +62,4 @@ class Progress:
 
 def by_table(progress: Progress, log: Log) -> Callable[[int, int, TableResult], None]:
     """The progress of a push, table by table."""
-    return lambda _done, _total, result: progress.did(log, str(result.status))
+    return lambda _done, _total, result: progress.advance(log, str(result.status))

@@ -1,57 +1,88 @@
-"""Everything outside that assets work with: Glue, Spark, the brokers, behind one object each.
+"""The resources for Confluent and Glue; the one for Spark is `spark.session.SparkResource`.
 
-Clients are made when an asset first needs one, so that definitions load while every API is down, without a
-JVM and without a credential.
+They create clients when an asset first needs one, so that definitions load while every API is down and
+without a credential. Secrets are never fields of a resource: Dagster's UI shows those.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dagster import AssetExecutionContext, OpExecutionContext
+from dagster import ConfigurableResource
 from dagster_aws.utils import ResourceWithBoto3Configuration
-from pydantic import Field
+from pydantic import BaseModel, Field, field_validator
 
-from lineage_bridge_dagster.assets.chains import WriteLineage
-from lineage_bridge_dagster.assets.freshness import Unseen
-from lineage_bridge_dagster.assets.inventory import Inventory
-from lineage_bridge_dagster.assets.progress import Progress, by_table
-from lineage_bridge_dagster.assets.table_commits import Commits, ReadCommits, read_commits
-from lineage_bridge_dagster.assets.tables import Push
-from lineage_bridge_dagster.assets.topics import TopicFacts
+from lineage_bridge_dagster.assets.topic_facts import Backlog, TopicFacts, read_backlogs, read_topics
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings, Settings
-from lineage_bridge_dagster.glue.reader import GlueReader
-from lineage_bridge_dagster.glue.results import PushReport
-from lineage_bridge_dagster.iceberg.snapshots import SnapshotReader
-from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, Settings
+from lineage_bridge_dagster.config.value_types import split_names
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.text import plural
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_s3 import S3Client
 
-GLUE = "glue"
-SPARK = "spark"
-IO_MANAGER = "lineage_io_manager"
+
+def _optional(settings: type[BaseModel], name: str) -> Any:
+    """A field that the settings describe; left empty, it comes from their variable."""
+    return Field(default=None, description=settings.model_fields[name].description)
+
+
+class ConfluentResource(ConfigurableResource):  # type: ignore[type-arg]
+    """Confluent Cloud and the brokers of its Kafka clusters.
+
+    API keys come from `LINEAGE_BRIDGE_*_API_KEY` and `_SECRET` variables, or from AWS Secrets Manager, each
+    time an asset runs. A field that is left empty comes from its `LINEAGE_BRIDGE_*` variable.
+    """
+
+    api_url: str | None = _optional(ConfluentSettings, "api_url")
+    environments: list[str] | None = _optional(ConfluentSettings, "environments")
+    clusters: list[str] | None = _optional(ConfluentSettings, "clusters")
+    timeout_seconds: float | None = _optional(ConfluentSettings, "timeout_seconds")
+    max_concurrency: int | None = _optional(ConfluentSettings, "max_concurrency")
+    secrets: list[str] | None = _optional(ConfluentSettings, "secrets")
+    region_name: str | None = Field(default=None, description="AWS region of these secrets.")
+    profile_name: str | None = Field(default=None, description="AWS profile that may read them.")
+
+    def settings(self) -> ConfluentSettings:
+        """Read the settings in force, API keys included.
+
+        Raises:
+            ConfigurationError: a value is malformed, a key has no secret, or a secret cannot be read.
+        """
+        fields = {name: getattr(self, name) for name in ConfluentSettings.model_fields if hasattr(self, name)}
+        aws = {"region": self.region_name, "profile": self.profile_name}
+        given = {"confluent": fields, "aws": aws}
+        return Settings.from_env(given=given, groups=["confluent", "aws"]).confluent
+
+    @field_validator("environments", "clusters", "secrets", mode="before")
+    @classmethod
+    def _names(cls, value: str | list[str] | None) -> list[str] | None:
+        return None if value is None else split_names(value)
+
+    def read_topics(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, TopicFacts | Exception]]:
+        """Read topics from their brokers, over one connection per cluster."""
+        return read_topics(nodes, self.settings())
+
+    def read_backlogs(
+        self, since_ms: Iterable[tuple[Node, int | None]]
+    ) -> Iterator[tuple[Node, Backlog | Exception]]:
+        """Read what topics received after a time, over one connection per cluster."""
+        return read_backlogs(since_ms, self.settings())
 
 
 class GlueResource(ResourceWithBoto3Configuration):
-    """The Glue Data Catalog, by dagster-aws's conventions for AWS sessions.
+    """The Glue Data Catalog, with the fields that dagster-aws gives its resources.
 
-    What is left empty comes from `LINEAGE_BRIDGE_AWS_*`, then from boto3's own chain.
+    A field that is left empty comes from its `LINEAGE_BRIDGE_AWS_*` variable, then from boto3's own chain.
     """
 
-    role_arn: str | None = Field(default=None, description="Role to assume for Glue.")
-    catalog_id: str | None = Field(
-        default=None, description="Account id of the catalog; the caller's by default."
-    )
+    role_arn: str | None = _optional(AwsSettings, "role_arn")
+    catalog_id: str | None = _optional(AwsSettings, "catalog_id")
 
     def aws_settings(self) -> AwsSettings:
-        """Who signs in where; what is left empty comes from `LINEAGE_BRIDGE_AWS_*`."""
+        """Read the settings in force."""
         fields = {
             "region": self.region_name,
             "profile": self.profile_name,
@@ -62,7 +93,7 @@ class GlueResource(ResourceWithBoto3Configuration):
         return Settings.from_env(given={"aws": fields}, groups=["aws"]).aws
 
     def client(self) -> GlueClient:
-        """A new client.
+        """Return a new client.
 
         Raises:
             ConfigurationError: no region, or an unknown profile.
@@ -72,7 +103,7 @@ class GlueResource(ResourceWithBoto3Configuration):
         return glue_client(self.aws_settings())
 
     def storage_client(self, catalog: CatalogSettings) -> S3Client:
-        """A new client for the bucket of the tables, with the same rights.
+        """Return a new client for the bucket of the tables, with the same rights.
 
         Raises:
             ConfigurationError: no region, or an unknown profile.
@@ -82,107 +113,3 @@ class GlueResource(ResourceWithBoto3Configuration):
         return s3_client(
             self.aws_settings(), endpoint_url=catalog.s3_endpoint, path_style=catalog.s3_path_style
         )
-
-
-class Outside:
-    """How assets reach the outside. Tests hand over a subclass, or resources of their own."""
-
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        *,
-        namespace: str = "lineage_bridge",
-        push: Callable[[], PushSettings] | None = None,
-        catalog: Callable[[], CatalogSettings] | None = None,
-    ) -> None:
-        self._settings = settings
-        self._catalog = catalog or (lambda: settings().catalog)
-        self._push_settings = push or (lambda: settings().push)
-        self._namespace = namespace
-
-    @property
-    def settings(self) -> Settings:
-        """Read when asked for, so that a malformed variable fails the asset and not the code location."""
-        return self._settings()
-
-    @property
-    def push_settings(self) -> PushSettings:
-        """What a push writes; asks for no secret, for Glue needs none of Confluent's."""
-        return self._push_settings()
-
-    def push(self, context: AssetExecutionContext) -> Push:
-        """How tables are pushed, under the settings in force."""
-        settings = self.push_settings
-
-        def push_tables(discovery: Discovery, table_ids: Collection[str]) -> PushReport:
-            from lineage_bridge_dagster.glue.push import push_tables as push
-
-            progress = Progress("Pushing tables to Glue", len(table_ids))
-            client = context.resources.glue.client()
-            report = push(
-                discovery, client, settings, tables=table_ids, progress=by_table(progress, context.log.info)
-            )
-            context.log.info(progress.summary())
-            return report
-
-        return Push(settings, push_tables)
-
-    def chain_writer(self, context: AssetExecutionContext) -> WriteLineage:
-        """Stores chains through the run's one Spark session; it starts only when this is called."""
-
-        def write(inventory: Inventory, table_ids: Sequence[str], _run_id: str) -> dict[str, Any]:
-            from lineage_bridge_dagster.spark.chains.write import write_lineage
-
-            spark = context.resources.spark
-            context.log.info("Computing the chains of %s on Spark", plural(len(table_ids), "table"))
-            began = time.monotonic()
-            session = spark.spark_session
-            context.log.info("Spark is there after %.1f s", time.monotonic() - began)
-            catalog = spark.catalog_config.name
-            done = write_lineage(
-                session,
-                inventory.discovery,
-                table_ids=table_ids,
-                catalog=catalog,
-                namespace=self._namespace,
-                progress=context.log.info,
-            )
-            context.log.info(
-                "Chains: %s with %s in all, %d of them changed, in %.0f s",
-                plural(done.tables, "table"),
-                plural(done.rows, "hop"),
-                done.changed,
-                time.monotonic() - began,
-            )
-            return {
-                "lineage_bridge/lineage_table": f"{catalog}.{self._namespace}.upstream_chains",
-                # As text: JavaScript, and so the UI, would round an integer of this size.
-                "lineage_bridge/snapshot_id": str(done.snapshot_id or ""),
-            }
-
-        return write
-
-    def read_topics(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, TopicFacts | Exception]]:
-        """Facts of topics, one connection a cluster."""
-        from lineage_bridge_dagster.assets.topic_facts import read_topics
-
-        return read_topics(nodes, self.settings.confluent)
-
-    def read_unseen(
-        self, since_ms: Iterable[tuple[Node, int | None]]
-    ) -> Iterator[tuple[Node, Unseen | Exception]]:
-        """What topics hold after a time, one connection a cluster."""
-        from lineage_bridge_dagster.assets.topic_facts import read_unseen
-
-        return read_unseen(since_ms, self.settings.confluent)
-
-    def commit_reader(self, context: AssetExecutionContext | OpExecutionContext) -> ReadCommits:
-        """Reads what tables last committed, from Glue and from the tables' bucket."""
-
-        def read(tables: Sequence[Node]) -> Commits:
-            glue = context.resources.glue
-            client = glue.client()
-            snapshots = SnapshotReader(glue.storage_client(self._catalog()))
-            return read_commits(tables, GlueReader(client), snapshots, client.meta.region_name)
-
-        return read

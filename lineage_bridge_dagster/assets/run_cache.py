@@ -1,11 +1,12 @@
-"""What the ops of one run do together: they share a process, so one of them does it for all."""
+"""What the steps of one run share: results that are computed once, and the selection of the whole run."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 from dagster import AssetExecutionContext
 
@@ -13,55 +14,61 @@ from lineage_bridge_dagster.assets.inventory import Asset
 
 T = TypeVar("T")
 
-
-class _Work(Generic[T]):
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.done: list[T] = []
-        self.error: Exception | None = None
+#: Runs whose results are remembered; those of a code server's earlier runs are dropped.
+_RUNS = 8
 
 
-class OncePerRun(Generic[T]):
-    """Does a thing once for each run, whichever of the run's ops asks first; the others get its result.
+@dataclass
+class _Entry:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    done: bool = False
+    value: Any = None
+    error: Exception | None = None
 
-    A failure is kept too: ten ops must not wait ten times for a catalog that is away.
+
+class RunCache:
+    """Results that are computed once per run, by whichever of its steps needs them first.
+
+    Steps of a run share one process. A failure is remembered too: ten steps must not wait ten times for a
+    catalog that is down.
     """
 
-    def __init__(self, keep: int = 8) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._runs: OrderedDict[str, _Work[T]] = OrderedDict()
-        self._keep = keep
+        self._runs: OrderedDict[str, dict[str, _Entry]] = OrderedDict()
 
-    def get(self, run_id: str, work: Callable[[], T]) -> T:
-        """The run's result.
+    def get(self, run_id: str, name: str, compute: Callable[[], T]) -> T:
+        """Return the run's result of this name.
 
         Raises:
-            Exception: whatever the work raised, when it was first done and ever after.
+            Exception: whatever `compute` raised, at its only call.
         """
         with self._lock:
-            run = self._runs.setdefault(run_id, _Work())
-            while len(self._runs) > self._keep:
+            entry = self._runs.setdefault(run_id, {}).setdefault(name, _Entry())
+            while len(self._runs) > _RUNS:
                 self._runs.popitem(last=False)
-        with run.lock:
-            if run.error is not None:
-                raise run.error
-            if not run.done:
+        with entry.lock:
+            if not entry.done:
+                entry.done = True
                 try:
-                    run.done.append(work())
+                    entry.value = compute()
                 except Exception as error:
-                    run.error = error
-                    raise
-            return run.done[0]
+                    entry.error = error
+            if entry.error is not None:
+                raise entry.error
+            return cast(T, entry.value)
 
 
-def selected_of_run(context: AssetExecutionContext, assets: Sequence[Asset]) -> list[str]:
-    """The nodes of those assets that the whole run was asked for, not the op alone."""
+def selected_in_run(context: AssetExecutionContext, assets: Sequence[Asset]) -> list[str]:
+    """Return the node ids of those assets that the whole run materializes, not only this step."""
     selected = context.job_def.asset_layer.selected_asset_keys
     return [asset.node.node_id for asset in assets if asset.key in selected]
 
 
-def checked_of_run(context: AssetExecutionContext, assets: Sequence[Asset], check: str) -> list[str]:
-    """The nodes of those assets of which the whole run was asked to evaluate a check, not the op alone."""
+def checked_in_run(context: AssetExecutionContext, assets: Sequence[Asset], check: str) -> list[str]:
+    """Return the node ids of those assets for which the whole run evaluates a check."""
     layer = context.job_def.asset_layer
-    chosen = {key.asset_key for held in layer.data for key in held.assets_def.check_keys if key.name == check}
-    return [asset.node.node_id for asset in assets if asset.key in chosen]
+    checked = {
+        key.asset_key for node in layer.data for key in node.assets_def.check_keys if key.name == check
+    }
+    return [asset.node.node_id for asset in assets if asset.key in checked]

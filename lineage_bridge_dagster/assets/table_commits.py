@@ -6,13 +6,13 @@ A table's materialization is a push of lineage; the data's own time is that of i
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dagster import AssetExecutionContext
 
-from lineage_bridge_dagster.assets.inventory import Inventory
-from lineage_bridge_dagster.assets.run_cache import OncePerRun, checked_of_run, selected_of_run
+from lineage_bridge_dagster.assets.instance import ComponentInstance, Context
+from lineage_bridge_dagster.assets.run_cache import checked_in_run, selected_in_run
 from lineage_bridge_dagster.assets.times import last_updated, now_ms, timestamp
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.glue.errors import GlueError, GlueNotFoundError
@@ -31,46 +31,44 @@ FRESH = "table_fresh"
 #: What a table last committed, or why that is not known, by the table's node id.
 Commits = Mapping[str, TableState | LineageBridgeError]
 
-#: Reads what tables last committed.
-ReadCommits = Callable[[Sequence[Node]], Commits]
-
 #: The parameter in which every writer of a Glue catalog keeps the place of a table's current metadata.
 _LOCATION = "metadata_location"
 
 
-_READ: OncePerRun[Commits] = OncePerRun()
+def commits_of_run(instance: ComponentInstance, context: AssetExecutionContext) -> Commits:
+    """Return the last commits of the tables that the run pushes or checks for freshness; read once."""
+    inventory = instance.inventory
 
-
-def commits_of_run(context: AssetExecutionContext, inventory: Inventory, read: ReadCommits) -> Commits:
-    """What the tables that the run pushes, or checks for freshness, last committed; read once.
-
-    Nothing is raised: a push that was done is not undone by this.
-    """
-
-    def work() -> Commits:
+    def read() -> Commits:
         wanted = {
-            *selected_of_run(context, inventory.tables),
-            *checked_of_run(context, inventory.tables, FRESH),
+            *selected_in_run(context, inventory.tables),
+            *checked_in_run(context, inventory.tables, FRESH),
         }
         tables = [asset.node for asset in inventory.tables if asset.node.node_id in wanted]
         context.log.info("Reading the last commits of %d tables", len(tables))
-        return safely(read, tables)
+        return last_commits(instance, context, tables)
 
-    return _READ.get(context.run.run_id, work)
+    return instance.cache.get(context.run.run_id, "commits", read)
 
 
-def safely(read: ReadCommits, tables: Sequence[Node]) -> Commits:
-    """What `read` tells, or for each table why it could not."""
+def last_commits(instance: ComponentInstance, context: Context, tables: Sequence[Node]) -> Commits:
+    """Read the last commit of each table, or why it cannot be read.
+
+    Nothing is raised: a push that succeeded must not fail for this.
+    """
     try:
-        return read(tables)
+        glue = instance.glue(context)
+        client = glue.client()
+        snapshots = SnapshotReader(glue.storage_client(instance.spark(context).catalog_config))
+        return read_commits(tables, GlueReader(client), snapshots, client.meta.region_name)
     except LineageBridgeError as error:
-        found = error
+        reason = error
     except Exception as error:
         _log.exception("Reading the last commits of %d tables", len(tables))
-        found = LineageBridgeError(
+        reason = LineageBridgeError(
             f"{type(error).__name__}: {error}", hint="This is a bug: the log has the traceback."
         )
-    return {table.node_id: found for table in tables}
+    return {table.node_id: reason for table in tables}
 
 
 def read_commits(

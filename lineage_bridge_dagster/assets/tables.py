@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResult, MetadataValue
 
 from lineage_bridge_dagster.assets.chains import chain_digest, chain_for, chain_metadata
 from lineage_bridge_dagster.assets.column_lineage import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
+from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
-from lineage_bridge_dagster.assets.table_commits import (
-    Commits,
-    ReadCommits,
-    commit_metadata,
-    commits_of_run,
-)
+from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
+from lineage_bridge_dagster.assets.progress import Progress, by_table
+from lineage_bridge_dagster.assets.run_cache import selected_in_run
+from lineage_bridge_dagster.assets.table_commits import Commits, commit_metadata, commits_of_run
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.chains import Chain
@@ -29,12 +27,6 @@ from lineage_bridge_dagster.lineage.redaction import redact_config
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
 from lineage_bridge_dagster.text import counted, first_few, plural
-
-if TYPE_CHECKING:
-    from lineage_bridge_dagster.lineage.discovery import Discovery
-
-#: Pushes some tables of a discovery, by node id.
-PushTables = Callable[["Discovery", Collection[str]], PushReport]
 
 #: Outcomes after which Glue holds what we want it to hold.
 GOOD = frozenset({PushStatus.UPDATED, PushStatus.UNCHANGED})
@@ -47,15 +39,17 @@ _TREE_WIDTH = 110
 _DIFF_WIDTH = 64
 
 
-@dataclass(frozen=True)
-class Push:
-    """What a push does with its tables: the settings in force and the call."""
-
-    settings: PushSettings
-    push_tables: PushTables
-
-
-_PUSHED: OncePerRun[PushReport] = OncePerRun()
+def table_assets(instance: ComponentInstance, checks: Checks | None) -> AssetKind:
+    """The Glue tables of an instance."""
+    names = instance.names
+    return AssetKind(
+        "glue_tables",
+        instance.inventory.tables,
+        # Spark for its catalog's configuration alone, and Confluent for the check of freshness.
+        frozenset({names.confluent, names.glue, names.spark}),
+        partial(materialize_tables, instance),
+        checks,
+    )
 
 
 def wanted_version(chain: Chain, settings: PushSettings) -> str:
@@ -64,28 +58,27 @@ def wanted_version(chain: Chain, settings: PushSettings) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def execute_tables(
-    context: AssetExecutionContext,
-    assets: Sequence[Asset],
-    inventory: Inventory,
-    push: Push,
-    read_commits: ReadCommits,
+def materialize_tables(
+    instance: ComponentInstance, context: AssetExecutionContext, assets: Sequence[Asset]
 ) -> Iterator[MaterializeResult[Any]]:
     """Report what the push did to these tables, and fail at the end if any failed.
 
-    The first op of a run pushes all of the run's tables: their databases are paged through once, and the
-    bound on how many tables may lose their lineage at once is over all of them.
+    The first step of a run pushes all of the run's tables: their databases are listed once, and the limit on
+    how many tables may lose their lineage at once applies to all of them together.
 
     Raises:
-        Failure: some tables failed; it names them, and the good ones are materialized all the same.
+        Failure: some tables failed; it names them. The others are materialized nevertheless.
     """
+    inventory = instance.inventory
     with readable_failures():
-        report = _PUSHED.get(
+        settings = instance.push_settings()
+        report = instance.cache.get(
             context.run.run_id,
-            lambda: push.push_tables(inventory.discovery, selected_of_run(context, inventory.tables)),
+            "push",
+            lambda: _push(instance, context, settings, selected_in_run(context, inventory.tables)),
         )
     results = {result.table: result for result in report.results}
-    commits = commits_of_run(context, inventory, read_commits)
+    commits = commits_of_run(instance, context)
     outcomes: Counter[str] = Counter()
     bad: list[TableResult] = []
     held: list[TableResult] = []
@@ -96,8 +89,8 @@ def execute_tables(
             chain = chain_for(inventory, asset.node.node_id)
             yield MaterializeResult(
                 asset_key=asset.key,
-                data_version=DataVersion(wanted_version(chain, push.settings)),
-                metadata=table_metadata(inventory, result, chain, push.settings, commits),
+                data_version=DataVersion(wanted_version(chain, settings)),
+                metadata=table_metadata(inventory, result, chain, settings, commits),
             )
         elif result.ok:
             # Held back, and rightly so: nothing was written, and the asset stays as it was.
@@ -111,6 +104,26 @@ def execute_tables(
         context.log.warning("Held back: %s. The first one: %s", names, held[0].reason)
     if bad:
         raise push_failure(bad, counts)
+
+
+def _push(
+    instance: ComponentInstance,
+    context: AssetExecutionContext,
+    settings: PushSettings,
+    table_ids: Collection[str],
+) -> PushReport:
+    from lineage_bridge_dagster.glue.push import push_tables
+
+    progress = Progress("Pushing tables to Glue", len(table_ids))
+    report = push_tables(
+        instance.inventory.discovery,
+        instance.glue(context).client(),
+        settings,
+        tables=table_ids,
+        progress=by_table(progress, context.log.info),
+    )
+    context.log.info(progress.summary())
+    return report
 
 
 def push_failure(bad: Sequence[TableResult], counts: str) -> Failure:

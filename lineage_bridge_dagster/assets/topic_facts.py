@@ -1,13 +1,14 @@
-"""Facts of topics: offsets and times from their brokers, settings and schema as discovered last."""
+"""Facts of topics: offsets and record times from their brokers, settings and schema from the discovery."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from lineage_bridge_dagster.assets.freshness import Unseen
-from lineage_bridge_dagster.assets.topics import PartitionFacts, TopicFacts
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.brokers import TopicOffsets, TopicReader, reader_for
 from lineage_bridge_dagster.confluent.api.errors import BrokerError, ConfluentError
@@ -16,89 +17,172 @@ from lineage_bridge_dagster.lineage.model import Node
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class PartitionFacts:
+    """One partition: its number, its first offset and the offset after its last record."""
+
+    partition: int
+    low: int
+    high: int
+
+    @property
+    def records(self) -> int:
+        return max(0, self.high - self.low)
+
+
+@dataclass(frozen=True)
+class TopicFacts:
+    """A topic as its brokers and the discovery describe it.
+
+    Attributes:
+        retention_ms: milliseconds; -1 is without limit. So is `retention_bytes`, in bytes.
+        last_record_ms: Unix milliseconds; None where no record has a time. Not part of the version, which
+            follows the offsets.
+    """
+
+    partitions: Sequence[PartitionFacts]
+    retention_ms: int | None = None
+    retention_bytes: int | None = None
+    cleanup_policy: str | None = None
+    schema_subject: str | None = None
+    schema_version: int | None = None
+    last_record_ms: int | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def written(self) -> int:
+        """Records ever written, including those that retention has deleted."""
+        return sum(partition.high for partition in self.partitions)
+
+    @property
+    def version(self) -> str:
+        """A digest that changes only with the topic: its records, partitions, settings or schema."""
+        text = json.dumps(
+            [
+                [[p.partition, p.low, p.high] for p in sorted(self.partitions, key=lambda p: p.partition)],
+                self.retention_ms,
+                self.retention_bytes,
+                self.cleanup_policy,
+                self.schema_subject,
+                self.schema_version,
+                sorted(self.config.items()),
+            ]
+        )
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """A topic's records, and those that are newer than a given time.
+
+    Attributes:
+        records: the number of offsets between the first and the last.
+        last_ms: time of the latest record in Unix milliseconds; None where no record has one, or where the
+            brokers did not return it, and then `untimed` is the reason.
+        first_ms: time of the earliest record after the given time; None where there is none.
+        written: the sum of the partitions' end offsets.
+    """
+
+    records: int
+    last_ms: int | None = None
+    first_ms: int | None = None
+    untimed: str = ""
+    written: int = 0
+
+
+#: Reads backlogs of topics, each since a time (None: since the first record), in any order.
+ReadBacklogs = Callable[[Iterable[tuple[Node, int | None]]], Iterator[tuple[Node, Backlog | Exception]]]
+
+
 def read_topics(
     nodes: Iterable[Node], settings: ConfluentSettings
 ) -> Iterator[tuple[Node, TopicFacts | Exception]]:
-    """Each topic with what it is now, one connection a cluster.
+    """Read each topic, over one connection per cluster.
 
-    A cluster that can't be asked fails its own topics and no others.
+    A cluster that cannot be reached fails its own topics and no others.
     """
 
-    def ask(reader: TopicReader, topics: Sequence[Node]) -> Mapping[str, TopicFacts | ConfluentError]:
-        found = reader.read(topic.qualified_name for topic in topics)
-        answers = ((topic, found[topic.qualified_name]) for topic in topics)
+    def read(reader: TopicReader, topics: Sequence[Node]) -> Mapping[str, TopicFacts | ConfluentError]:
+        offsets = reader.read(topic.qualified_name for topic in topics)
         return {
-            topic.node_id: facts_of(topic, answer) if isinstance(answer, TopicOffsets) else answer
-            for topic, answer in answers
+            topic.node_id: facts_of(topic, found) if isinstance(found, TopicOffsets) else found
+            for topic in topics
+            for found in (offsets[topic.qualified_name],)
         }
 
-    yield from _by_cluster(nodes, settings, ask)
+    yield from _by_cluster(nodes, settings, read)
 
 
-def read_unseen(
+def read_backlogs(
     since_ms: Iterable[tuple[Node, int | None]], settings: ConfluentSettings
-) -> Iterator[tuple[Node, Unseen | Exception]]:
-    """Each topic with its last record, and the first after a time, one connection a cluster.
+) -> Iterator[tuple[Node, Backlog | Exception]]:
+    """Read each topic's latest record, and its first one after a time, over one connection per cluster.
 
     Args:
         since_ms: topics, each with a time in Unix milliseconds; None is before every record.
     """
     since = {topic.node_id: (topic, -1 if time is None else time) for topic, time in since_ms}
 
-    def ask(reader: TopicReader, topics: Sequence[Node]) -> Mapping[str, Unseen | ConfluentError]:
+    def read(reader: TopicReader, topics: Sequence[Node]) -> Mapping[str, Backlog | ConfluentError]:
         after = {topic.qualified_name: since[topic.node_id][1] for topic in topics}
         offsets = reader.read(after)
-        # A topic whose last record is old, as of most topics at most times, is not asked a second time.
+        # Most topics have no newer record at most times, and need no second request.
         newer = [
-            one
-            for one in offsets.values()
-            if isinstance(one, TopicOffsets)
-            and one.records
-            and (one.untimed or (one.last_record_ms is not None and one.last_record_ms > after[one.topic]))
+            found
+            for found in offsets.values()
+            if isinstance(found, TopicOffsets)
+            and found.records
+            and (
+                found.untimed
+                or (found.last_record_ms is not None and found.last_record_ms > after[found.topic])
+            )
         ]
-        first = reader.first_after(newer, after)
-        found: dict[str, Unseen | ConfluentError] = {}
+        first_times = reader.first_after(newer, after)
+        backlogs: dict[str, Backlog | ConfluentError] = {}
         for topic in topics:
-            told, unseen = offsets[topic.qualified_name], first.get(topic.qualified_name)
-            if isinstance(told, BrokerError):
-                found[topic.node_id] = told
-            elif isinstance(unseen, BrokerError):
-                found[topic.node_id] = unseen
+            found, first = offsets[topic.qualified_name], first_times.get(topic.qualified_name)
+            if isinstance(found, BrokerError):
+                backlogs[topic.node_id] = found
+            elif isinstance(first, BrokerError):
+                backlogs[topic.node_id] = first
             else:
-                found[topic.node_id] = Unseen(
-                    told.records, told.last_record_ms, unseen, told.untimed, told.written
+                backlogs[topic.node_id] = Backlog(
+                    found.records, found.last_record_ms, first, found.untimed, found.written
                 )
-        return found
+        return backlogs
 
-    yield from _by_cluster((topic for topic, _ in since.values()), settings, ask)
+    yield from _by_cluster((topic for topic, _ in since.values()), settings, read)
 
 
 def _by_cluster(
     nodes: Iterable[Node],
     settings: ConfluentSettings,
-    ask: Callable[[TopicReader, Sequence[Node]], Mapping[str, T | ConfluentError]],
+    read: Callable[[TopicReader, Sequence[Node]], Mapping[str, T | ConfluentError]],
 ) -> Iterator[tuple[Node, T | Exception]]:
     clusters: dict[tuple[str, str, str], list[Node]] = {}
     for node in nodes:
         bootstrap = str(node.attributes.get("bootstrap_endpoint") or "")
-        key = (bootstrap, node.environment_id or "", node.cluster_id or "")
-        clusters.setdefault(key, []).append(node)
+        cluster = (bootstrap, node.environment_id or "", node.cluster_id or "")
+        clusters.setdefault(cluster, []).append(node)
 
-    def one(place: tuple[str, str, str], topics: Sequence[Node]) -> Mapping[str, T | ConfluentError]:
+    def read_cluster(
+        cluster: tuple[str, str, str], topics: Sequence[Node]
+    ) -> Mapping[str, T | ConfluentError]:
         try:
-            with reader_for(settings, *place) as reader:
-                return ask(reader, topics)
+            with reader_for(settings, *cluster) as reader:
+                return read(reader, topics)
         except ConfluentError as error:
             return {topic.node_id: error for topic in topics}
 
-    # Several at once, so that clusters that are away take their timeouts together.
+    # Several at once, so that the timeouts of clusters that are down do not add up.
     with ThreadPoolExecutor(settings.max_concurrency, thread_name_prefix="brokers") as pool:
-        for topics, found in zip(clusters.values(), pool.map(one, clusters, clusters.values()), strict=True):
+        results = pool.map(read_cluster, clusters, clusters.values())
+        for topics, found in zip(clusters.values(), results, strict=True):
             yield from ((topic, found[topic.node_id]) for topic in topics)
 
 
 def facts_of(topic: Node, offsets: TopicOffsets) -> TopicFacts:
-    """The facts of one topic, from its offsets and its node."""
+    """Combine a topic's offsets with the settings and schema of its node."""
     attributes = topic.attributes
     configs = attributes.get("configs") or {}
     return TopicFacts(

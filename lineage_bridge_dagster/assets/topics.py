@@ -1,103 +1,60 @@
-"""Kafka topics: materializing one records what the topic is now."""
+"""Kafka topics: materializing one records its offsets, settings and schema."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResult, MetadataValue
 
 from lineage_bridge_dagster.assets.column_lineage import column_metadata
 from lineage_bridge_dagster.assets.failures import readable_failures
-from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.assets.instance import ComponentInstance
+from lineage_bridge_dagster.assets.inventory import Asset
+from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.progress import Progress
-from lineage_bridge_dagster.assets.run_cache import OncePerRun, selected_of_run
+from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.assets.throughput import Reading, last_readings, throughput
 from lineage_bridge_dagster.assets.times import last_updated, now_ms
-from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.assets.topic_facts import TopicFacts
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.text import byte_size, duration, plural
 
 
-@dataclass(frozen=True)
-class PartitionFacts:
-    """One partition: its number, its first offset and the offset after its last record."""
-
-    partition: int
-    low: int
-    high: int
-
-    @property
-    def records(self) -> int:
-        return max(0, self.high - self.low)
+def topic_assets(instance: ComponentInstance) -> AssetKind:
+    """The topics of an instance."""
+    return AssetKind(
+        "topics",
+        instance.inventory.topics,
+        frozenset({instance.names.confluent}),
+        partial(materialize_topics, instance),
+    )
 
 
-@dataclass(frozen=True)
-class TopicFacts:
-    """What a broker says of a topic. Retention is in milliseconds and bytes; -1 is without limit."""
-
-    partitions: Sequence[PartitionFacts]
-    retention_ms: int | None = None
-    retention_bytes: int | None = None
-    cleanup_policy: str | None = None
-    schema_subject: str | None = None
-    schema_version: int | None = None
-    #: Unix milliseconds; None where no record has a time. It adds nothing to the version: offsets tell more.
-    last_record_ms: int | None = None
-    config: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def written(self) -> int:
-        """Records ever written, those that retention has removed too."""
-        return sum(partition.high for partition in self.partitions)
-
-    @property
-    def version(self) -> str:
-        """Changes only when the topic did: a record, a partition, a setting or its schema."""
-        text = json.dumps(
-            [
-                [[p.partition, p.low, p.high] for p in sorted(self.partitions, key=lambda p: p.partition)],
-                self.retention_ms,
-                self.retention_bytes,
-                self.cleanup_policy,
-                self.schema_subject,
-                self.schema_version,
-                sorted(self.config.items()),
-            ]
-        )
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-#: Facts of topics, one pair each, in any order; an error where a topic could not be read.
-ReadTopics = Callable[[Iterable[Node]], Iterator[tuple[Node, TopicFacts | Exception]]]
-
-_READING: OncePerRun[Progress] = OncePerRun()
-
-
-def execute_topics(
-    context: AssetExecutionContext, assets: Sequence[Asset], inventory: Inventory, read: ReadTopics
+def materialize_topics(
+    instance: ComponentInstance, context: AssetExecutionContext, assets: Sequence[Asset]
 ) -> Iterator[MaterializeResult[Any]]:
     """Read the topics and report each.
 
     Raises:
-        Failure: some topics could not be read; it names them, and the others are materialized all the same.
+        Failure: some topics could not be read; it names them. The others are materialized nevertheless.
     """
+    inventory = instance.inventory
     by_node = {asset.node.node_id: asset for asset in assets}
     before = last_readings(context.instance, [asset.key for asset in assets])
-    bad: list[tuple[str, str]] = []
-    # Over all of the run's topics, for an op has some hundred of them.
-    progress = _READING.get(
+    failed: list[tuple[str, str]] = []
+    # One progress for all topics of the run, of which a step has about a hundred.
+    progress = instance.cache.get(
         context.run.run_id,
-        lambda: Progress("Reading topics", len(selected_of_run(context, inventory.topics))),
+        "progress of topics",
+        lambda: Progress("Reading topics", len(selected_in_run(context, inventory.topics))),
     )
     with readable_failures():
-        for node, facts in read([asset.node for asset in assets]):
+        for node, facts in instance.confluent(context).read_topics([asset.node for asset in assets]):
             if isinstance(facts, Exception):
-                bad.append((node.qualified_name, str(facts)))
-                progress.did(context.log.info, "failed")
+                failed.append((node.qualified_name, str(facts)))
+                progress.advance(context.log.info, "failed")
                 continue
             key = by_node[node.node_id].key
             yield MaterializeResult(
@@ -109,15 +66,16 @@ def execute_topics(
                     **column_metadata(inventory, node),
                 },
             )
-            progress.did(context.log.info, "read")
-    context.log.info("This step read %d of %s", len(assets) - len(bad), plural(len(assets), "topic"))
+            progress.advance(context.log.info, "read")
+    context.log.info("This step read %d of %s", len(assets) - len(failed), plural(len(assets), "topic"))
     if progress.complete:
         context.log.info(progress.summary())
-    if bad:
-        names = ", ".join(name for name, _ in sorted(bad)[:20])
+    if failed:
+        names = ", ".join(name for name, _ in sorted(failed)[:20])
         raise Failure(
-            description=f"{len(bad)} topics could not be read: {names}. First reason: {sorted(bad)[0][1]}",
-            metadata={"topics": MetadataValue.md(markdown_table(["topic", "reason"], sorted(bad)))},
+            description=f"{len(failed)} topics could not be read: {names}. "
+            f"First reason: {sorted(failed)[0][1]}",
+            metadata={"topics": MetadataValue.md(markdown_table(["topic", "reason"], sorted(failed)))},
             allow_retries=False,
         )
 

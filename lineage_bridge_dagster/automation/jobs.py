@@ -23,10 +23,10 @@ from pydantic import Field
 from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.checks import report_discovery_check
 from lineage_bridge_dagster.assets.failures import readable_failures
+from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.progress import Progress, by_table
-from lineage_bridge_dagster.assets.resources import GLUE, Outside
-from lineage_bridge_dagster.assets.table_commits import ReadCommits, safely
+from lineage_bridge_dagster.assets.table_commits import last_commits
 from lineage_bridge_dagster.assets.tables import GOOD, push_failure, table_metadata, wanted_version
 from lineage_bridge_dagster.automation.data_versions import pushed_versions
 from lineage_bridge_dagster.automation.reload import reload_code_location
@@ -184,34 +184,35 @@ def coverage_markdown(coverage: Coverage) -> str:
     return f"{first}\n\n{markdown_table(['scope', 'status', 'reason'], rows)}"
 
 
-def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinition:
+def push_job(instance: ComponentInstance) -> JobDefinition:
     """A push with options of its own: what `lineage-bridge push` does, for the launchpad and GraphQL."""
+    names, inventory = instance.names, instance.inventory
 
     @op(
         name=names.push_job,
         description="Pushes the upstream lineage of the tables into Glue.",
-        required_resource_keys={GLUE},
+        required_resource_keys={names.glue, names.spark},
         out=Out(dict[str, int], description="How many tables had which outcome."),
     )
     def push(context: OpExecutionContext, config: PushConfig) -> Output[dict[str, int]]:
         from lineage_bridge_dagster.glue.push import push_tables
 
         with readable_failures():
-            settings = config.settings(outside.push_settings)
+            settings = config.settings(instance.push_settings())
             progress = Progress(
                 "Comparing tables with Glue" if config.dry_run else "Pushing tables to Glue",
                 len(config.tables) or len(inventory.tables),
             )
             report = push_tables(
                 inventory.discovery,
-                context.resources.glue.client(),
+                instance.glue(context).client(),
                 settings,
                 tables=config.tables or None,
                 dry_run=config.dry_run,
                 progress=by_table(progress, context.log.info),
             )
         if not config.dry_run:
-            _log_materializations(context, inventory, report, settings, outside.commit_reader(context))
+            _log_materializations(instance, context, report, settings)
         counts = {status: count for status, count in report.counts.items() if count}
         metadata = {**counts, "tables": MetadataValue.md(_report_markdown(report, config.dry_run))}
         context.add_output_metadata(metadata)
@@ -232,14 +233,11 @@ def push_job(names: Names, inventory: Inventory, outside: Outside) -> JobDefinit
 
 
 def _log_materializations(
-    context: OpExecutionContext,
-    inventory: Inventory,
-    report: PushReport,
-    settings: PushSettings,
-    read: ReadCommits,
+    instance: ComponentInstance, context: OpExecutionContext, report: PushReport, settings: PushSettings
 ) -> None:
     """Let the tables' assets show this push too: those that it changed, and those that did not show this
     lineage yet. An event for a table that stays as it was would tell nothing, and age its checks."""
+    inventory = instance.inventory
     good = [result for result in report.results if result.status in GOOD and result.table in inventory.key_of]
     chains = {result.table: chain_for(inventory, result.table) for result in good}
     shown = pushed_versions(context.instance, [inventory.key_of[result.table] for result in good])
@@ -249,7 +247,7 @@ def _log_materializations(
         if result.status is PushStatus.UPDATED
         or shown[inventory.key_of[result.table]] != wanted_version(chains[result.table], settings)
     ]
-    commits = safely(read, [inventory.view.graph.nodes[result.table] for result in news])
+    commits = last_commits(instance, context, [inventory.view.graph.nodes[result.table] for result in news])
     for result in news:
         chain = chains[result.table]
         context.log_event(

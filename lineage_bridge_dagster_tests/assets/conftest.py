@@ -13,7 +13,8 @@ from botocore.client import BaseClient
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.lineage import graph_json
-from lineage_bridge_dagster_tests.assets.location import Location
+from lineage_bridge_dagster.spark.chains import write
+from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location
 from lineage_bridge_dagster_tests.assets.world import REGION, World
 
 
@@ -38,8 +39,9 @@ def glue(strict_aws: StrictAws) -> BaseClient:
 
 
 @pytest.fixture
-def location(tmp_path: Path) -> Any:
-    """Builds a code location from a world; resources may be exchanged."""
+def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Build a code location from a world, with fakes of Confluent and Spark, or with other resources."""
+    monkeypatch.setattr(write, "write_lineage", FakeSpark.write_lineage)
 
     def build(world: World, component: LineageBridgeComponent | None = None, **resources: Any) -> Location:
         state = tmp_path / "state.json"

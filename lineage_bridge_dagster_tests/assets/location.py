@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from botocore.client import BaseClient
@@ -15,40 +15,74 @@ from dagster import (
     RepositoryDefinition,
 )
 
+from lineage_bridge_dagster.assets.topic_facts import Backlog, PartitionFacts, TopicFacts
 from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
-from lineage_bridge_dagster_tests.assets.world import World
+from lineage_bridge_dagster.spark.chains.write import LineageWrite
+from lineage_bridge_dagster_tests.assets.world import REGION, World
 
 
 class FakeSpark:
-    """Stands for the Spark resource: counts how often a session was asked for."""
+    """A Spark resource, and its session: records the tables whose chains are written.
+
+    The fixture `location` puts `write_lineage` in the place of the function that writes chains.
+    """
 
     def __init__(self) -> None:
-        self.sessions = 0
+        self.writes: list[Sequence[str]] = []
+        self.error: Exception | None = None
 
-    class catalog_config:
-        name = "glue"
+    @property
+    def catalog_config(self) -> CatalogSettings:
+        return CatalogSettings(region=REGION)
 
     @property
     def spark_session(self) -> Any:
-        self.sessions += 1
-        return object()
+        return self
+
+    def write_lineage(self, _discovery: Discovery, table_ids: Sequence[str], **_: Any) -> LineageWrite:
+        self.writes.append(table_ids)
+        if self.error:
+            raise self.error
+        return LineageWrite(len(table_ids), 0)
+
+
+class FakeConfluent:
+    """A Confluent resource whose brokers return `facts` by topic; other topics have five records."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, TopicFacts | Exception] = {}
+
+    def read_topics(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, TopicFacts | Exception]]:
+        for node in nodes:
+            yield node, self.facts.get(node.qualified_name, TopicFacts([PartitionFacts(0, 0, 5)]))
+
+    def read_backlogs(
+        self, since_ms: Iterable[tuple[Node, int | None]]
+    ) -> Iterator[tuple[Node, Backlog | Exception]]:
+        for node, _ in since_ms:
+            yield node, Backlog(5, 1_000)
 
 
 class Location:
-    """Definitions with some resources exchanged."""
+    """Definitions with fakes in the place of Confluent and Spark."""
 
     def __init__(
         self, definitions: Definitions, component: LineageBridgeComponent, resources: dict[str, Any]
     ) -> None:
         self.component = component
-        base = {**(definitions.resources or {}), **resources}
+        self.confluent = FakeConfluent()
+        self.spark = FakeSpark()
+        fakes = {"confluent": self.confluent, "spark": self.spark}
         self.definitions = Definitions(
             assets=definitions.assets,
             jobs=definitions.jobs,
             sensors=definitions.sensors,
             schedules=definitions.schedules,
-            resources=base,
+            resources={**(definitions.resources or {}), **fakes, **resources},
             executor=definitions.executor,
         )
 

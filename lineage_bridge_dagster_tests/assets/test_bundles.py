@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from dagster import AssetExecutionContext, DagsterInstance, Definitions, MaterializeResult
 
-from lineage_bridge_dagster.assets.bundles import bundles, definition
+from lineage_bridge_dagster.assets import bundles as bundles_module
+from lineage_bridge_dagster.assets.bundles import bundle_definitions, bundles
 from lineage_bridge_dagster.assets.inventory import Asset, build_inventory
+from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster_tests.assets.world import EAST, World
@@ -24,7 +27,9 @@ def row_of_mirrors(length: int) -> tuple[Asset, ...]:
     return build_inventory(w.discovery(), LineageBridgeComponent().get_asset_spec).topics
 
 
-def test_assets_of_one_op_that_depend_on_each_other_through_another_op_run_in_order() -> None:
+def test_assets_of_one_op_that_depend_on_each_other_through_another_op_run_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ran: list[str] = []
 
     def execute(_context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[Any]:
@@ -33,9 +38,10 @@ def test_assets_of_one_op_that_depend_on_each_other_through_another_op_run_in_or
             yield MaterializeResult(asset_key=asset.key)
 
     assets = row_of_mirrors(20)
-    cut = bundles("topics", assets, size=5)
-    assert len(cut) > 1
-    made = Definitions(assets=[definition(each, execute, io_manager_key="io_manager") for each in cut])
+    monkeypatch.setattr(bundles_module, "SIZE", 5)
+    assert len(bundles("topics", assets)) > 1
+    kind = AssetKind("topics", assets, frozenset(), execute)
+    made = Definitions(assets=bundle_definitions(kind, "topics", execute, "io_manager"))
     with DagsterInstance.ephemeral() as instance:
         assert made.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance).success
     assert ran == [asset.node.qualified_name for asset in assets]

@@ -20,9 +20,8 @@ from lineage_bridge_dagster.lineage.columns import (
 )
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.translator import LineageTranslator
-from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
-from lineage_bridge_dagster_tests.assets.test_materializing import Recording
-from lineage_bridge_dagster_tests.assets.world import EAST, REGION, WEST, World
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables
+from lineage_bridge_dagster_tests.assets.world import EAST, WEST, World
 
 Deps = dict[str, set[tuple[str, str]]]
 
@@ -205,7 +204,7 @@ def test_materializations_carry_it(
 ) -> None:
     w, _ = shop()
     create_tables(glue, w)
-    built = location(w, Recording(aws={"region": REGION}), spark=FakeSpark())
+    built = location(w)
     keys = ["kafka/lkc-east1/totals", "glue/lkc-east1/totals"]
     assert built.materialize(instance, *keys).success
     found = []

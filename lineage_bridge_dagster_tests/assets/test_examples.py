@@ -44,8 +44,12 @@ def assets_of_the_sample_world() -> dict[str, AssetsDefinition]:
         world.topic(cluster, "orders.v1")
         world.glue(cluster, "orders.v1")
     world.topic(EAST, "orders.status")
-    made = example_assets(build_inventory(world.discovery(), LineageTranslator().get_asset_spec))
-    return {definition.key.path[-1]: definition for definition in made}
+    return {definition.key.path[-1]: definition for definition in examples_of(world)}
+
+
+def examples_of(world: World) -> list[AssetsDefinition]:
+    inventory = build_inventory(world.discovery(), LineageTranslator().get_asset_spec)
+    return example_assets(inventory, "lineage_io_manager")
 
 
 def table_of(heading: str) -> set[str]:
@@ -69,7 +73,7 @@ def test_the_examples_are_there_where_one_cluster_has_both_of_their_inputs() -> 
     world.topic(WEST, "orders.status")
     world.topic(EAST, "orders.v1")
     world.glue(EAST, "orders.v1")
-    assert example_assets(build_inventory(world.discovery(), LineageTranslator().get_asset_spec)) == []
+    assert examples_of(world) == []
 
 
 @pytest.fixture

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.assets.check_outcomes import Verdict
-from lineage_bridge_dagster.assets.freshness import Unseen, judge_tables
+from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
+from lineage_bridge_dagster.assets.freshness import judge_tables
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS, Arrival
+from lineage_bridge_dagster.assets.topic_facts import Backlog
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
@@ -29,19 +30,19 @@ def committed(minutes_ago: float, **fields: Any) -> TableState:
     return TableState(7, at, at, "append", 10, 10, at) if not fields else TableState(7, at, at, **fields)
 
 
-def unseen(last: float | None, first: float | None = None, records: int = 10, untimed: str = "") -> Unseen:
+def backlog(last: float | None, first: float | None = None, records: int = 10, untimed: str = "") -> Backlog:
     """Times are minutes before now."""
     ago = [None if minutes is None else NOW - int(minutes * MINUTE) for minutes in (last, first)]
-    return Unseen(records, ago[0], ago[1], untimed)
+    return Backlog(records, ago[0], ago[1], untimed)
 
 
 def judge(
-    told: Unseen | Exception | None,
+    told: Backlog | Exception | None,
     commit: TableState | LineageBridgeError | None,
     limits: Limits = LIMITS,
     world: World | None = None,
     before: Arrival | None = None,
-) -> Verdict:
+) -> CheckOutcome:
     w = world or World()
     if world is None:
         w.topic(EAST, "t")
@@ -50,7 +51,7 @@ def judge(
     tables = list(w.graph.of_type("catalog_table"))
     asked: list[tuple[Node, int | None]] = []
 
-    def read(topics: Iterable[tuple[Node, int | None]]) -> Iterator[tuple[Node, Unseen | Exception]]:
+    def read(topics: Iterable[tuple[Node, int | None]]) -> Iterator[tuple[Node, Backlog | Exception]]:
         asked.extend(topics)
         if isinstance(told, ConfigurationError):
             raise told
@@ -65,7 +66,7 @@ def judge(
 
 def test_a_table_that_holds_all_of_its_topic_is_fresh_however_old_both_are() -> None:
     week = 7 * 24 * 60
-    found = judge(unseen(week + 1), committed(week))
+    found = judge(backlog(week + 1), committed(week))
     assert found.passed
     assert found.metadata["lineage_bridge/lag_seconds"] == 0
 
@@ -75,14 +76,14 @@ def test_a_table_that_holds_all_of_its_topic_is_fresh_however_old_both_are() -> 
     [(0, True, False), (29.9, True, False), (30, False, False), (59.9, False, False), (60, False, True)],
 )
 def test_how_long_a_record_may_wait(waited: float, passed: bool, error: bool) -> None:
-    found = judge(unseen(0, waited), committed(waited + 5))
+    found = judge(backlog(0, waited), committed(waited + 5))
     assert (found.passed, found.error) == (passed, error)
     assert found.metadata["lineage_bridge/waited_seconds"] == waited * 60
     assert bool(found.next_step) is not passed
 
 
 def test_a_late_table_says_what_to_do_and_how_late_it_is() -> None:
-    found = judge(unseen(10, 125), committed(130))
+    found = judge(backlog(10, 125), committed(130))
     assert "topic t" in found.summary
     assert "2 hours 5 minutes" in found.summary
     for word in ("tableflow_healthy", "dead letter", f"describe t --cluster {EAST}", "FAIL_MINUTES"):
@@ -93,63 +94,63 @@ def test_a_late_table_says_what_to_do_and_how_late_it_is() -> None:
 
 
 def test_many_new_records_are_no_lateness_when_the_first_of_them_is_young() -> None:
-    assert judge(unseen(0, 1), committed(10_000)).passed
+    assert judge(backlog(0, 1), committed(10_000)).passed
 
 
 def test_one_limit_may_be_left_out() -> None:
-    assert judge(unseen(0, 90), committed(100), Limits(None, 120)).passed
-    found = judge(unseen(0, 90), committed(100), Limits(30, None))
+    assert judge(backlog(0, 90), committed(100), Limits(None, 120)).passed
+    found = judge(backlog(0, 90), committed(100), Limits(30, None))
     assert (found.passed, found.error) == (False, False)
     assert not Limits(None, None)
 
 
 def test_an_empty_topic_has_nothing_that_could_wait() -> None:
-    assert judge(unseen(None, records=0), committed(10_000)).passed
-    assert judge(unseen(None, records=0), TableState(updated_ms=NOW)).passed
+    assert judge(backlog(None, records=0), committed(10_000)).passed
+    assert judge(backlog(None, records=0), TableState(updated_ms=NOW)).passed
 
 
 def test_a_table_that_was_just_made_is_not_late_for_records_older_than_it() -> None:
     made = NOW - 10 * MINUTE
-    assert judge(unseen(0, 5_000), TableState(updated_ms=made)).passed
-    found = judge(unseen(0, 5_000), TableState(updated_ms=NOW - 90 * MINUTE))
+    assert judge(backlog(0, 5_000), TableState(updated_ms=made)).passed
+    found = judge(backlog(0, 5_000), TableState(updated_ms=NOW - 90 * MINUTE))
     assert found.error
     assert "nothing was committed" in found.summary
     assert "1 hour 30 minutes" in found.summary
 
 
 def test_records_from_the_future_leave_it_unknown_unless_another_one_is_late() -> None:
-    found = judge(unseen(-60 * 24, -60 * 24), committed(5))
+    found = judge(backlog(-60 * 24, -60 * 24), committed(5))
     assert (found.passed, found.error) == (False, False)
     assert "LogAppendTime" in found.next_step
     assert "lineage_bridge/lag_seconds" not in found.metadata
-    assert judge(unseen(-60 * 24, 90), committed(100)).error
+    assert judge(backlog(-60 * 24, 90), committed(100)).error
 
 
 def test_a_time_that_no_calendar_has_is_said_and_breaks_nothing() -> None:
-    found = judge(Unseen(10, NOW * 1_000_000, NOW * 1_000_000), committed(5))
+    found = judge(Backlog(10, NOW * 1_000_000, NOW * 1_000_000), committed(5))
     assert not found.passed
     assert "ms since 1970" in found.summary
 
 
 def test_a_clock_that_is_a_little_ahead_is_no_future() -> None:
-    assert judge(unseen(-2, -2), committed(5)).passed
+    assert judge(backlog(-2, -2), committed(5)).passed
 
 
 def test_records_without_times_leave_it_unknown() -> None:
-    found = judge(unseen(None), committed(5))
+    found = judge(backlog(None), committed(5))
     assert (found.passed, found.error) == (False, False)
     assert "has a time" in found.summary
 
 
 def test_brokers_that_tell_no_last_record_are_asked_for_the_first_new_one() -> None:
-    assert judge(unseen(None, None, untimed="too old"), committed(5)).passed
-    found = judge(unseen(None, 90, untimed="too old"), committed(100))
+    assert judge(backlog(None, None, untimed="too old"), committed(5)).passed
+    found = judge(backlog(None, 90, untimed="too old"), committed(100))
     assert found.error
     assert "too old" in found.metadata["lineage_bridge/last_record"]
 
 
 def test_an_open_transaction_is_nothing_that_a_table_could_have() -> None:
-    found = judge(unseen(90), committed(100))
+    found = judge(backlog(90), committed(100))
     assert found.passed
     assert "not committed" in found.summary
 
@@ -160,12 +161,12 @@ def test_an_open_transaction_is_nothing_that_a_table_could_have() -> None:
         (BrokerError("no answer", hint="Check the key."), committed(5)),
         (ConfigurationError("no secret", hint="Check the key."), committed(5)),
         (None, committed(5)),
-        (unseen(5), SnapshotError("denied", hint="Check the key.")),
-        (unseen(5), None),
+        (backlog(5), SnapshotError("denied", hint="Check the key.")),
+        (backlog(5), None),
     ],
 )
 def test_what_could_not_be_asked_is_a_warning_that_says_so(
-    told: Unseen | Exception | None, commit: TableState | LineageBridgeError | None
+    told: Backlog | Exception | None, commit: TableState | LineageBridgeError | None
 ) -> None:
     found = judge(told, commit)
     assert (found.passed, found.error) == (False, False)
@@ -179,7 +180,7 @@ def test_a_table_of_two_topics_or_of_none_is_not_called_fresh() -> None:
     w.topic(EAST, "T")
     w.glue(EAST, "t")
     w.glue(EAST, "T")
-    found = judge(unseen(5), committed(1), world=w)
+    found = judge(backlog(5), committed(1), world=w)
     assert not found.passed
     assert "2 topics" in found.summary
 
@@ -191,27 +192,27 @@ def test_two_tables_of_one_topic_are_judged_each_by_its_own_commit() -> None:
     commits = {late: committed(120), fresh: committed(5)}
     records = [NOW - minutes * MINUTE for minutes in (110, 6)]
 
-    def read(topics: Iterable[tuple[Node, int | None]]) -> Iterator[tuple[Node, Unseen | Exception]]:
+    def read(topics: Iterable[tuple[Node, int | None]]) -> Iterator[tuple[Node, Backlog | Exception]]:
         for topic, since in topics:
             first = next((at for at in records if at > (since or 0)), None)
-            yield topic, Unseen(10, records[-1], first)
+            yield topic, Backlog(10, records[-1], first)
 
     view = GraphView.of(w.discovery())
     for order in (1, -1):
         tables = list(w.graph.of_type("catalog_table"))[::order]
         found = judge_tables(tables, view, commits, read, LIMITS, {}, lambda: NOW)
-        assert {node_id: verdict.passed for node_id, verdict in found.items()} == {late: False, fresh: True}
+        assert {node_id: outcome.passed for node_id, outcome in found.items()} == {late: False, fresh: True}
 
 
 def test_whose_clock_the_times_are_of_is_said() -> None:
     w = World()
     topic = w.topic(EAST, "t")
     w.glue(EAST, "t")
-    producers = judge(unseen(5), committed(1), world=w).metadata["lineage_bridge/record_times"]
+    producers = judge(backlog(5), committed(1), world=w).metadata["lineage_bridge/record_times"]
     w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(
         configs={"message.timestamp.type": "LogAppendTime"}
     )
-    brokers = judge(unseen(5), committed(1), world=w).metadata["lineage_bridge/record_times"]
+    brokers = judge(backlog(5), committed(1), world=w).metadata["lineage_bridge/record_times"]
     assert "producers" in producers
     assert "brokers" in brokers
 
@@ -222,14 +223,14 @@ def seen(written: int, after: float | None, by: float, asked: float) -> Arrival:
     return Arrival(written, since, NOW - int(by * MINUTE), NOW - int(asked * MINUTE))
 
 
-def held(verdict: Verdict) -> dict[str, int | None]:
-    data: dict[str, int | None] = verdict.metadata[OFFSETS].data
+def held(outcome: CheckOutcome) -> dict[str, int | None]:
+    data: dict[str, int | None] = outcome.metadata[OFFSETS].data
     return data
 
 
 def test_records_of_old_times_are_late_by_the_offsets() -> None:
     """A backfill: by their times all records are older than the table."""
-    topic = replace(unseen(500), written=10)
+    topic = replace(backlog(500), written=10)
     first = judge(topic, committed(200), before=seen(7, None, 300, 100))
     assert first.passed
     assert held(first) == {
@@ -245,18 +246,18 @@ def test_records_of_old_times_are_late_by_the_offsets() -> None:
 
 
 def test_growth_that_the_table_may_hold_already_is_left_to_the_times() -> None:
-    topic = replace(unseen(500), written=10)
+    topic = replace(backlog(500), written=10)
     assert judge(topic, committed(80), before=seen(10, 100, 61, 61)).passed
-    assert judge(replace(unseen(500), written=10), committed(5), before=seen(7, None, 300, 100)).passed
+    assert judge(replace(backlog(500), written=10), committed(5), before=seen(7, None, 300, 100)).passed
 
 
-@pytest.mark.parametrize("told", [unseen(-60 * 24, -60 * 24), unseen(None), unseen(-4, -4)])
-def test_times_that_tell_nothing_matter_no_more_once_the_offsets_stood_still(told: Unseen) -> None:
+@pytest.mark.parametrize("told", [backlog(-60 * 24, -60 * 24), backlog(None), backlog(-4, -4)])
+def test_times_that_tell_nothing_matter_no_more_once_the_offsets_stood_still(told: Backlog) -> None:
     assert judge(replace(told, written=10), committed(5), before=seen(10, None, 30, 20)).passed
 
 
 def test_a_topic_that_was_made_anew_has_new_records() -> None:
-    found = judge(replace(unseen(500), written=2), committed(200), before=seen(900, None, 300, 100))
+    found = judge(replace(backlog(500), written=2), committed(200), before=seen(900, None, 300, 100))
     assert held(found)["after_ms"] == NOW - 100 * MINUTE
 
 

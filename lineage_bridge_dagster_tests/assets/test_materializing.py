@@ -2,62 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pytest
 from botocore.client import BaseClient
 from dagster import AssetKey, DagsterInstance, MaterializeResult
 
-from lineage_bridge_dagster.assets.inventory import Inventory
-from lineage_bridge_dagster.assets.kinds import Kind, Work
-from lineage_bridge_dagster.assets.resources import Outside
+from lineage_bridge_dagster.assets.inventory import Asset
+from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.tables import parameter_diff
-from lineage_bridge_dagster.assets.topics import PartitionFacts, TopicFacts, retention_text
+from lineage_bridge_dagster.assets.topic_facts import PartitionFacts, TopicFacts
+from lineage_bridge_dagster.assets.topics import retention_text
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, many, world
 
 Build = Callable[..., Location]
-
-
-class Recorded(Outside):
-    """Chains and topics without Spark and brokers; every call is counted."""
-
-    def __init__(self, settings: Any, facts: dict[str, TopicFacts | Exception]) -> None:
-        super().__init__(settings)
-        self.writes: list[Sequence[str]] = []
-        self.facts = facts
-        self.fail: Exception | None = None
-
-    def chain_writer(self, context: Any) -> Any:
-        def write(inventory: Inventory, table_ids: Sequence[str], run_id: str) -> dict[str, Any]:
-            self.writes.append(table_ids)
-            if self.fail:
-                raise self.fail
-            return {"lineage_bridge/snapshot_id": "1"}
-
-        return write
-
-    def read_topics(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, TopicFacts | Exception]]:
-        for node in nodes:
-            yield node, self.facts.get(node.qualified_name, TopicFacts([PartitionFacts(0, 0, 5)]))
-
-
-class Recording(LineageBridgeComponent):
-    """A component whose outside is recorded."""
-
-    def _outside(self, source: Any) -> Outside:
-        self.__dict__["outside"] = Recorded(source, self.__dict__.setdefault("facts", {}))
-        return self.outside
-
-    @property
-    def outside(self) -> Recorded:
-        found: Recorded = self.__dict__["outside"]
-        return found
 
 
 @pytest.fixture
@@ -66,22 +29,17 @@ def instance() -> Iterator[DagsterInstance]:
         yield made
 
 
-@pytest.fixture
-def component() -> Recording:
-    return Recording(aws={"region": REGION})
-
-
 def latest(instance: DagsterInstance, key: str) -> Any:
     event = instance.get_latest_materialization_event(AssetKey.from_user_string(key))
     return event.asset_materialization if event else None
 
 
 def test_a_table_is_pushed_to_and_shows_what_was_done(
-    location: Build, component: Recording, glue: BaseClient, instance: DagsterInstance
+    location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = world()
     create_tables(glue, w)
-    built = location(w, component, spark=FakeSpark())
+    built = location(w)
     assert built.materialize(instance, "upstream_chain/lkc-east1/o.v1", "glue/lkc-east1/o.v1").success
     table = glue.get_table(DatabaseName=EAST, Name="o.v1")["Table"]
     assert table["Parameters"]["owner_note"] == "hands off"
@@ -104,11 +62,11 @@ def test_a_table_is_pushed_to_and_shows_what_was_done(
 
 
 def test_a_second_push_writes_nothing_and_keeps_the_data_version(
-    location: Build, component: Recording, glue: BaseClient, instance: DagsterInstance
+    location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = world()
     create_tables(glue, w)
-    built = location(w, component, spark=FakeSpark())
+    built = location(w)
     versions = []
     for _ in range(2):
         assert built.materialize(instance, "glue/lkc-east1/o.v1").success
@@ -120,11 +78,11 @@ def test_a_second_push_writes_nothing_and_keeps_the_data_version(
 
 
 def test_good_tables_are_materialized_though_others_fail_and_the_failure_names_them(
-    location: Build, component: Recording, glue: BaseClient, instance: DagsterInstance
+    location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = world()
     create_tables(glue, w, skip=["customers"])
-    built = location(w, component, spark=FakeSpark())
+    built = location(w)
     keys = [f"glue/{EAST}/{name}" for name in ("o.v1", "o-v1", "o_v1", "customers", "orders")]
     result = built.materialize(instance, *keys)
     assert not result.success
@@ -137,11 +95,11 @@ def test_good_tables_are_materialized_though_others_fail_and_the_failure_names_t
 
 
 def test_names_that_differ_in_punctuation_alone_load_and_run_together(
-    location: Build, component: Recording, glue: BaseClient, instance: DagsterInstance
+    location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = world()
     create_tables(glue, w)
-    built = location(w, component, spark=FakeSpark())
+    built = location(w)
     fan_out = built.parents("flink/env-abc123/us-east-1/fan-out")
     assert fan_out == {f"kafka/{EAST}/{name}" for name in ("o.v1", "o-v1", "o_v1")}
     names = ("o.v1", "o-v1", "o_v1")
@@ -151,15 +109,14 @@ def test_names_that_differ_in_punctuation_alone_load_and_run_together(
 
 
 def test_five_hundred_tables_in_one_run_are_one_computation_and_one_read_of_their_pages(
-    location: Build, component: Recording, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
+    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
     w = many(500)
     create_tables(glue, w)
-    spark = FakeSpark()
-    built = location(w, component, spark=spark)
+    built = location(w)
     assert built.materialize(instance, job="materialize_lineage").success
-    assert len(component.outside.writes) == 1
-    assert len(component.outside.writes[0]) == 500
+    assert len(built.spark.writes) == 1
+    assert len(built.spark.writes[0]) == 500
     assert all(latest(instance, f"glue/{EAST}/topic.{number:05d}") for number in (0, 250, 499))
     # Five pages to push by, five for the last commits, and five that the checks read when all is pushed.
     assert strict_aws.calls.get("GetTables", 0) == 15
@@ -167,24 +124,24 @@ def test_five_hundred_tables_in_one_run_are_one_computation_and_one_read_of_thei
 
 
 def test_a_chain_computation_that_fails_is_tried_once_a_run_and_says_why(
-    location: Build, component: Recording, strict_aws: StrictAws, instance: DagsterInstance
+    location: Build, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
-    built = location(many(300), component, spark=FakeSpark())
-    component.outside.fail = LineageBridgeError("No warehouse.", hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE.")
+    built = location(many(300))
+    built.spark.error = LineageBridgeError("No warehouse.", hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE.")
     result = built.materialize(instance, job="materialize_lineage")
-    assert len(component.outside.writes) == 1
+    assert len(built.spark.writes) == 1
     failures = [e.event_specific_data for e in result.all_events if e.is_step_failure]
     assert "LINEAGE_BRIDGE_CATALOG_WAREHOUSE" in failures[0].user_failure_data.description
 
 
 def test_a_topics_data_version_changes_only_when_the_topic_did(
-    location: Build, component: Recording, instance: DagsterInstance
+    location: Build, instance: DagsterInstance
 ) -> None:
-    built = location(world(), component)
+    built = location(world())
     key = f"kafka/{EAST}/o.v1"
 
     def materialized(facts: TopicFacts) -> str:
-        component.__dict__["facts"]["o.v1"] = facts
+        built.confluent.facts["o.v1"] = facts
         assert built.materialize(instance, key).success
         version: str = latest(instance, key).tags["dagster/data_version"]
         return version
@@ -204,10 +161,10 @@ def test_a_topics_data_version_changes_only_when_the_topic_did(
 
 
 def test_a_topic_that_cannot_be_read_leaves_the_others_materialized(
-    location: Build, component: Recording, instance: DagsterInstance
+    location: Build, instance: DagsterInstance
 ) -> None:
-    built = location(world(), component)
-    component.__dict__["facts"]["customers"] = LineageBridgeError("not authorized", hint="Grant READ.")
+    built = location(world())
+    built.confluent.facts["customers"] = LineageBridgeError("not authorized", hint="Grant READ.")
     result = built.materialize(instance, f"kafka/{EAST}/o.v1", f"kafka/{EAST}/customers")
     assert not result.success
     assert latest(instance, f"kafka/{EAST}/o.v1")
@@ -222,32 +179,34 @@ def test_mirrors_both_ways_do_not_keep_the_definitions_from_loading(location: Bu
 
 
 def test_a_subclass_wraps_what_materializing_does(location: Build, instance: DagsterInstance) -> None:
-    seen: list[tuple[Kind, Collection[str]]] = []
+    seen: list[tuple[str, Collection[str]]] = []
 
-    class Watched(Recording):
-        def execute(self, context: Any, work: Work) -> Iterator[MaterializeResult[Any]]:
-            seen.append((work.kind, [a.key.to_user_string() for a in work.assets]))
-            yield from super().execute(context, work)
+    class Watched(LineageBridgeComponent):
+        def execute(
+            self, context: Any, kind: AssetKind, assets: Sequence[Asset]
+        ) -> Iterator[MaterializeResult[Any]]:
+            seen.append((kind.name, [asset.key.to_user_string() for asset in assets]))
+            yield from super().execute(context, kind, assets)
 
     built = location(world(), Watched(aws={"region": REGION}))
     assert built.materialize(instance, f"kafka/{EAST}/o.v1").success
-    assert seen == [(Kind.TOPICS, [f"kafka/{EAST}/o.v1"])]
+    assert seen == [("topics", [f"kafka/{EAST}/o.v1"])]
 
 
 def test_no_region_fails_with_the_variable_to_set(location: Build, instance: DagsterInstance) -> None:
-    built = location(world(), Recording(aws={}))
+    built = location(world(), LineageBridgeComponent(aws={}))
     result = built.materialize(instance, f"glue/{EAST}/o.v1")
     failure = next(e for e in result.all_events if e.is_step_failure).event_specific_data
     assert "LINEAGE_BRIDGE_AWS_REGION" in failure.user_failure_data.description
 
 
 def test_access_denied_names_the_action(
-    location: Build, component: Recording, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
+    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
     w = world()
     create_tables(glue, w)
     strict_aws.fail("UpdateTable", "AccessDeniedException", times=-1)
-    result = location(w, component).materialize(instance, f"glue/{EAST}/o.v1")
+    result = location(w).materialize(instance, f"glue/{EAST}/o.v1")
     failure = next(e for e in result.all_events if e.is_step_failure).event_specific_data
     assert "glue:UpdateTable" in failure.user_failure_data.description
 

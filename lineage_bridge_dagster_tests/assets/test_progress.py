@@ -10,9 +10,8 @@ from dagster import DagsterInstance, ExecuteInProcessResult
 
 from lineage_bridge_dagster.assets.progress import Progress
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
-from lineage_bridge_dagster_tests.assets.test_materializing import Recording
-from lineage_bridge_dagster_tests.assets.world import EAST, REGION, many
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables
+from lineage_bridge_dagster_tests.assets.world import EAST, many
 
 Build = Callable[..., Location]
 
@@ -70,9 +69,8 @@ def test_the_push_job_says_how_far_it_is_and_ends_with_a_summary(
 def test_a_run_over_a_thousand_topics_tells_them_together_though_many_ops_read_them(
     location: Build, instance: DagsterInstance
 ) -> None:
-    component = Recording(aws={"region": REGION})
-    built = location(many(1000), component)
-    component.__dict__["facts"]["topic.00007"] = LineageBridgeError("not authorized", hint="Grant READ.")
+    built = location(many(1000))
+    built.confluent.facts["topic.00007"] = LineageBridgeError("not authorized", hint="Grant READ.")
     keys = [f"kafka/{EAST}/topic.{number:05d}" for number in range(1000)]
     result = built.materialize(instance, *keys)
     said = lines(result, instance)
@@ -89,7 +87,7 @@ def test_each_step_of_a_run_ends_with_its_own_count(
 ) -> None:
     w = many(250)
     create_tables(glue, w)
-    built = location(w, Recording(aws={"region": REGION}), spark=FakeSpark())
+    built = location(w)
     said = lines(built.materialize(instance, job="materialize_lineage"), instance)
     for start in ("This step read ", "Comparing tables with Glue: 250 of 250 done in "):
         assert any(line.startswith(start) for line in said), (start, said)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.assets import topic_facts
-from lineage_bridge_dagster.assets.freshness import Unseen
+from lineage_bridge_dagster.assets.topic_facts import Backlog
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.brokers import PartitionOffsets, TopicOffsets
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
@@ -80,11 +80,11 @@ def test_only_topics_with_a_record_after_the_time_are_asked_for_the_first_one(
     w = world()
     since = {"o.v1": 999, "o-v1": 1_000, "o_v1": None, "customers": 0}
     asked = [(w.graph.nodes[w.topic(EAST, name)], time) for name, time in since.items()]
-    found = {n.qualified_name: f for n, f in topic_facts.read_unseen(asked, ConfluentSettings())}
+    found = {n.qualified_name: f for n, f in topic_facts.read_backlogs(asked, ConfluentSettings())}
     assert sorted(reader.asked_again) == ["o.v1", "o_v1"]
-    assert found["o.v1"] == Unseen(3, 1_000, 1_000, written=4)
-    assert found["o-v1"] == Unseen(3, 1_000, written=4)
-    assert found["o_v1"] == Unseen(3, 1_000, 0, written=4)
+    assert found["o.v1"] == Backlog(3, 1_000, 1_000, written=4)
+    assert found["o-v1"] == Backlog(3, 1_000, written=4)
+    assert found["o_v1"] == Backlog(3, 1_000, 0, written=4)
     assert isinstance(found["customers"], BrokerError)
 
 

@@ -24,10 +24,9 @@ from dagster._core.definitions.freshness import FreshnessState
 from dagster._core.definitions.freshness_evaluator import FRESHNESS_EVALUATORS_BY_POLICY_TYPE
 from dagster._core.loader import LoadingContextForTest
 
-from lineage_bridge_dagster.assets import topic_facts
-from lineage_bridge_dagster.assets.freshness import Unseen
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS
 from lineage_bridge_dagster.assets.resources import GlueResource
+from lineage_bridge_dagster.assets.topic_facts import Backlog
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.yaml_fields import SensorConfig
@@ -35,7 +34,12 @@ from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster_tests.assets.location import Location, create_tables, freshness_checks
+from lineage_bridge_dagster_tests.assets.location import (
+    FakeConfluent,
+    Location,
+    create_tables,
+    freshness_checks,
+)
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, many
 
 Build = Callable[..., Location]
@@ -71,47 +75,48 @@ def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
         yield made
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many topics each call to the brokers was about; the second topic has a record that waits."""
-    calls: list[int] = []
+class Brokers(FakeConfluent):
+    """Brokers on which the second topic has a record that waits for its table."""
 
-    def read(
-        since_ms: Iterable[tuple[Node, int | None]], _settings: Any
-    ) -> Iterator[tuple[Node, Unseen | Exception]]:
+    def __init__(self) -> None:
+        super().__init__()
+        #: Number of topics of each call.
+        self.calls: list[int] = []
+
+    def read_backlogs(
+        self, since_ms: Iterable[tuple[Node, int | None]]
+    ) -> Iterator[tuple[Node, Backlog | Exception]]:
         topics = list(since_ms)
-        calls.append(len(topics))
+        self.calls.append(len(topics))
         assert {time for _, time in topics} == {1_000_000}
         for topic, _ in topics:
             late = topic.qualified_name == "topic.00001"
-            yield topic, Unseen(3, 2_000_000, 2_000_000) if late else Unseen(3, 900_000)
-
-    monkeypatch.setattr(topic_facts, "read_unseen", read)
-    return calls
+            yield topic, Backlog(3, 2_000_000, 2_000_000) if late else Backlog(3, 900_000)
 
 
 def test_one_run_over_many_tables_asks_glue_by_pages_and_the_brokers_once(
-    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance, asked: list[int]
+    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
     w = many(150)
     create_tables(glue, w)
-    built = location(w, glue=Tables(region_name=REGION))
+    brokers = Brokers()
+    built = location(w, glue=Tables(region_name=REGION), confluent=brokers)
     result = freshness_checks(built.definitions).execute_in_process(instance=instance)
     found = {each.asset_key.path[-1]: each for each in result.get_asset_check_evaluations()}
     assert len(found) == 150
     assert [name for name, each in found.items() if not each.passed] == ["topic.00001"]
-    assert asked == [150]
+    assert brokers.calls == [150]
     assert strict_aws.calls.get("GetTables", 0) == 2
     assert strict_aws.calls.get("UpdateTable", 0) == 0
 
 
 @pytest.mark.parametrize("job", ["push", "materialize"])
 def test_a_push_shows_what_the_table_last_committed(
-    location: Build, glue: BaseClient, instance: DagsterInstance, asked: list[int], job: str
+    location: Build, glue: BaseClient, instance: DagsterInstance, job: str
 ) -> None:
     w = many(2)
     create_tables(glue, w)
-    built = location(w, glue=Tables(region_name=REGION))
+    built = location(w, glue=Tables(region_name=REGION), confluent=Brokers())
     if job == "push":
         assert built.definitions.resolve_job_def("push").execute_in_process(instance=instance).success
     else:
@@ -165,11 +170,12 @@ def requests(built: Location) -> list[RunRequest]:
 
 
 def test_a_scheduled_run_evaluates_the_check_of_every_table_and_nothing_else(
-    location: Build, glue: BaseClient, instance: DagsterInstance, asked: list[int]
+    location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(2)
     create_tables(glue, w)
-    built = location(w, glue=Tables(region_name=REGION))
+    brokers = Brokers()
+    built = location(w, glue=Tables(region_name=REGION), confluent=brokers)
     (request,) = requests(built)
     assert request.asset_check_keys
     assert request.asset_selection == []
@@ -179,7 +185,7 @@ def test_a_scheduled_run_evaluates_the_check_of_every_table_and_nothing_else(
     )
     result = job.execute_in_process(instance=instance)
     assert {each.check_name for each in result.get_asset_check_evaluations()} == {"table_fresh"}
-    assert asked == [2]
+    assert brokers.calls == [2]
     assert not result.get_asset_materialization_events()
 
 
@@ -193,23 +199,23 @@ def test_many_tables_are_shared_out_among_runs_and_none_is_left_out(location: Bu
 
 
 def test_each_check_compares_the_offsets_with_those_that_the_last_one_saw(
-    location: Build, glue: BaseClient, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(1)
     create_tables(glue, w)
-    built = location(w, glue=Tables(region_name=REGION))
-    job = freshness_checks(built.definitions)
     written = iter([4, 4, 9, None, 9])
 
-    def read(
-        topics: Iterable[tuple[Node, int | None]], _settings: Any
-    ) -> Iterator[tuple[Node, Unseen | Exception]]:
-        count = next(written)
-        for topic, _ in topics:
-            gone = BrokerError("no answer", hint="Check that it can be reached.")
-            yield topic, gone if count is None else Unseen(3, 900_000, written=count)
+    class Growing(FakeConfluent):
+        def read_backlogs(
+            self, since_ms: Iterable[tuple[Node, int | None]]
+        ) -> Iterator[tuple[Node, Backlog | Exception]]:
+            count = next(written)
+            for topic, _ in since_ms:
+                down = BrokerError("no answer", hint="Check that it can be reached.")
+                yield topic, down if count is None else Backlog(3, 900_000, written=count)
 
-    monkeypatch.setattr(topic_facts, "read_unseen", read)
+    built = location(w, glue=Tables(region_name=REGION), confluent=Growing())
+    job = freshness_checks(built.definitions)
     seen: list[dict[str, Any]] = []
     for _ in range(5):
         (found,) = job.execute_in_process(instance=instance).get_asset_check_evaluations()

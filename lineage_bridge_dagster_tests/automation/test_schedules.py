@@ -20,8 +20,7 @@ from lineage_bridge_dagster.assets.inventory import Inventory, build_inventory
 from lineage_bridge_dagster.automation.schedules import nightly_schedule, parts
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.specs.names import Names
-from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
-from lineage_bridge_dagster_tests.assets.test_materializing import Recording
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many
 
 Build = Callable[..., Location]
@@ -40,7 +39,7 @@ def inventory_of(w: World) -> Inventory:
 
 def requests(w: World, at: datetime = NIGHT) -> list[RunRequest]:
     job = (
-        Recording(aws={"region": REGION})
+        LineageBridgeComponent(aws={"region": REGION})
         .build_defs_from_state(None, None)
         .resolve_job_def("materialize_lineage")
     )  # type: ignore[arg-type]
@@ -54,7 +53,7 @@ def test_the_lineage_job_does_topics_chains_and_tables_and_evaluates_every_check
 ) -> None:
     w = many(3)
     create_tables(glue, w)
-    built = location(w, Recording(aws={"region": REGION}), spark=FakeSpark())
+    built = location(w)
     result = built.materialize(instance, job="materialize_lineage")
     assert result.success
     done = {event.asset_key for event in result.get_asset_materialization_events()}
@@ -70,14 +69,14 @@ def test_the_lineage_job_runs_where_checks_are_switched_off(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     create_tables(glue, many(1))
-    off = Recording(aws={"region": REGION}, checks=False)
-    assert location(many(1), off, spark=FakeSpark()).materialize(instance, job="materialize_lineage").success
+    off = LineageBridgeComponent(aws={"region": REGION}, checks=False)
+    assert location(many(1), off).materialize(instance, job="materialize_lineage").success
 
 
 def test_before_any_table_is_known_the_lineage_job_says_so_and_succeeds(
     instance: DagsterInstance, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    empty = Recording(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
+    empty = LineageBridgeComponent(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
     job = empty.resolve_job_def("materialize_lineage")
     assert "no table is known" in str(job.description)
     assert job.execute_in_process(instance=instance).success
@@ -114,7 +113,7 @@ def test_a_table_is_in_one_part_with_its_chain_and_parts_are_even() -> None:
 
 @pytest.mark.parametrize("running", [True, False])
 def test_schedules_are_on_when_told_to_and_each_says_what_it_does(location: Build, running: bool) -> None:
-    made = location(many(1), Recording(aws={"region": REGION}, sensor={"running": running}))
+    made = location(many(1), LineageBridgeComponent(aws={"region": REGION}, sensor={"running": running}))
     found = {schedule.name: schedule for schedule in made.repository.schedule_defs}
     assert found["nightly_schedule"].cron_schedule == "13 2 * * *"
     for name in ("refresh_schedule", "push_schedule", "nightly_schedule"):
@@ -124,12 +123,12 @@ def test_schedules_are_on_when_told_to_and_each_says_what_it_does(location: Buil
 
 def test_an_empty_expression_leaves_a_schedule_out(location: Build) -> None:
     crons: dict[str, Any] = {"refresh_cron": "", "push_cron": "", "nightly_cron": ""}
-    made = location(many(1), Recording(aws={"region": REGION}, sensor=crons))
+    made = location(many(1), LineageBridgeComponent(aws={"region": REGION}, sensor=crons))
     names = {schedule.name for schedule in made.repository.schedule_defs}
     assert not names & {"refresh_schedule", "push_schedule", "nightly_schedule"}
 
 
 def test_a_component_with_a_name_has_its_own_jobs_and_schedules(location: Build) -> None:
-    made = location(many(1), Recording(aws={"region": REGION}, name="eu"))
+    made = location(many(1), LineageBridgeComponent(aws={"region": REGION}, name="eu"))
     assert made.repository.has_job("eu_materialize_lineage")
     assert "eu_nightly_schedule" in {schedule.name for schedule in made.repository.schedule_defs}

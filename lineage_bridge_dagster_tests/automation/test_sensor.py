@@ -28,11 +28,11 @@ from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.sensor import InstanceDagster, lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.watched import ListScope
+from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translator import LineageTranslator
-from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, create_tables
-from lineage_bridge_dagster_tests.assets.test_materializing import Recording
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many
 from lineage_bridge_dagster_tests.automation.test_tick import Outside
 
@@ -58,7 +58,7 @@ class Watched:
     def load(self, w: World, version: str | None = None) -> None:
         self.world = w
         self.version = version or StateStore.of(self.instance, KEY).store(w.discovery())
-        self.location: Location = self.build(w, Recording(aws={"region": REGION}), spark=FakeSpark())
+        self.location: Location = self.build(w)
 
     def tick(self, lister: Callable[[ListScope], Iterable[str]] | None = None) -> SensorResult:
         inventory = build_inventory(self.world.discovery(), LineageTranslator().get_asset_spec)
@@ -168,13 +168,13 @@ def test_what_a_list_brings_is_asked_of_the_refresh_job(watched: Watched, glue: 
 
 def test_the_component_turns_the_sensor_on_when_told_to(location: Build) -> None:
     for running in (True, False):
-        made = location(many(1), Recording(aws={"region": REGION}, sensor={"running": running}))
+        made = location(many(1), LineageBridgeComponent(aws={"region": REGION}, sensor={"running": running}))
         sensor = made.repository.get_sensor_def("lineage_sensor")
         assert (sensor.default_status is DefaultSensorStatus.RUNNING) == running
 
 
 def test_without_a_state_there_are_a_sensor_and_its_jobs_and_no_asset(location: Any) -> None:
-    made = Recording(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
+    made = LineageBridgeComponent(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
     repository = made.get_repository_def()
     # The sensor's target is there before its first table: the daemon may hold these definitions a while.
     assert {job.name for job in repository.get_all_jobs()} == {"refresh", "materialize_lineage"}

@@ -1,0 +1,47 @@
+"""One instance of the component: what its assets, checks and jobs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from dagster import AssetExecutionContext, OpExecutionContext
+
+from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
+from lineage_bridge_dagster.assets.run_cache import RunCache
+from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.spark.session import SparkResource
+from lineage_bridge_dagster.specs.names import Names
+
+Context = AssetExecutionContext | OpExecutionContext
+
+
+@dataclass(frozen=True)
+class ComponentInstance:
+    """The discovery that an instance shows, the names of its definitions and the resources behind them.
+
+    Attributes:
+        push_settings: reads what a push writes when something runs, so that a malformed variable fails that
+            run and not the code location.
+        namespace: database of the lineage tables.
+        cache: results of the runs in this process.
+    """
+
+    names: Names
+    inventory: Inventory
+    push_settings: Callable[[], PushSettings]
+    namespace: str = "lineage_bridge"
+    cache: RunCache = field(default_factory=RunCache)
+
+    def confluent(self, context: Context) -> ConfluentResource:
+        resource: ConfluentResource = getattr(context.resources, self.names.confluent)
+        return resource
+
+    def glue(self, context: Context) -> GlueResource:
+        resource: GlueResource = getattr(context.resources, self.names.glue)
+        return resource
+
+    def spark(self, context: Context) -> SparkResource:
+        resource: SparkResource = getattr(context.resources, self.names.spark)
+        return resource

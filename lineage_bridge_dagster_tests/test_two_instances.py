@@ -1,0 +1,113 @@
+"""Two instances of the component in one code location: two organizations, or two AWS accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from dagster import AssetKey, DagsterInstance, Definitions
+from dagster.components.testing import create_defs_folder_sandbox
+
+from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
+from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.spark.chains import write
+from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
+from lineage_bridge_dagster.spark.session import SparkResource
+from lineage_bridge_dagster_tests.assets.location import FakeConfluent, FakeSpark, create_tables
+from lineage_bridge_dagster_tests.assets.world import EAST, WEST, World
+
+#: Region and Kafka cluster of each instance.
+INSTANCES = {"eu": ("eu-west-1", WEST), "us": ("us-east-1", EAST)}
+
+
+def world_of(name: str) -> World:
+    """One table of a topic that a connector fills, in the region and the cluster of an instance."""
+    region, cluster = INSTANCES[name]
+    w = World()
+    w.edge(w.connector(cluster, "generator", "DatagenSource"), w.topic(cluster, "orders"), EdgeType.PRODUCES)
+    table = w.glue(cluster, "orders")
+    w.graph.nodes[table] = w.graph.nodes[table].with_attributes(aws_region=region)
+    return w
+
+
+@pytest.fixture
+def accounts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, StrictAws]]:
+    """A Glue for each instance, with its table."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    with StrictAws() as eu, StrictAws() as us:
+        found = {"eu": eu, "us": us}
+        for name, aws in found.items():
+            glue = GlueResource(region_name=INSTANCES[name][0], endpoint_url=aws.endpoint_url)
+            create_tables(glue.client(), world_of(name))
+        yield found
+
+
+@pytest.fixture
+def definitions(instance: DagsterInstance, accounts: dict[str, StrictAws]) -> Iterator[Definitions]:
+    """One defs folder with both instances, each with a state of its own."""
+    with create_defs_folder_sandbox() as sandbox:
+        for name, (region, cluster) in INSTANCES.items():
+            StateStore.of(instance, f"LineageBridgeComponent[{name}]").store(world_of(name).discovery())
+            attributes = {
+                "name": name,
+                "confluent": {"clusters": cluster},
+                "aws": {"region": region, "endpoint_url": accounts[name].endpoint_url},
+                "spark": {"namespace": f"lineage_{name}"},
+            }
+            sandbox.scaffold_component(
+                component_cls=LineageBridgeComponent,
+                defs_path=name,
+                defs_yaml_contents={
+                    "type": "lineage_bridge_dagster.component.LineageBridgeComponent",
+                    "attributes": attributes,
+                },
+            )
+        with sandbox.build_all_defs() as loaded:
+            yield loaded
+
+
+def test_each_has_definitions_and_resources_of_its_own(definitions: Definitions) -> None:
+    repository = definitions.get_repository_def()
+    jobs = {job.name for job in repository.get_all_jobs()}
+    assert {
+        f"{name}_{job}" for name in INSTANCES for job in ("refresh", "push", "materialize_lineage")
+    } <= jobs
+    assert {sensor.name for sensor in repository.sensor_defs} == {"eu_lineage_sensor", "us_lineage_sensor"}
+    resources = definitions.resources or {}
+    for name, (region, cluster) in INSTANCES.items():
+        glue, confluent = resources[f"{name}_glue"], resources[f"{name}_confluent"]
+        manager = resources[f"{name}_lineage_io_manager"]
+        assert isinstance(glue, GlueResource)
+        assert glue.region_name == region
+        assert isinstance(confluent, ConfluentResource)
+        assert confluent.clusters == [cluster]
+        assert isinstance(resources[f"{name}_spark"], SparkResource)
+        assert isinstance(manager, PySparkIcebergIOManager)
+        assert manager.namespace == f"lineage_{name}"
+        assert repository.asset_graph.has(AssetKey(["lineage_bridge", name, "discovery"]))
+
+
+def test_one_run_over_both_pushes_each_table_to_its_own_glue(
+    definitions: Definitions,
+    instance: DagsterInstance,
+    accounts: dict[str, StrictAws],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What one instance remembers of a run is not taken for the other's."""
+    monkeypatch.setattr(write, "write_lineage", FakeSpark.write_lineage)
+    fakes: dict[str, Any] = {f"{name}_spark": FakeSpark() for name in INSTANCES}
+    fakes |= {f"{name}_confluent": FakeConfluent() for name in INSTANCES}
+    loaded = Definitions(assets=definitions.assets, resources={**(definitions.resources or {}), **fakes})
+    result = loaded.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance)
+    assert result.success
+    checks = {(each.asset_key.path[1], each.check_name) for each in result.get_asset_check_evaluations()}
+    for name, (_, cluster) in INSTANCES.items():
+        assert instance.get_latest_materialization_event(AssetKey(["glue", cluster, "orders"]))
+        assert accounts[name].calls["UpdateTable"] == 1
+        assert [len(tables) for tables in fakes[f"{name}_spark"].writes] == [1]
+        assert {(cluster, "lineage_in_sync"), (name, "discovery_complete")} <= checks
