@@ -29,7 +29,7 @@ from lineage_bridge_dagster.confluent.graph.console_links import Console
 from lineage_bridge_dagster.confluent.graph.flink import (
     Job,
     add_jobs,
-    made_by_statement,
+    is_table_statement,
     statement_job,
     table_job,
 )
@@ -44,13 +44,14 @@ from lineage_bridge_dagster.confluent.graph.topics import (
     add_topic_schemas,
     add_topics,
     configs_by_topic,
-    leave_out_unused_internal,
+    remove_unused_internal_topics,
 )
 from lineage_bridge_dagster.confluent.scopes import Asker, Progress
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
+from lineage_bridge_dagster.lineage.nodes import FlinkNode
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.text import first_few, plural
 
@@ -117,7 +118,7 @@ def discover_with(
     if texts is not None:
         with _running(parser) as flink:
             add_columns(builder, texts, flink, cache)
-    leave_out_unused_internal(builder)
+    remove_unused_internal_topics(builder)
     asker.say(
         f"Confluent: {len(builder.graph.nodes)} nodes, {len(builder.graph.edges)} edges, "
         f"{session.requests} requests"
@@ -156,7 +157,7 @@ def _know_topics(builder: Builder, asker: Asker, world: World) -> None:
         if cluster.topics_whole and unlisted:
             asker.coverage.add(_short_list_report(asker, cluster.place, unlisted))
         elif cluster.topics_whole:
-            builder.whole.add(key)
+            builder.fully_listed.add(key)
         add_topics(builder, cluster.place, cluster.topics, configs_by_topic(cluster.configs))
 
 
@@ -164,7 +165,7 @@ def _add_cluster(builder: Builder, asker: Asker, cluster: ClusterAnswers) -> Non
     place = cluster.place
     kafka = asker.coverage.get(place.scope("kafka"))
     denied = kafka is not None and kafka.status is Status.DENIED
-    untold = add_connectors(builder, place, cluster.connectors, may_lose=not denied)
+    untold = add_connectors(builder, place, cluster.connectors, topics_failed=not denied)
     if untold:
         asker.coverage.add(_untold_report(asker, place, untold))
     add_tableflow(builder, place, cluster.tableflow, cluster.integrations)
@@ -211,7 +212,7 @@ def _add_flink(
             jobs += [
                 statement_job(environment.environment, answers.region, statement)
                 for statement in answers.statements
-                if not made_by_statement(statement, answers.tables)
+                if not is_table_statement(statement, answers.tables)
             ]
             jobs += [table_job(environment.environment, answers.region, table) for table in answers.tables]
     if not jobs:
@@ -230,7 +231,7 @@ def _report_unread(builder: Builder, asker: Asker) -> None:
     """
     unread: dict[Scope, list[str]] = {}
     for job in builder.graph.of_type(NodeType.FLINK_JOB):
-        if job.attributes.get("parse_error"):
+        if FlinkNode.of(job).parse_error:
             unread.setdefault(Scope.parse(str(job.attributes["scope"])), []).append(job.qualified_name)
     for scope, names in sorted(unread.items()):
         report = asker.coverage.get(scope)

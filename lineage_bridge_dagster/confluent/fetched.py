@@ -12,7 +12,7 @@ from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowTopic
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord
 from lineage_bridge_dagster.confluent.graph.builder import Place
-from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlAnswers
+from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class EnvironmentAnswers:
     environment: Environment
     schemas: list[Schema] = field(default_factory=list)
     flink: list[FlinkAnswers] = field(default_factory=list)
-    ksqldb: list[KsqlAnswers] = field(default_factory=list)
+    ksqldb: list[KsqlListing] = field(default_factory=list)
 
 
 @dataclass(slots=True)

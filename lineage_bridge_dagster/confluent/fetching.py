@@ -39,7 +39,7 @@ from lineage_bridge_dagster.confluent.fetched import (
 )
 from lineage_bridge_dagster.confluent.filters import chosen, require_known
 from lineage_bridge_dagster.confluent.graph.builder import Place
-from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlAnswers
+from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing
 from lineage_bridge_dagster.confluent.scopes import Asker
 from lineage_bridge_dagster.lineage.coverage import Scope
 
@@ -269,7 +269,7 @@ class _Gathering:
             environment = answers.environment
             for cluster in self._ksqldb.get(environment.id, []):
                 if self._is_wanted(environment, cluster):
-                    ksqldb = KsqlAnswers(cluster)
+                    ksqldb = KsqlListing(cluster)
                     answers.ksqldb.append(ksqldb)
                     tasks.append(partial(self._list_queries, environment, ksqldb))
         return tasks
@@ -287,7 +287,7 @@ class _Gathering:
             return False
         return not self._settings.clusters
 
-    def _list_queries(self, environment: Environment, answers: KsqlAnswers) -> None:
+    def _list_queries(self, environment: Environment, answers: KsqlListing) -> None:
         cluster = answers.cluster
 
         def list_queries() -> list[KsqlQuery]:

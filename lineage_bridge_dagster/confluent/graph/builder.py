@@ -1,9 +1,9 @@
-"""From records to nodes and edges: what all kinds share. No I/O.
+"""Builds nodes and edges from API records: what all kinds of node share. No I/O.
 
-A topic is a node when its cluster lists it. When the list is not whole, a topic that something else names
-outright (Tableflow, a statement, a connector's own configuration) is a node too, with `observed` false; when
-it is whole and the topic is not in it, there is no such topic as far as the key may see: no node, no edge,
-and a warning on what named it. A derived name is never shown as a fact.
+A topic becomes a node if its cluster lists it. If the list is incomplete, a topic that something else names
+explicitly (Tableflow, a statement, a connector's configuration) becomes a node too, with `observed` false.
+If the list is complete and lacks the topic, the topic does not exist as far as the key can see: it gets no
+node and no edge, and whatever named it gets a warning. A derived name is never shown as a fact.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Place:
 
     @property
     def names(self) -> dict[str, str]:
-        """The fields of a node that say where it is."""
+        """The environment and cluster fields of a node."""
         return {
             "environment_id": self.environment.id,
             "environment_name": self.environment.label,
@@ -47,12 +47,13 @@ class Place:
 
 @dataclass(slots=True)
 class Builder:
-    """The graph in the making, and what is known of the clusters that it is made over.
+    """The graph under construction, and what is known about its clusters.
 
     Attributes:
-        places: every cluster that was listed, left-out ones too: names in SQL mean those as well.
-        topics: the topics listed of each cluster.
-        whole: the clusters whose list of topics is whole.
+        places: Every cluster that was listed, also those that a filter excludes: names in SQL may refer to
+            them.
+        topics: The listed topics of each cluster.
+        fully_listed: The clusters whose list of topics is complete.
     """
 
     now: str
@@ -60,13 +61,11 @@ class Builder:
     graph: Graph = field(default_factory=Graph)
     places: dict[tuple[str, str], Place] = field(default_factory=dict)
     topics: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    whole: set[tuple[str, str]] = field(default_factory=set)
+    fully_listed: set[tuple[str, str]] = field(default_factory=set)
 
     def add_node(self, node_id: str, kind: NodeType, name: str, scope: Scope, **fields: Any) -> Node:
-        """Add a node stamped with its scope and the time; empty attributes are left out."""
-        attributes = {
-            k: v for k, v in fields.pop("attributes", {}).items() if v not in (None, "", [], {}, ())
-        }
+        """Add a node with its scope and time; empty attributes are omitted."""
+        attributes = without_empty(fields.pop("attributes", {}))
         fields.setdefault("system", "confluent")
         fields.setdefault("display_name", name)
         return self.graph.add_node(
@@ -104,22 +103,27 @@ class Builder:
             )
         )
 
-    def lists(self, key: tuple[str, str], topic: str) -> bool:
+    def has_topic(self, key: tuple[str, str], topic: str) -> bool:
         return topic in self.topics.get(key, ())
 
-    def topic(self, key: tuple[str, str], topic: str, scope: Scope, *, certain: bool = False) -> str | None:
-        """The id of a topic that something named; None when the cluster's whole list lacks it.
+    def resolve_topic(
+        self, key: tuple[str, str], topic: str, scope: Scope, *, exists: bool = False
+    ) -> str | None:
+        """Return the id of a topic that something names, adding its node if the cluster does not list it.
 
         Args:
-            key: environment and cluster id.
-            topic: its name.
-            scope: what named it.
-            certain: the namer knows that it exists, whatever the list shows to this key.
+            key: Environment and cluster id.
+            topic: Its name.
+            scope: Of whatever names it.
+            exists: The topic is known to exist even if this key cannot list it.
+
+        Returns:
+            None if the cluster's complete list lacks the topic.
         """
         node_id = ids.topic_id(*key, topic)
-        if self.lists(key, topic):
+        if self.has_topic(key, topic):
             return node_id
-        if key in self.whole and not certain:
+        if key in self.fully_listed and not exists:
             return None
         place = self.places.get(key)
         names = place.names if place else {"environment_id": key[0], "cluster_id": key[1]}
@@ -134,14 +138,14 @@ class Builder:
         )
         return node_id
 
-    def topics_of(
+    def resolve_topics(
         self, key: tuple[str, str], names: Iterable[str], scope: Scope
     ) -> tuple[dict[str, str], list[str]]:
-        """Topic -> id of those that are there, and the names of those that are not."""
+        """Map existing topics to their ids, and list the names of absent ones."""
         found: dict[str, str] = {}
         absent: list[str] = []
         for name in names:
-            node_id = self.topic(key, name, scope)
+            node_id = self.resolve_topic(key, name, scope)
             if node_id is None:
                 absent.append(name)
             else:
@@ -150,7 +154,7 @@ class Builder:
 
 
 def cluster_attributes(place: Place) -> dict[str, str]:
-    """What a topic's node says of its cluster."""
+    """The attributes of a topic's cluster."""
     spec = place.cluster.spec
     return {
         "bootstrap_endpoint": place.cluster.bootstrap_endpoint,
@@ -160,13 +164,13 @@ def cluster_attributes(place: Place) -> dict[str, str]:
 
 
 def absent_warning(names: Iterable[str], cluster: str) -> str:
-    """What is said where topics are named that a whole list lacks."""
+    """The warning on a node that names topics which the cluster does not list."""
     return (
-        f"not among the topics of {cluster} that the key may see: {', '.join(sorted(names))}; "
-        "no edge is drawn to them"
+        f"not among the topics of {cluster} that the key can see, so no edge leads to them: "
+        f"{', '.join(sorted(names))}"
     )
 
 
 def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that say something; False and 0 do."""
+    """Drop None and empty texts and collections; False and 0 stay."""
     return {key: value for key, value in values.items() if value not in (None, "", [], {}, ())}

@@ -1,4 +1,4 @@
-"""Connectors -> nodes and edges. No I/O."""
+"""Nodes and edges of connectors. No I/O."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
 
 
 def add_connectors(
-    builder: Builder, place: Place, connectors: Iterable[ConnectorRecord], *, may_lose: bool
+    builder: Builder, place: Place, connectors: Iterable[ConnectorRecord], *, topics_failed: bool
 ) -> list[str]:
-    """Connectors with the topics and outside datasets they join.
+    """Add connectors, with edges to their topics and external datasets.
 
     Args:
-        builder: what is added to.
-        place: the cluster.
-        connectors: as the Connect API lists them.
-        may_lose: whether the cluster's topics are usually known and are not now: then every connector that
-            derives topics from that list may lack some that it had.
+        builder: Collects the nodes and edges.
+        place: The cluster.
+        connectors: As the Connect API lists them.
+        topics_failed: Whether listing the cluster's topics failed for another reason than denied access:
+            then every connector that derives topics from that list may lack some that it had before.
 
     Returns:
-        The names of those that may lack topics, because the cluster's topics are not all known.
+        The names of connectors that may lack topics, because the list of topics is incomplete.
     """
-    untold: list[str] = []
+    incomplete: list[str] = []
     for connector in connectors:
         lineage = resolve(connector, builder.topics.get(place.key, set()))
         _add(builder, place, connector, lineage)
         data_topics = set(lineage.topics_read) | set(lineage.topics_written)
         data_topics -= {*lineage.dlq_topics, *lineage.report_topics}
-        by_list = lineage.direction == "source" or bool(connector.config.get("topics.regex"))
-        if place.key not in builder.whole and (not data_topics or (may_lose and by_list)):
-            untold.append(connector.name)
-    return untold
+        uses_list = lineage.direction == "source" or bool(connector.config.get("topics.regex"))
+        if place.key not in builder.fully_listed and (not data_topics or (topics_failed and uses_list)):
+            incomplete.append(connector.name)
+    return incomplete
 
 
 def _add(builder: Builder, place: Place, connector: ConnectorRecord, lineage: ConnectorLineage) -> None:
     scope = place.scope("connect")
     node_id = ids.connector_id(*place.key, connector.name)
-    read, not_read = builder.topics_of(place.key, lineage.topics_read, scope)
-    # A dead letter queue is made with its connector or at the first bad record: its absence says nothing.
-    late = {*lineage.dlq_topics, *lineage.report_topics}
-    written, not_written = builder.topics_of(place.key, lineage.topics_written, scope)
+    read, not_read = builder.resolve_topics(place.key, lineage.topics_read, scope)
+    # A dead letter queue may be created only at the first bad record, so its absence is normal.
+    created_late = {*lineage.dlq_topics, *lineage.report_topics}
+    written, not_written = builder.resolve_topics(place.key, lineage.topics_written, scope)
     warnings = list(lineage.warnings)
-    if absent := [*not_read, *(name for name in not_written if name not in late)]:
+    if absent := [*not_read, *(name for name in not_written if name not in created_late)]:
         warnings.append(absent_warning(absent, place.cluster.label))
     builder.add_node(
         node_id,
@@ -94,7 +94,7 @@ def _marked_internal(topic: Node) -> Node:
 
 
 def _dataset(builder: Builder, place: Place, dataset: str) -> str:
-    """An outside dataset belongs to no environment: two connectors to one table meet in it."""
+    """Add an external dataset. Without an environment, it is shared by all connectors to it."""
     name = redact_text(dataset)
     node = builder.add_node(
         ids.external_dataset_id(name),

@@ -1,4 +1,4 @@
-"""Links to the Confluent Cloud console. Pure."""
+"""Links to the Confluent Cloud console."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HOME = "https://confluent.cloud"
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Links to pages; None for each where the API is not the vendor's own, for there is no console then."""
+    """Builds links to console pages; all None unless the API is Confluent's own, which has a console."""
 
     available: bool
 

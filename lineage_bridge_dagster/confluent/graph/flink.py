@@ -1,13 +1,12 @@
-"""Flink statements and materialized tables -> nodes and edges. No I/O but the parser's.
+"""Nodes and edges of Flink statements and materialized tables. No I/O but the parser's.
 
-Which statements count, by phase:
+Which statements become nodes, by phase:
 
 - DELETING: none.
-- Those that write nothing count while they are alive; finished look-arounds, DDL and views do not.
-- COMPLETED and STOPPED ones that write did write: they stay, with their phase.
-- A FAILED one stays with its phase; its edges count only if Flink tells offsets that it read
-  (`latest_offsets`), for one that never ran moved no data.
-- All others, unknown phases too, are alive.
+- COMPLETED and STOPPED: those that write, with their phase. Finished queries, DDL and views do not.
+- FAILED: as these; with edges only if Flink reports offsets that it read (`latest_offsets`), since a
+  statement that never ran moved no data.
+- Any other phase, unknown ones included: all.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 _DROPPED = frozenset({"DELETING"})
 _FINISHED = frozenset({"COMPLETED", "STOPPED", "STOPPING", "FAILED", "FAILING"})
 _FAILED = frozenset({"FAILED", "FAILING"})
-#: Kinds that write, as `status.traits.sql_kind` names them: kept when the parser can't say.
+#: Parts of `status.traits.sql_kind` of statements that write, used if the parser rejects the text.
 _WRITING_KINDS = ("INSERT", "CREATE_TABLE_AS", "STATEMENT_SET", "MATERIALIZED")
 
 _CATALOG, _DATABASE = "sql.current-catalog", "sql.current-database"
@@ -51,7 +50,7 @@ _CATALOG, _DATABASE = "sql.current-catalog", "sql.current-database"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A statement or a materialized table of one region, in one shape."""
+    """A statement or materialized table of one region."""
 
     environment: Environment
     region: RegionKey
@@ -65,7 +64,7 @@ class Job:
     created_at: str = ""
     sql_kind: str = ""
     read_topics: tuple[str, ...] = ()
-    #: The topic that a materialized table is.
+    #: A materialized table's topic.
     table: TopicRef | None = None
 
     @property
@@ -109,11 +108,11 @@ def table_job(environment: Environment, region: RegionKey, table: MaterializedTa
     )
 
 
-def made_by_statement(statement: FlinkStatement, tables: Iterable[MaterializedTable]) -> bool:
-    """Whether a statement only made a materialized table that is listed itself: then that one is the job."""
-    made = statement.status.affected_resource
-    return made.kind == "MATERIALIZED_TABLE" and any(
-        table.name == made.resource_name and made.database_id in ("", table.spec.kafka_cluster_id)
+def is_table_statement(statement: FlinkStatement, tables: Iterable[MaterializedTable]) -> bool:
+    """Whether a statement created a materialized table that is listed, and so is the job itself."""
+    resource = statement.status.affected_resource
+    return resource.kind == "MATERIALIZED_TABLE" and any(
+        table.name == resource.resource_name and resource.database_id in ("", table.spec.kafka_cluster_id)
         for table in tables
     )
 
@@ -121,21 +120,21 @@ def made_by_statement(statement: FlinkStatement, tables: Iterable[MaterializedTa
 def add_jobs(
     builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser, cache: FlinkCache | None = None
 ) -> JobTexts:
-    """All jobs of all regions at once: a view of one statement is read by others, in any region.
+    """Add the jobs of all regions at once, since a statement may read another's view from any region.
 
     Args:
-        builder: It knows the clusters and their topics.
+        builder: Has the clusters and their topics.
         jobs: In any order.
-        parser: For the texts that are new.
-        cache: Of the texts that the last discovery parsed.
+        parser: Parses new texts.
+        cache: Has the texts that the last discovery parsed.
 
     Returns:
-        What `add_columns` needs, once the topics' schemas are known.
+        The input of `add_columns`, to call once the topics' schemas are known.
 
     Raises:
-        LineageBridgeError: the parser can't run.
+        LineageBridgeError: The parser cannot run.
     """
-    # Views are told apart by when they were made.
+    # A view means its latest definition before the statement that reads it.
     ordered = sorted(jobs, key=lambda job: (job.created_at, job.environment.id, job.region, job.name))
     if not ordered:
         return JobTexts(NameIndex(()), "")
@@ -145,36 +144,36 @@ def add_jobs(
     )
     by_text = parsed_texts(parser, (job.sql for job in ordered), cache or FlinkCache())
     parsed = [by_text[job.sql].lineage for job in ordered]
-    nothing = StatementLineage(reads=(), writes=())
+    empty = StatementLineage(reads=(), writes=())
     texts = [
-        # A view whose statement failed was never made.
-        SourceText(nothing if lineage.views and job.phase in _FAILED else lineage, job.catalog, job.database)
+        # A failed statement created no view.
+        SourceText(empty if lineage.views and job.phase in _FAILED else lineage, job.catalog, job.database)
         for job, lineage in zip(ordered, parsed, strict=True)
     ]
     expansions = expand_views(texts, index)
-    found: list[JobText] = []
+    job_texts: list[JobText] = []
     for job, lineage, expansion in zip(ordered, parsed, expansions, strict=True):
         reads = _Names.of(index, job, expansion.reads)
         reads.unknown += [
-            f"views that read each other are opaque: {' -> '.join(map(quoted, (*cycle, cycle[0])))}"
+            f"views that read each other cannot be resolved: {' -> '.join(map(quoted, (*cycle, cycle[0])))}"
             for cycle in expansion.cycles
         ]
         writes = _Names.of(index, job, expansion.writes)
         if job.table is not None:
             writes.refs.append(job.table)
-        found.append(_job_text(job, by_text[job.sql], [*reads.refs, *writes.refs]))
-        if job.phase not in _DROPPED and _counts(job, lineage, writes):
+        job_texts.append(_job_text(job, by_text[job.sql], [*reads.refs, *writes.refs]))
+        if job.phase not in _DROPPED and _is_job(job, lineage, writes):
             _add_job(builder, index, job, lineage, reads, writes)
     names = sorted(
         (place.key, place.environment.label, place.cluster.label) for place in builder.places.values()
     )
-    return JobTexts(index, repr(names), found)
+    return JobTexts(index, repr(names), job_texts)
 
 
 def _job_text(job: Job, parsed: ParsedText, refs: Iterable[TopicRef]) -> JobText:
     statements, trees = parsed.lineage.statements, parsed.trees
     if job.phase in _FAILED and (parsed.lineage.views or not job.read_topics):
-        # It made no view and no table, and moved no data.
+        # It created no view or table, and moved no data.
         statements, trees = (), ()
     return JobText(
         node_id=_job_id(job),
@@ -189,15 +188,15 @@ def _job_id(job: Job) -> str:
     return ids.flink_job_id(job.environment.id, job.region.cloud, job.region.region, job.name)
 
 
-def _counts(job: Job, lineage: StatementLineage, writes: _Names) -> bool:
-    if job.phase not in _FINISHED or writes.named:
+def _is_job(job: Job, lineage: StatementLineage, writes: _Names) -> bool:
+    if job.phase not in _FINISHED or writes.any:
         return True
     return lineage.error is not None and any(kind in job.sql_kind.upper() for kind in _WRITING_KINDS)
 
 
 @dataclass(slots=True)
 class _Names:
-    """What the names of a statement mean, and why some mean nothing."""
+    """The topics that the names in a statement refer to, and the names that refer to none."""
 
     refs: list[TopicRef]
     unknown: list[str]
@@ -209,13 +208,13 @@ class _Names:
         for path in paths:
             resolution = index.explain(path, job.catalog, job.database)
             if resolution.ref is None:
-                unknown.append(f"{quoted(path)} is no topic that is known: {resolution.reason}")
+                unknown.append(f"{quoted(path)} is not a known topic: {resolution.reason}")
             else:
                 refs.append(resolution.ref)
         return cls(list(dict.fromkeys(refs)), unknown)
 
     @property
-    def named(self) -> bool:
+    def any(self) -> bool:
         return bool(self.refs or self.unknown)
 
 
@@ -231,8 +230,8 @@ def _add_job(
     for refs, kind in ((reads.refs, EdgeType.CONSUMES), (writes.refs, EdgeType.PRODUCES)):
         absent: dict[str, list[str]] = {}
         for ref in refs if ran else ():
-            # A materialized table is its topic: Flink says that it is there.
-            topic_id = builder.topic(_key(ref), ref.topic, scope, certain=ref == job.table)
+            # Flink lists a materialized table, so its topic exists.
+            topic_id = builder.resolve_topic(_key(ref), ref.topic, scope, exists=ref == job.table)
             if topic_id is None:
                 absent.setdefault(ref.cluster_id, []).append(ref.topic)
                 continue
@@ -243,12 +242,12 @@ def _add_job(
     for ref in offsets:
         topic_id = ids.topic_id(*_key(ref), ref.topic)
         if (topic_id, node_id, EdgeType.CONSUMES) not in builder.graph.edges:
-            # Read at run time and not named in the text: behind a view whose statement is gone, say.
+            # Read at run time but not named in the text, such as through a view whose statement is gone.
             builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.OBSERVED)
         if Evidence.OBSERVED not in evidence:
             evidence.append(str(Evidence.OBSERVED))
     if not ran:
-        warnings.append("it failed and never read anything, so it has no edges")
+        warnings.append("it failed before it read anything, so it has no edges")
     builder.add_node(
         node_id,
         NodeType.FLINK_JOB,
@@ -282,11 +281,11 @@ def _attributes(
 
 
 def _offset_refs(builder: Builder, index: NameIndex, job: Job) -> list[TopicRef]:
-    """The topics that Flink says it read: keys of `status.latest_offsets`, listed in the current database."""
+    """The topics that Flink reports as read: those in `status.latest_offsets` that the cluster lists."""
     refs: list[TopicRef] = []
     for name in job.read_topics:
         ref = index.resolve((name,), job.catalog, job.database)
-        if ref is not None and builder.lists(_key(ref), ref.topic):
+        if ref is not None and builder.has_topic(_key(ref), ref.topic):
             refs.append(ref)
     return refs
 

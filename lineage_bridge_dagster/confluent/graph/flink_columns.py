@@ -1,7 +1,7 @@
-"""What Flink jobs make of columns -> their nodes. No I/O but the parser's.
+"""Column lineage on the nodes of Flink jobs. No I/O but the parser's.
 
-It comes after tables, and after the registry's schemas: whatever fails here leaves the lineage of tables as
-it is, with a warning on the job.
+It is derived after table lineage and schemas: a failure here leaves table lineage as it is, with a warning on
+the job.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import (
     COLUMN_LINEAGE,
-    KEY_COLUMNS,
     Column,
     ColumnFlow,
     ColumnInput,
     to_attribute,
 )
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
+from lineage_bridge_dagster.lineage.nodes import NodeView, TopicNode
 from lineage_bridge_dagster.sql.columns.derivation import ColumnText, TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnSource
 from lineage_bridge_dagster.sql.columns.queries import known
@@ -37,15 +37,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Nodes of syntax trees that are held at once, about a quarter of a kilobyte each; statements past them, the
-#: newest, have no column lineage.
+#: Maximum nodes of syntax trees in memory, about 250 bytes each; later (newer) statements get no column
+#: lineage.
 MAX_TREE_NODES = 4_000_000
 
-
-#: Raise it when columns are derived by other rules: those of the last discovery then count no more.
+#: Increment when the rules for deriving columns change, to discard cached results.
 _RULES = 1
 
-#: Kinds of statement whose columns no other statement's depend on; every other may define something.
+#: Kinds of statement that define nothing which another statement's columns may depend on.
 _PLAIN = frozenset({"INSERT", "SELECT", "STATEMENT SET"})
 
 
@@ -56,8 +55,8 @@ class JobText:
     Attributes:
         node_id: Of the job, which need not be in the graph.
         sql: The text.
-        text: As parsed; without trees if it was parsed by an earlier discovery.
-        topics: Node ids of all that it reads and writes, through views.
+        text: The parsed text; without trees if it was parsed by an earlier discovery.
+        topics: Node ids of the topics that it reads and writes, also through views.
         table: The topic's node id for a materialized table, whose text is a query.
     """
 
@@ -69,16 +68,16 @@ class JobText:
 
     @property
     def defines(self) -> bool:
-        """Whether what other texts mean may depend on it."""
-        return any(one.view is not None or one.kind not in _PLAIN for one in self.text.statements)
+        """Whether other texts may depend on it."""
+        return any(s.view is not None or s.kind not in _PLAIN for s in self.text.statements)
 
     @property
     def has_errors(self) -> bool:
-        return any(one.error is not None for one in self.text.statements)
+        return any(s.error is not None for s in self.text.statements)
 
     @property
     def can_have_trees(self) -> bool:
-        return any(one.error is None for one in self.text.statements)
+        return any(s.error is None for s in self.text.statements)
 
     @property
     def has_trees(self) -> bool:
@@ -87,7 +86,7 @@ class JobText:
 
 @dataclass(frozen=True, slots=True)
 class JobTexts:
-    """All jobs' texts, in the order in which they were made, and the names that they are resolved in."""
+    """The texts of all jobs, by creation time, with the names of clusters that they are resolved against."""
 
     index: NameIndex
     names: str
@@ -97,12 +96,12 @@ class JobTexts:
 def parsed_texts(
     parser: FlinkSqlParser, texts: Iterable[str], cache: FlinkCache | None = None
 ) -> dict[str, ParsedText]:
-    """Each text once, parsed, as far as there is room for its trees; one that was parsed before has none.
+    """Parse each distinct text, except cached ones, which get no trees; nor do those beyond MAX_TREE_NODES.
 
     Raises:
-        LineageBridgeError: the parser can't run.
+        LineageBridgeError: The parser cannot run.
     """
-    # Imported here: a discovery without SQL has no use for it.
+    # Imported here, since a discovery without SQL does not need it.
     from lineage_bridge_dagster.sql.flink.parser import ParsedText
 
     found: dict[str, ParsedText] = {}
@@ -113,34 +112,34 @@ def parsed_texts(
             new.append(text)
         else:
             found[text] = ParsedText(lineage, (None,) * len(lineage.statements))
-    held = 0
+    tree_nodes = 0
     for text, parsed in zip(new, parser.parse_trees(new), strict=True):
         if cache is not None:
             cache.put_lineage(text, parsed.lineage)
-        held += sum(len(tree.nodes) for tree in parsed.trees if tree is not None)
+        tree_nodes += sum(len(tree.nodes) for tree in parsed.trees if tree is not None)
         no_trees = (None,) * len(parsed.trees)
-        found[text] = parsed if held <= MAX_TREE_NODES else ParsedText(parsed.lineage, no_trees)
+        found[text] = parsed if tree_nodes <= MAX_TREE_NODES else ParsedText(parsed.lineage, no_trees)
     return found
 
 
 def add_columns(
     builder: Builder, texts: JobTexts, parser: FlinkSqlParser, cache: FlinkCache | None = None
 ) -> None:
-    """Put on each job's node what it makes of columns, as far as that can be derived. Never raises.
+    """Put the column lineage of each job on its node, as far as it can be derived. Never raises.
 
-    Jobs whose columns depend on just what they did at the last discovery keep those they had.
+    Jobs whose columns depend on the same input as at the last discovery keep their column lineage.
     """
     graph = builder.graph
     cache = cache or FlinkCache()
     registry = _Registry(graph)
     digests = _digests(texts, registry)
-    kept = {
+    reused = {
         job.node_id: last
         for job, digest in zip(texts.jobs, digests, strict=True)
         if (last := cache.columns(job.node_id, digest)) is not None
     }
     try:
-        jobs = _with_trees(graph, texts.jobs, kept.keys(), parser)
+        jobs = _with_trees(graph, texts.jobs, reused.keys(), parser)
         derived = derive_columns(
             (job.text for job in jobs),
             registry.columns,
@@ -149,28 +148,32 @@ def add_columns(
             sinks=registry.filled,
         )
     except Exception as error:
-        # The lineage of tables stands without that of columns. The error's text may quote the SQL.
-        _log.warning("The lineage of columns could not be derived: %s", type(error).__name__)
+        # Not the error's text, which may quote the SQL.
+        _log.warning("Column lineage could not be derived: %s", type(error).__name__)
         for job in texts.jobs:
-            _warn(graph, job.node_id, f"its columns could not be derived ({type(error).__name__})")
+            _warn(graph, job.node_id, f"its column lineage could not be derived ({type(error).__name__})")
         return
     for job, digest, columns in zip(jobs, digests, derived, strict=True):
         if job.node_id not in graph:
             continue
-        attribute, left_out = kept.get(job.node_id) or to_attribute(_flows(graph, job, columns))
+        attribute, omitted = reused.get(job.node_id) or to_attribute(_flows(graph, job, columns))
         if attribute is not None:
             graph.nodes[job.node_id] = graph.nodes[job.node_id].with_attributes(**{COLUMN_LINEAGE: attribute})
-        if left_out:
-            _warn(graph, job.node_id, f"{left_out} more of its columns have no room in the graph")
-        if job.node_id in kept or (job.has_trees and not job.has_errors):
-            cache.put_columns(job.node_id, digest, left_out)
+        if omitted:
+            _warn(
+                graph,
+                job.node_id,
+                f"{omitted} more of its columns exceed the limit of column lineage on a node",
+            )
+        if job.node_id in reused or (job.has_trees and not job.has_errors):
+            cache.put_columns(job.node_id, digest, omitted)
 
 
 def _with_trees(
-    graph: Graph, jobs: Sequence[JobText], kept: Collection[str], parser: FlinkSqlParser
+    graph: Graph, jobs: Sequence[JobText], reused: Collection[str], parser: FlinkSqlParser
 ) -> list[JobText]:
-    """The jobs, with the trees that it takes to derive the columns of those that can't keep theirs."""
-    changed = {job.node_id for job in jobs if job.node_id in graph and job.node_id not in kept}
+    """The jobs, with the syntax trees that are needed to derive the columns of those that changed."""
+    changed = {job.node_id for job in jobs if job.node_id in graph and job.node_id not in reused}
     changed = {job.node_id for job in jobs if job.node_id in changed and job.can_have_trees}
     if not changed:
         return list(jobs)
@@ -189,21 +192,21 @@ def _with_trees(
 
 
 def _digests(texts: JobTexts, registry: _Registry) -> list[str]:
-    """Of each job, all that its columns depend on: its text, those that define something, and its topics."""
+    """One digest per job of everything its columns depend on: its text, defining texts, and its topics."""
     defining = _digest(
         VERSION,
         _RULES,
         texts.names,
         [[job.sql, job.text.catalog, job.text.database] for job in texts.jobs if job.defines],
     )
-    before = 0
-    found = []
+    defining_before = 0
+    digests = []
     for job in texts.jobs:
         topics = [registry.facts(job.node_id, topic) for topic in job.topics]
         text = [job.sql, job.text.catalog, job.text.database, len(job.text.statements), job.table]
-        found.append(_digest(defining, before, text, topics))
-        before += job.defines
-    return found
+        digests.append(_digest(defining, defining_before, text, topics))
+        defining_before += job.defines
+    return digests
 
 
 def _digest(*parts: Any) -> str:
@@ -211,7 +214,7 @@ def _digest(*parts: Any) -> str:
 
 
 def _flows(graph: Graph, job: JobText, derived: TextColumns) -> Iterator[ColumnFlow]:
-    """Of the topics that the job's edges lead to alone: not of views, nor of topics that nobody knows."""
+    """The flows into topics that the job's edges lead to, but not into views or unknown topics."""
     for column in derived.written:
         target = _topic(column.table)
         if target and (job.node_id, target, EdgeType.PRODUCES) in graph.edges:
@@ -243,15 +246,14 @@ def _topic(path: TablePath) -> str:
 def _warn(graph: Graph, node_id: str, warning: str) -> None:
     node = graph.nodes.get(node_id)
     if node is not None:
-        warnings = [*node.attributes.get("warnings", ()), warning]
-        graph.nodes[node_id] = node.with_attributes(warnings=warnings)
+        graph.nodes[node_id] = node.with_attributes(warnings=[*NodeView.of(node).warnings, warning])
 
 
 class _Registry:
-    """Columns of topics as the registry tells them: the key's, then the value's that are none of the key's.
+    """The columns of topics by their schemas: the key's, then the value's that the key lacks.
 
-    That is the order of the tables that Flink infers (Confluent, "CREATE TABLE", inferred tables). A topic
-    without one sure value schema has none.
+    This is the order of the tables that Flink infers (Confluent, "CREATE TABLE", inferred tables). A topic
+    without exactly one known value schema has none.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -261,23 +263,23 @@ class _Registry:
         return _columns(self._graph.nodes.get(_topic(path)))
 
     def filled(self, path: TablePath) -> Sequence[str] | None:
-        """Columns that are filled by position: not a JSON object's, which has no order."""
+        """The columns for INSERT by position; None for JSON objects, which have no order."""
         node = self._graph.nodes.get(_topic(path))
         return None if _is_json(node) else _columns(node)
 
     def facts(self, job: str, topic: str) -> list[Any]:
-        """All about a topic that a job's columns may depend on."""
+        """Everything about a topic that a job's columns may depend on."""
         node = self._graph.nodes.get(topic)
         written = (job, topic, EdgeType.PRODUCES) in self._graph.edges
         return [topic, node is not None, written, _columns(node), _is_json(node)]
 
 
 def _is_json(topic: Node | None) -> bool:
-    return topic is not None and str(topic.attributes.get("schema_type", "")).upper() == "JSON"
+    return topic is not None and TopicNode.of(topic).schema_type.upper() == "JSON"
 
 
 def _columns(topic: Node | None) -> list[str] | None:
-    fields = topic.attributes.get("schema_fields") if topic is not None else None
-    if topic is None or not fields:
+    view = TopicNode.of(topic) if topic is not None else None
+    if view is None or not (fields := view.schema_fields):
         return None
-    return list(dict.fromkeys([*topic.attributes.get(KEY_COLUMNS, ()), *(one["name"] for one in fields)]))
+    return list(dict.fromkeys([*view.key_columns, *(field.name for field in fields)]))

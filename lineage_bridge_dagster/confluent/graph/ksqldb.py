@@ -1,8 +1,8 @@
-"""ksqlDB's queries -> nodes and edges. No I/O.
+"""Nodes and edges of ksqlDB queries. No I/O.
 
-Persistent queries alone: the others end with whoever asked them. What a query reads and writes is what the
-engine says (`evidence` "engine"); its text is read only where the engine says nothing ("parsed"). Streams and
-tables lead to topics by `SHOW STREAMS` and `SHOW TABLES` alone: a name that neither lists has no known topic.
+Only persistent queries count; others end with the client that runs them. What a query reads and writes comes
+from the engine (`evidence` "engine"), or from parsing its text where the engine does not report it
+("parsed"). Streams and tables map to topics only by `SHOW STREAMS` and `SHOW TABLES`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ENGINE, PARSED = "engine", "parsed"
 
 
 @dataclass(slots=True)
-class KsqlAnswers:
-    """Of one ksqlDB cluster."""
+class KsqlListing:
+    """The streams, tables and queries of one ksqlDB cluster."""
 
     cluster: KsqlCluster
     sources: Sequence[KsqlSource] = ()
@@ -34,36 +34,38 @@ class KsqlAnswers:
 
 @dataclass(slots=True)
 class _Flow:
-    """Topics of a query, each with how it is known, and what could not be told."""
+    """The topics that a query reads and writes, each with its evidence, and warnings."""
 
     reads: dict[str, str] = field(default_factory=dict)
     writes: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     parse_error: str = ""
 
-    def add(self, side: dict[str, str], names: Iterable[str], topics: Mapping[str, str], how: str) -> None:
-        """Names of streams and tables, by the topics behind them."""
+    def add(
+        self, side: dict[str, str], names: Iterable[str], topics: Mapping[str, str], evidence: str
+    ) -> None:
+        """Add the topics of streams and tables; a name without a known topic becomes a warning."""
         for name in names:
             topic = topics.get(_plain(name))
             if topic is None:
                 self.warnings.append(
-                    f"{name} is no stream or table that ksqlDB lists: its topic is not known"
+                    f"{name} is not a stream or table that ksqlDB lists, so its topic is unknown"
                 )
             else:
-                side.setdefault(topic, how)
+                side.setdefault(topic, evidence)
 
 
-def add_ksqldb(builder: Builder, environment: Environment, answers: KsqlAnswers) -> None:
-    """Every persistent query of a ksqlDB cluster."""
-    mark_internal(builder, environment, answers.cluster)
-    topics = {_plain(source.name): source.topic for source in answers.sources}
-    for query in answers.queries:
+def add_ksqldb(builder: Builder, environment: Environment, listing: KsqlListing) -> None:
+    """Add the persistent queries of a ksqlDB cluster."""
+    mark_internal(builder, environment, listing.cluster)
+    topics = {_plain(source.name): source.topic for source in listing.sources}
+    for query in listing.queries:
         if query.is_persistent:
-            _add_query(builder, environment, answers.cluster, query, flow_of(query, topics))
+            _add_query(builder, environment, listing.cluster, query, flow_of(query, topics))
 
 
 def mark_internal(builder: Builder, environment: Environment, cluster: KsqlCluster) -> None:
-    """Mark the cluster's own bookkeeping topics: those that nothing reads are then left out."""
+    """Mark the cluster's internal topics, so that those that nothing reads are removed later."""
     key = (environment.id, cluster.kafka_cluster_id)
     for topic in builder.topics.get(key, ()):
         if cluster.is_internal(topic):
@@ -72,11 +74,11 @@ def mark_internal(builder: Builder, environment: Environment, cluster: KsqlClust
 
 
 def flow_of(query: KsqlQuery, topics: Mapping[str, str]) -> _Flow:
-    """What a query reads and writes, by the engine first.
+    """Return what a query reads and writes: from the engine, else from its text.
 
     Args:
-        query: as listed.
-        topics: stream or table -> topic.
+        query: As listed.
+        topics: Topic by name of stream or table.
     """
     flow = _Flow()
     parsed = None
@@ -86,8 +88,8 @@ def flow_of(query: KsqlQuery, topics: Mapping[str, str]) -> _Flow:
         flow.add(flow.reads, query.sources, topics, ENGINE)
     elif parsed is not None:
         # A source table's query reads the table's own topic.
-        own = [one.name for one in parsed.declarations if one.source and one.relation == "TABLE"]
-        names = [*(path[-1] for path in parsed.lineage.reads), *own]
+        source_tables = [d.name for d in parsed.declarations if d.source and d.relation == "TABLE"]
+        names = [*(path[-1] for path in parsed.lineage.reads), *source_tables]
         flow.add(flow.reads, dict.fromkeys(names), topics, PARSED)
         flow.parse_error = parsed.lineage.error or ""
     if query.sink_topics:
@@ -109,8 +111,8 @@ def _add_query(
     warnings = list(flow.warnings)
     absent: list[str] = []
     for side, kind in ((flow.reads, EdgeType.CONSUMES), (flow.writes, EdgeType.PRODUCES)):
-        found, gone = builder.topics_of(key, side, scope)
-        absent += gone
+        found, missing = builder.resolve_topics(key, side, scope)
+        absent += missing
         for topic, topic_id in found.items():
             ends = (topic_id, node_id) if kind is EdgeType.CONSUMES else (node_id, topic_id)
             builder.add_edge(*ends, kind, scope, evidence=side[topic])
@@ -143,5 +145,5 @@ def _add_query(
 
 
 def _plain(name: str) -> str:
-    """A name without the backticks that some answers leave around one that needs them."""
+    """The name without the backticks that some responses leave around it."""
     return name[1:-1].replace("``", "`") if len(name) > 1 and name[0] == name[-1] == "`" else name

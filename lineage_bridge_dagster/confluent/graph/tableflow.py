@@ -1,4 +1,4 @@
-"""Tableflow's tables -> nodes and edges. No I/O."""
+"""Nodes and edges of Tableflow tables. No I/O."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, glue_table_name
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
-#: The topic that records go to with error handling LOG and no target named (`tableflow/v1` default).
+#: Where records go with error handling LOG and no target (default in the `tableflow/v1` API).
 DEFAULT_ERROR_TOPIC = "error_log"
-#: An integration's kind -> the catalog type that sync statuses use.
+#: Kind of a catalog integration -> catalog type in sync statuses.
 _CATALOG_TYPES = {"awsglue": AWS_GLUE, "snowflake": "SNOWFLAKE", "unity": "UNITY"}
 
 
@@ -29,21 +29,21 @@ def add_tableflow(
     topics: Iterable[TableflowTopic],
     integrations: Sequence[CatalogIntegration] | None,
 ) -> None:
-    """Topic -> Tableflow table, and the table's dead letter topic.
+    """Add each topic's Tableflow table, and an edge to its dead letter topic.
 
     Args:
-        builder: what is added to.
-        place: the cluster.
-        topics: as Tableflow lists them.
-        integrations: the cluster's catalogs; None when they could not all be read, and then the Glue
-            database is left untold: it may have a custom name.
+        builder: Collects the nodes and edges.
+        place: The cluster.
+        topics: As Tableflow lists them.
+        integrations: The cluster's catalogs; None if they could not all be read, which leaves the Glue
+            database unknown: it may have a custom name.
     """
     scope = place.scope("tableflow")
     for topic in topics:
         name = topic.display_name
         table_id = ids.tableflow_table_id(*place.key, name)
         error_topic = _error_topic(topic)
-        error_topic_id = builder.topic(place.key, error_topic, scope) if error_topic else None
+        error_topic_id = builder.resolve_topic(place.key, error_topic, scope) if error_topic else None
         attributes = _attributes(topic, place, integrations)
         if error_topic and error_topic_id is None:
             attributes["warnings"] = [absent_warning([error_topic], place.cluster.label)]
@@ -56,7 +56,7 @@ def add_tableflow(
             url=builder.console.tableflow(*place.key, name),
             **place.names,
         )
-        topic_id = builder.topic(place.key, name, scope, certain=True)
+        topic_id = builder.resolve_topic(place.key, name, scope, exists=True)
         if topic_id is not None:
             builder.add_edge(topic_id, table_id, EdgeType.MATERIALIZES, scope)
         if error_topic_id is not None:
@@ -66,20 +66,24 @@ def add_tableflow(
 def glue_database(
     topic: TableflowTopic, cluster_id: str, integrations: Sequence[CatalogIntegration] | None
 ) -> str | None:
-    """The Glue database of a topic's table: the integration's custom one, else the cluster's id.
+    """Return the Glue database of a topic's table: the integration's custom one, else the cluster's id.
 
-    None when the cluster has no Glue integration, when the integrations are not known, or when several with
-    different databases leave open which.
+    None if the cluster has no Glue integration, if the integrations are unknown, or if several with different
+    databases leave it ambiguous.
     """
     if integrations is None:
         return None
-    glue = {one.id: one.custom_database or cluster_id for one in integrations if one.is_glue}
-    told = {
+    glue = {
+        integration.id: integration.custom_database or cluster_id
+        for integration in integrations
+        if integration.is_glue
+    }
+    synced = {
         glue[sync.catalog_integration_id]
         for sync in topic.status.catalog_sync_statuses
         if sync.catalog_integration_id in glue
     }
-    databases = told or set(glue.values())
+    databases = synced or set(glue.values())
     return databases.pop() if len(databases) == 1 else None
 
 
@@ -97,7 +101,11 @@ def _attributes(
     storage = spec.storage
     database = glue_database(topic, place.cluster.id, integrations)
     synced = [sync.catalog_type for sync in status.catalog_sync_statuses if sync.catalog_type]
-    integrated = [_CATALOG_TYPES.get(one.kind.lower(), one.kind) for one in integrations or () if one.kind]
+    integrated = [
+        _CATALOG_TYPES.get(integration.kind.lower(), integration.kind)
+        for integration in integrations or ()
+        if integration.kind
+    ]
     handling = spec.config.error_handling
     return {
         "topic": topic.display_name,
@@ -119,7 +127,7 @@ def _attributes(
         "error": redact_text(status.error_message),
         "write_mode": status.write_mode,
         "table_formats": list(topic.formats),
-        # False is said too: absent would mean that nobody asked.
+        # False is recorded: absent would mean unknown.
         "suspended": spec.suspended,
         "error_handling": without_empty({"mode": handling.mode, "target": _error_topic(topic)})
         if handling
@@ -127,7 +135,7 @@ def _attributes(
         "region": storage.bucket_region or storage.storage_region or place.cluster.spec.region,
         "storage_kind": storage.kind,
         "failing_table_formats": [
-            without_empty({"format": one.format, "error": redact_text(one.error_message)})
-            for one in status.failing_table_formats
+            without_empty({"format": failing.format, "error": redact_text(failing.error_message)})
+            for failing in status.failing_table_formats
         ],
     }

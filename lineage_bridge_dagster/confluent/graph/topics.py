@@ -1,4 +1,4 @@
-"""Topics, their settings and schemas, mirrors and consumer groups -> nodes and edges. No I/O."""
+"""Nodes and edges of topics, their settings and schemas, mirrors and consumer groups. No I/O."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import KEY_COLUMNS
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
+from lineage_bridge_dagster.lineage.nodes import TopicNode
 
-#: Settings that are told even where they are the default; others only where somebody set them.
-ALWAYS_TOLD = frozenset({"cleanup.policy", "retention.ms", "retention.bytes"})
+#: Settings that are recorded even at their default; others only if overridden.
+_ALWAYS_RECORDED = frozenset({"cleanup.policy", "retention.ms", "retention.bytes"})
 
 
 def configs_by_topic(configs: Iterable[TopicConfig]) -> dict[str, dict[str, str]]:
-    """Topic -> the settings worth telling. Sensitive ones never are."""
+    """Map each topic to its recorded settings, without sensitive ones."""
     found: dict[str, dict[str, str]] = {}
     for config in configs:
-        if config.is_sensitive or (config.is_default and config.name not in ALWAYS_TOLD):
+        if config.is_sensitive or (config.is_default and config.name not in _ALWAYS_RECORDED):
             continue
         found.setdefault(config.topic_name, {})[config.name] = config.value
     return found
@@ -67,7 +68,7 @@ def add_topics(
 
 
 def add_schemas(builder: Builder, environment: Environment, schemas: Iterable[Schema]) -> None:
-    """The latest schema of every subject."""
+    """Add the latest schema of every subject."""
     for schema in schemas:
         context, _ = split_context(schema.subject)
         builder.add_node(
@@ -92,14 +93,14 @@ def add_schemas(builder: Builder, environment: Environment, schemas: Iterable[Sc
 
 
 def add_topic_schemas(builder: Builder, environment: Environment, schemas: Iterable[Schema]) -> None:
-    """`has_schema` edges of an environment's topics, and the value schema's fields on the topic itself."""
+    """Add `has_schema` edges, and the value schema's fields as attributes, to an environment's topics."""
     index = SubjectIndex.of(schemas)
     scope = Scope("schema_registry", environment.id)
     topics = [
         node for node in builder.graph.of_type(NodeType.KAFKA_TOPIC) if node.environment_id == environment.id
     ]
     for topic in topics:
-        matches = index.schemas_of(topic.qualified_name, topic.attributes.get("configs", {}))
+        matches = index.schemas_of(topic.qualified_name, TopicNode.of(topic).configs)
         for match in matches:
             builder.add_edge(
                 topic.node_id,
@@ -116,13 +117,13 @@ def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
     values = [match.schema for match in matches if match.role == "value" and match.certain]
     keys = [match.schema for match in matches if match.role == "key" and match.certain]
     attributes: dict[str, object] = {}
-    # Several record types in one topic have no one list of fields.
+    # A topic with several record types has no single list of fields.
     if len(values) == 1:
         schema = values[0]
         fields, columns = fields_of(schema), columns_of(schema)
         attributes = {
             "schema_fields": fields,
-            # Only where there is more to show than the fields.
+            # Only where they add to the fields.
             "schema_columns": columns if columns != fields else [],
             "schema_id": schema.id,
             "schema_version": schema.version,
@@ -134,10 +135,10 @@ def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
     if keys:
         attributes["key_schema_subject"] = keys[0].subject
         if len(keys) == 1:
-            # A key that is no record is one column, which Flink calls `key`.
+            # A key that is not a record is one column, which Flink names `key`.
             attributes[KEY_COLUMNS] = [field["name"] for field in fields_of(keys[0])] or ["key"]
     if values or keys:
-        # Whoever reads the topic's records needs its registry, for every writer's schema.
+        # Readers of the topic need its registry for the writers' schemas.
         attributes["schema_registry_url"] = (values or keys)[0].registry_url
     return without_empty(attributes)
 
@@ -145,25 +146,30 @@ def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
 def add_mirrors(
     builder: Builder, place: Place, mirrors: Iterable[Mirror], links: Iterable[Link]
 ) -> list[str]:
-    """Source topic -> its mirror in this cluster; returns a line for each whose source is not known.
+    """Add edges from source topics to their mirrors in this cluster.
 
-    The link names the source cluster; one of another organization is not among the clusters known.
+    A link names the source cluster, which is unknown if it belongs to another organization.
+
+    Returns:
+        A line for each mirror whose source is unknown.
     """
     sources = {link.link_name: link.source for link in links}
     environments = {cluster: environment for environment, cluster in builder.places}
     scope = place.scope("mirrors")
-    untied: list[str] = []
+    unresolved: list[str] = []
     for mirror in mirrors:
-        mirror_id = builder.topic(place.key, mirror.mirror_topic_name, scope, certain=True)
+        mirror_id = builder.resolve_topic(place.key, mirror.mirror_topic_name, scope, exists=True)
         cluster = sources.get(mirror.link_name, "")
         environment = environments.get(cluster)
         if environment is None or mirror_id is None:
-            untied.append(
+            unresolved.append(
                 f"the source of mirror topic {mirror.mirror_topic_name} (link {mirror.link_name}) is in "
-                f"{cluster or 'a cluster that is not told'}, which is not among the clusters known"
+                f"{cluster or 'a cluster that the link does not name'}, which is not a known cluster"
             )
             continue
-        source_id = builder.topic((environment, cluster), mirror.source_topic_name, scope, certain=True)
+        source_id = builder.resolve_topic(
+            (environment, cluster), mirror.source_topic_name, scope, exists=True
+        )
         if source_id is not None:
             builder.add_edge(
                 source_id,
@@ -173,13 +179,13 @@ def add_mirrors(
                 link=mirror.link_name,
                 mirror_status=mirror.mirror_status,
             )
-    return untied
+    return unresolved
 
 
 def add_consumer_groups(
     builder: Builder, place: Place, groups: Iterable[ConsumerGroup], topics_of: Mapping[str, Iterable[str]]
 ) -> None:
-    """Groups, and what those read whose lags the cluster tells."""
+    """Add consumer groups, with edges from the topics of those whose lags the cluster reports."""
     scope = place.scope("consumer_groups")
     for group in groups:
         name = group.consumer_group_id
@@ -192,16 +198,16 @@ def add_consumer_groups(
             attributes={"state": group.state, "type": group.type, "is_simple": group.is_simple},
             **place.names,
         )
-        found, _ = builder.topics_of(place.key, sorted(set(topics_of.get(name, ()))), scope)
+        found, _ = builder.resolve_topics(place.key, sorted(set(topics_of.get(name, ()))), scope)
         for topic_id in found.values():
             builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.OBSERVED)
 
 
-def leave_out_unused_internal(builder: Builder) -> None:
-    """Internal topics that no data flows to or from are of no use in a lineage graph."""
+def remove_unused_internal_topics(builder: Builder) -> None:
+    """Remove internal topics that no data flows to or from."""
     graph = builder.graph
     internal = {
-        node.node_id for node in graph.of_type(NodeType.KAFKA_TOPIC) if node.attributes.get("is_internal")
+        node.node_id for node in graph.of_type(NodeType.KAFKA_TOPIC) if TopicNode.of(node).is_internal
     }
     used = {
         end
@@ -209,10 +215,10 @@ def leave_out_unused_internal(builder: Builder) -> None:
         if edge.edge_type != EdgeType.HAS_SCHEMA
         for end in (edge.src_id, edge.dst_id)
     }
-    gone = internal - used
-    for node_id in gone:
+    unused = internal - used
+    for node_id in unused:
         del graph.nodes[node_id]
-    for key in [key for key in graph.edges if key[0] in gone]:
+    for key in [key for key in graph.edges if key[0] in unused]:
         del graph.edges[key]
 
 
