@@ -1,6 +1,6 @@
-"""Breaking an API of the stack on purpose, and healing it, to see what the product makes of that.
+"""Make an API of the stack fail on request, and heal it, to see how failures are handled.
 
-What is broken is kept by the servers themselves, in memory: a stop of the stack heals all of it.
+The servers keep faults in memory, so stopping the stack heals all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 GLUE = "glue"
 ALL = "all"
 
-#: The APIs that a discovery asks, and what it asks of each.
+#: The APIs that a discovery calls, and what it reads from each.
 APIS: Mapping[str, str] = {
     "org": "environments",
     "cmk": "Kafka clusters",
@@ -31,20 +31,20 @@ APIS: Mapping[str, str] = {
     "schema_registry": "subjects and schemas",
     "flink": "Flink statements",
     "ksqldb": "ksqlDB queries",
-    GLUE: "AWS Glue's lists of databases and tables; one table can still be read and written",
-    ALL: "all of Confluent's, not Glue",
+    GLUE: "AWS Glue's lists of databases and tables; single tables can still be read and written",
+    ALL: "all of Confluent's APIs, but not Glue",
 }
 
-#: Seconds of an answer that comes too late for a client with the default timeout of 30 s.
+#: Delay in seconds that exceeds the clients' default timeout of 30 s.
 _TOO_LATE = 45.0
-#: Each API with pages past the first in the sample world, once pages are made of one entry.
+#: APIs that return several pages for the sample data when a page holds one entry.
 _PAGED = ("cmk", "fcpm", "tableflow", "flink")
 
 _CONFLUENT: Mapping[str, Mapping[str, Any]] = {
     "401": {"status": 401},
     "403": {"status": 403},
     "404": {"status": 404},
-    # A client waits as long as it is told to; the demo's user should not.
+    # Clients honor Retry-After; keep the demo's user from waiting.
     "429": {"status": 429, "retry_after": 1},
     "500": {"status": 500},
     "503": {"status": 503},
@@ -53,7 +53,7 @@ _CONFLUENT: Mapping[str, Mapping[str, Any]] = {
     "garbage": {"garbage": True},
 }
 
-#: As Glue says it. It has no 404 of its own for a list: that would say that there is nothing.
+#: Glue's own error codes. Its list operations have no equivalent of 404.
 _GLUE: Mapping[str, Mapping[str, Any]] = {
     "401": {"code": "UnrecognizedClientException"},
     "403": {"code": "AccessDeniedException"},
@@ -69,41 +69,41 @@ STATUSES: Collection[str] = _CONFLUENT.keys()
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """An API that does not answer as it should, and for how many more requests; None is without end."""
+    """An API that fails on request, and for how many more requests; None means until it is healed."""
 
     api: str
     status: str
     left: int | None = None
 
     def __str__(self) -> str:
-        asked = "every request" if self.left is None else f"the next {self.left} requests"
+        requests = "every request" if self.left is None else f"the next {self.left} requests"
         if self.api == GLUE:
-            return f"glue meets {asked} for a list of databases or tables with {self.status}"
-        return f"{'every API of Confluent' if self.api == ALL else self.api} meets {asked} with {self.status}"
+            return f"glue fails {requests} for lists of databases or tables with {self.status}"
+        return f"{'Each Confluent API' if self.api == ALL else self.api} fails {requests} with {self.status}"
 
 
 class Breaker:
     """Breaks and heals the APIs of one running stack.
 
     Args:
-        confluent_url: of the emulator of Confluent's APIs.
-        aws_url: of Glue and S3.
+        confluent_url: URL of the Confluent emulator.
+        aws_url: URL of the Glue and S3 server.
     """
 
     def __init__(self, confluent_url: str, aws_url: str) -> None:
         self._confluent, self._aws = confluent_url, aws_url
 
     def break_api(self, api: str, status: str, times: int | None = None) -> Broken:
-        """Have an API fail so until it is healed, or `times` times. How it was broken before is forgotten.
+        """Make an API fail until it is healed, or for `times` requests. Replaces an earlier fault of the API.
 
         Raises:
-            ConfigurationError: there is no such API, or it can't fail so.
-            WorldError: the stack does not answer.
+            ConfigurationError: the API is unknown, or cannot fail with this status.
+            WorldError: the stack does not respond.
         """
         check(api, status)
         self.heal(api)
         if api == GLUE:
-            # The times are each operation's own.
+            # Glue counts requests per operation.
             count = -1 if times is None else times
             for operation in _GLUE_OPERATIONS:
                 fault = {
@@ -112,69 +112,71 @@ class Breaker:
                     "message": "Broken on request.",
                     **_GLUE[status],
                 }
-                self._ask("POST", f"{self._aws}/_strict/faults", json=fault)
+                self._request("POST", f"{self._aws}/_strict/faults", json=fault)
         else:
             if status == "half-page":
-                self._pages_of(1)
+                self._limit_pages(1)
             fault = {"api": "*" if api == ALL else api, "detail": "Broken on request.", **_CONFLUENT[status]}
-            self._ask("POST", f"{self._confluent}/emulator/faults", json={**fault, "times": times})
+            self._request("POST", f"{self._confluent}/emulator/faults", json={**fault, "times": times})
         return Broken(api, status, times)
 
     def heal(self, api: str | None = None) -> list[Broken]:
-        """Have an API, or all of them, answer as it should again; returns what was broken.
+        """Make an API, or all of them, work again. Returns the faults that were removed.
 
         Raises:
-            ConfigurationError: there is no such API.
-            WorldError: the stack does not answer.
+            ConfigurationError: the API is unknown.
+            WorldError: the stack does not respond.
         """
         if api is not None:
             known_api(api)
-        healed = [broken for broken in self.standing() if api in (None, broken.api)]
+        healed = [broken for broken in self.active() if api in (None, broken.api)]
         if api in (None, GLUE):
-            self._ask("DELETE", f"{self._aws}/_strict/faults")
+            self._request("DELETE", f"{self._aws}/_strict/faults")
         if api != GLUE:
             params = {} if api is None else {"api": "*" if api == ALL else api}
-            self._ask("DELETE", f"{self._confluent}/emulator/faults", params=params)
-            if not any(broken.status == "half-page" for broken in self.standing()):
-                self._pages_of(None)
+            self._request("DELETE", f"{self._confluent}/emulator/faults", params=params)
+            if not any(broken.status == "half-page" for broken in self.active()):
+                self._limit_pages(None)
         return healed
 
-    def standing(self) -> list[Broken]:
-        """What is broken now, by the order of `APIS`.
+    def active(self) -> list[Broken]:
+        """The APIs that fail now, in the order of `APIS`.
 
         Raises:
-            WorldError: the stack does not answer.
+            WorldError: the stack does not respond.
         """
-        found = {_confluent(fault) for fault in self._ask("GET", f"{self._confluent}/emulator/faults")}
-        found |= {_glue(fault) for fault in self._ask("GET", f"{self._aws}/_strict/faults")["faults"]}
+        found = {_confluent(fault) for fault in self._request("GET", f"{self._confluent}/emulator/faults")}
+        found |= {_glue(fault) for fault in self._request("GET", f"{self._aws}/_strict/faults")["faults"]}
         order = list(APIS)
         return sorted(
             (broken for broken in found if broken is not None and broken.left != 0),
             key=lambda broken: (order.index(broken.api), broken.status),
         )
 
-    def _pages_of(self, entries: int | None) -> None:
-        self._ask("POST", f"{self._confluent}/emulator/options", json={"max_page_size": entries})
+    def _limit_pages(self, entries: int | None) -> None:
+        self._request("POST", f"{self._confluent}/emulator/options", json={"max_page_size": entries})
 
     @staticmethod
-    def _ask(method: str, url: str, **more: Any) -> Any:
+    def _request(method: str, url: str, **arguments: Any) -> Any:
         try:
-            answer = httpx.request(method, url, timeout=10, trust_env=False, **more)
+            response = httpx.request(method, url, timeout=10, trust_env=False, **arguments)
         except httpx.HTTPError as error:
             raise WorldError(
-                f"The stack does not answer: {error}", hint="Start it with: lineage-bridge local up"
+                f"The stack does not respond: {error}", hint="Start it with: lineage-bridge local up"
             ) from error
-        if not answer.is_success:
+        if not response.is_success:
             raise WorldError(
-                f"The stack refused it: {answer.status_code} {answer.text[:300]}",
+                f"The stack rejected the request: {response.status_code} {response.text[:300]}",
                 hint="See its log with: lineage-bridge local logs",
             )
-        return answer.json()
+        return response.json()
 
 
 def known_api(api: str) -> None:
-    """Raises:
-    ConfigurationError: there is no such API.
+    """Check that an API can be broken.
+
+    Raises:
+        ConfigurationError: the API is unknown.
     """
     if api in APIS:
         return
@@ -184,28 +186,31 @@ def known_api(api: str) -> None:
 
 
 def check(api: str, status: str) -> None:
-    """Raises:
-    ConfigurationError: there is no such API, or it can't fail so.
+    """Check that an API can fail with a status.
+
+    Raises:
+        ConfigurationError: the API is unknown, or cannot fail with this status.
     """
     known_api(api)
     if status not in STATUSES:
         raise ConfigurationError(
-            f"An API can't be made to answer {status}.", hint=f"There are: {', '.join(STATUSES)}."
+            f"An API cannot be made to fail with {status}.", hint=f"Use one of {', '.join(STATUSES)}."
         )
     if status == "half-page" and api not in _PAGED:
         raise ConfigurationError(
-            f"{api} answers in one page, so it has no half of it.", hint=f"These have: {', '.join(_PAGED)}."
+            f"{api} returns a single page, so half-page does not apply.",
+            hint=f"Use one of {', '.join(_PAGED)}.",
         )
     if api == GLUE and status not in _GLUE:
-        raise ConfigurationError(f"Glue does not fail with {status}.", hint=f"Use one of {', '.join(_GLUE)}.")
+        raise ConfigurationError(f"Glue cannot fail with {status}.", hint=f"Use one of {', '.join(_GLUE)}.")
 
 
 def _confluent(fault: Mapping[str, Any]) -> Broken | None:
-    """What a fault of the emulator breaks; None for one that a test put there for part of an API."""
+    """The API that an emulator fault breaks; None for a fault that a test set on part of an API."""
     api = ALL if fault["api"] == "*" else fault["api"]
-    said = {name: value for name, value in fault.items() if value}
+    present = {name: value for name, value in fault.items() if value}
     for status, fields in _CONFLUENT.items():
-        if api in APIS and all(said.get(name) == value for name, value in fields.items()):
+        if api in APIS and all(present.get(name) == value for name, value in fields.items()):
             left = None if fault["times"] is None else max(0, fault["times"] - fault["met"])
             if status == "500" and fault["partial_page"]:
                 continue

@@ -1,4 +1,4 @@
-"""`lineage-bridge local`: the stack on this machine, and what a user does to it."""
+"""The `lineage-bridge local` commands, which control the embedded stack."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     err.print(line, markup=False)
 
 
@@ -33,19 +33,19 @@ def _stack() -> Stack:
 
 @click.group()
 def local() -> None:
-    """The embedded stack: Kafka, Confluent's APIs, Glue and S3 on this machine's loopback.
+    """The embedded stack: Kafka, Confluent's APIs, Glue and S3 on the loopback interface.
 
-    Its data, logs and ports are kept in .lineage-bridge of the current folder, or in the folder that
-    LINEAGE_BRIDGE_LOCAL_HOME names; each such folder is a stack of its own.
+    Data, logs and ports are kept in .lineage-bridge in the current folder, or in the folder set in
+    LINEAGE_BRIDGE_LOCAL_HOME. Each such folder is a separate stack.
 
     \b
     Examples:
-      lineage-bridge local up                              start it, with the sample world
-      lineage-bridge local status                          what runs, and where
-      lineage-bridge local enable-tableflow orders.status  one more table
-      lineage-bridge local break tableflow 503             see what a failing API does
-      eval "$(lineage-bridge local env)"                   point this shell at it
-      lineage-bridge local down                            stop it; data stays
+      lineage-bridge local up                              start it, with sample data
+      lineage-bridge local status                          show what runs, and where
+      lineage-bridge local enable-tableflow orders.status  add a table
+      lineage-bridge local break tableflow 503             make an API fail
+      eval "$(lineage-bridge local env)"                   point this shell at the stack
+      lineage-bridge local down                            stop it; data is kept
     """
 
 
@@ -54,10 +54,10 @@ def local() -> None:
     "--port-base",
     type=int,
     envvar=PORT_BASE_VARIABLE,
-    help="First of a row of ports to listen on; by default the last ones where free, else any that are.",
+    help="First of a range of ports to listen on. Default: the previous ports if free, else any free ones.",
 )
 def up(port_base: int | None) -> None:
-    """Start what does not run, and fill the sample world. Safe in any state.
+    """Start all components that are not running, and add the sample data. Can be run again at any time.
 
     \b
     Examples:
@@ -67,17 +67,17 @@ def up(port_base: int | None) -> None:
     """
     stack = _stack()
     began = time.monotonic()
-    stack.up(_say, port_base=port_base)
+    stack.up(_report, port_base=port_base)
     _show(stack)
     topics = stack.topics_without_tableflow()
     out.print(
         f"""
-The stack is up after {time.monotonic() - began:.0f} s. Its tables are written by Spark in the background.
+The stack is up after {time.monotonic() - began:.0f} s. Spark writes its tables in the background.
 
 What to try
   eval "$(lineage-bridge local env)"      point this shell at it
-  lineage-bridge extract                  lineage_graph.json of the sample world
-  lineage-bridge push --dry-run           what would be written to Glue, table by table
+  lineage-bridge extract                  print the lineage graph of the sample data
+  lineage-bridge push --dry-run           show what would be written to Glue, table by table
   lineage-bridge local enable-tableflow {topics[0] if topics else "TOPIC"}
   lineage-bridge local logs -f
 
@@ -88,7 +88,7 @@ Data: {stack.home}   Stop: lineage-bridge local down""",
 
 @local.command()
 def status() -> None:
-    """What runs, where, and since when. Exits 1 unless all of it works.
+    """Show each component's state, address and uptime. Exits 1 unless all of them work.
 
     \b
     Example:
@@ -100,23 +100,23 @@ def status() -> None:
 
 @local.command()
 def down() -> None:
-    """Stop the stack; its data stays for the next `up`.
+    """Stop the stack and keep its data for the next `up`.
 
     \b
     Example:
       lineage-bridge local down
     """
     stack = _stack()
-    killed = stack.down(_say)
+    killed = stack.down(_report)
     if killed:
-        _say(f"Had to be killed: {', '.join(killed)}")
-    _say(f"Nothing of the stack in {stack.home} runs. Its data stays; lineage-bridge local reset removes it.")
+        _report(f"Killed because they did not stop: {', '.join(killed)}")
+    _report(f"The stack in {stack.home} is stopped. Its data is kept; lineage-bridge local reset removes it.")
 
 
 @local.command()
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def reset(yes: bool) -> None:
-    """Stop the stack and remove all of its data.
+    """Stop the stack and remove all its data.
 
     \b
     Examples:
@@ -125,22 +125,27 @@ def reset(yes: bool) -> None:
     """
     stack = _stack()
     if not stack.home.exists():
-        _say(f"There is nothing at {stack.home}.")
+        _report(f"{stack.home} does not exist.")
         return
     if not yes:
         click.confirm(f"Remove all data in {stack.home}?", abort=True, err=True)
-    stack.reset(_say)
-    _say(f"{stack.home} is removed.")
+    stack.reset(_report)
+    _report(f"Removed {stack.home}.")
 
 
 @local.command()
 @click.argument("component", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on showing what is added; Ctrl-C ends it.")
+@click.option("-f", "--follow", is_flag=True, help="Keep showing new lines; stop with Ctrl-C.")
 @click.option(
-    "-n", "--lines", type=click.IntRange(0), default=40, show_default=True, help="Lines to begin with."
+    "-n",
+    "--lines",
+    type=click.IntRange(0),
+    default=40,
+    show_default=True,
+    help="Number of last lines to show first.",
 )
 def logs(component: str | None, follow: bool, lines: int) -> None:
-    """The logs of one component, or of all.
+    """Show the log of one component, or of all.
 
     \b
     Examples:
@@ -154,12 +159,11 @@ def logs(component: str | None, follow: bool, lines: int) -> None:
 
 
 @local.command()
-@click.option("--unset", is_flag=True, help="The lines that take the variables away again.")
+@click.option("--unset", is_flag=True, help="Print the lines that unset the variables.")
 def env(unset: bool) -> None:
-    """The variables that point the product at the stack, as lines for a shell.
+    """Print the variables that point lineage-bridge at the stack, as shell commands.
 
-    The keys among them open the local emulator and nothing else. The same variables are in stack.env of the
-    stack's folder.
+    The keys are valid for the local emulator only. The stack's folder has the same variables in stack.env.
 
     \b
     Examples:
@@ -171,7 +175,7 @@ def env(unset: bool) -> None:
 
 
 _cluster = click.option(
-    "--cluster", metavar="CLUSTER", help="Id or name; needed when several clusters have the topic."
+    "--cluster", metavar="CLUSTER", help="Cluster id or name; required when several clusters have the topic."
 )
 
 
@@ -179,7 +183,7 @@ _cluster = click.option(
 @click.argument("topic")
 @_cluster
 def enable_tableflow(topic: str, cluster: str | None) -> None:
-    """Enable Tableflow on a topic: its table appears in Glue, and a running sensor pushes its lineage.
+    """Enable Tableflow on a topic. Its table appears in Glue, and a running sensor pushes its lineage.
 
     \b
     Examples:
@@ -195,7 +199,7 @@ def enable_tableflow(topic: str, cluster: str | None) -> None:
 @click.argument("topic")
 @_cluster
 def disable_tableflow(topic: str, cluster: str | None) -> None:
-    """Disable Tableflow on a topic: its table leaves Glue, and its asset the graph.
+    """Disable Tableflow on a topic. Its table is removed from Glue, and its asset from the graph.
 
     \b
     Example:
@@ -211,7 +215,7 @@ def disable_tableflow(topic: str, cluster: str | None) -> None:
 @click.argument("count", metavar="N", type=click.IntRange(1), default=100)
 @_cluster
 def produce(topic: str, count: int, cluster: str | None) -> None:
-    """Produce N more sample records to a topic (100 by default); they reach its table by themselves.
+    """Produce N more sample records to a topic (100 by default). Tableflow writes them to the topic's table.
 
     \b
     Examples:
@@ -228,10 +232,10 @@ _HOW = "\n".join(f"      {name:<16} {what}" for name, what in APIS.items())
 
 @local.command(
     "break",
-    help=f"""Have an API fail, to see what the product makes of it: in the UI, in a push, on the keyboard.
+    help=f"""Make an API fail, to see how discovery, pushes and the UI handle it.
 
-    STATUS is one of {", ".join(STATUSES)}. An API stays broken until it is healed, or for --times requests;
-    stopping the stack heals all. API is one of these, of which a discovery asks:
+    STATUS is one of {", ".join(STATUSES)}. The API fails until you heal it, or for --times requests; stopping
+    the stack heals all APIs. API is one of these, with what a discovery reads from it:
 
     \b
 {_HOW}
@@ -240,31 +244,30 @@ _HOW = "\n".join(f"      {name:<16} {what}" for name, what in APIS.items())
     Examples:
       lineage-bridge local break tableflow 503
       lineage-bridge local break connect 403
-      lineage-bridge local break kafka 500 --times 3      what is tried again succeeds
-      lineage-bridge local break flink half-page          the first page answers, the next one fails
+      lineage-bridge local break kafka 500 --times 3      retries succeed
+      lineage-bridge local break flink half-page          the first page is returned, the next one fails
       lineage-bridge local heal
     """,
 )
 @click.argument("api")
 @click.argument("status")
-@click.option("--times", type=click.IntRange(1), help="Heal by itself after so many requests.")
+@click.option("--times", type=click.IntRange(1), help="Heal automatically after this many requests.")
 def break_(api: str, status: str, times: int | None) -> None:
     check(api, status)
     broken = _breaker().break_api(api, status, times)
-    out.print(f"From now on {broken}: {APIS[api]}.{_what_to_expect(broken)}", markup=False)
+    out.print(f"{broken} ({APIS[api]}).{_what_to_expect(broken)}", markup=False)
     out.print(
         f"""
-What to look at in Dagster's UI
-  1. Jobs, refresh, Launchpad: launch a run (or wait for its schedule). It succeeds, and its output says which
-     scopes did not answer whole.
-  2. Assets, lineage_bridge/discovery: the check discovery_complete is red, and says which scope, why and
-     what to do. Its materialization has the coverage.
-  3. The graph: the same assets and edges as before. What could not be asked is kept, and says since when.
-  4. Any Glue table: its parameters and description are as they were. A push writes nothing shorter, takes
-     nothing away.
-On the keyboard: lineage-bridge extract exits 3 and tells the coverage.
+What to look at in the Dagster UI
+  1. Jobs > refresh > Launchpad: launch a run, or wait for its schedule. It succeeds, and its output lists the
+     scopes that could not be read completely.
+  2. Assets > lineage_bridge/discovery: the check discovery_complete fails, and reports the scope, the reason
+     and what to do. The materialization shows the coverage.
+  3. The graph: the same assets and edges as before. What could not be read is kept, and marked stale.
+  4. Any Glue table: its parameters and description are unchanged. A push shortens or removes nothing.
+On the command line, lineage-bridge extract exits 3 and prints the coverage.
 
-Heal: lineage-bridge local heal {api}, then refresh once more: the check is green.""",
+Heal it with: lineage-bridge local heal {api}. After the next refresh the check passes.""",
         markup=False,
     )
 
@@ -272,7 +275,7 @@ Heal: lineage-bridge local heal {api}, then refresh once more: the check is gree
 @local.command()
 @click.argument("api", required=False)
 def heal(api: str | None) -> None:
-    """Have an API answer as it should again; without API, all of them.
+    """Make an API work again, or all of them if no API is given.
 
     \b
     Examples:
@@ -283,11 +286,12 @@ def heal(api: str | None) -> None:
         known_api(api)
     healed = _breaker().heal(api)
     if not healed:
-        out.print(f"{api or 'Nothing'} was {'not ' if api else ''}broken.", markup=False)
+        out.print(f"{api or 'No API'} was {'not ' if api else ''}broken.", markup=False)
         return
     names = ", ".join(dict.fromkeys(broken.api for broken in healed))
     out.print(
-        f"Healed: {names}. The next refresh finds all of it again; or launch one in the UI.", markup=False
+        f"Healed: {names}. The next refresh reads everything again; you can launch it in the UI.",
+        markup=False,
     )
 
 
@@ -298,54 +302,55 @@ def _breaker() -> Breaker:
 
 def _what_to_expect(broken: Broken) -> str:
     if broken.status == "timeout":
-        return "\nEach request waits for its timeout and is tried again: the refresh takes some minutes."
+        return "\nEach request waits for its timeout and is retried, so the refresh takes several minutes."
     if broken.status == "404" and broken.api in ("kafka", "ksqldbcm", ALL):
         return (
-            "\nFor ksqlDB, cluster links and consumer groups, 404 is Confluent's word for having none: of "
-            "those, what was known goes. Every other status keeps it."
+            "\nFor ksqlDB, cluster links and consumer groups, Confluent returns 404 when there are none, so "
+            "what was known of them is removed. Every other status keeps it."
         )
     return ""
 
 
 def _show(stack: Stack) -> bool:
-    """Print the table of components; whether all of them work."""
+    """Print the table of components. Returns whether all of them work."""
     shown = Table(
-        "component", "what it is", "state", "pid", "address", "since", "how", box=None, pad_edge=False
+        "component", "description", "state", "pid", "address", "uptime", "detail", box=None, pad_edge=False
     )
-    good = True
+    healthy = True
     colors = {"running": "green", "stopped": "red"}
-    for one in stack.status():
-        good = good and one.state == "running"
+    for component in stack.status():
+        healthy = healthy and component.state == "running"
         shown.add_row(
-            one.name,
-            one.title,
-            Text(one.state, style=colors.get(one.state, "yellow")),
-            str(one.pid or ""),
-            one.address if one.pid else "",
-            _ago(one.since) if one.since else "",
-            one.detail,
+            component.name,
+            component.title,
+            Text(component.state, style=colors.get(component.state, "yellow")),
+            str(component.pid or ""),
+            component.address if component.pid else "",
+            _uptime(component.since) if component.since else "",
+            component.detail,
         )
-    # A table that is read by a program, or in a narrow window, is still one line a component.
+    # One line per component, also in a pipe or a narrow terminal.
     Console(highlight=False, width=None if sys.stdout.isatty() else 200).print(shown)
     for broken in _broken(stack):
-        err.print(
-            Text(f"Broken on request: {broken}. Heal: lineage-bridge local heal {broken.api}", "yellow")
-        )
+        err.print(Text(f"{broken}. To heal it: lineage-bridge local heal {broken.api}", "yellow"))
     if not stack.home.exists():
-        _say(f"There is no stack in {stack.home} (see {HOME_VARIABLE}); lineage-bridge local up makes one.")
-    return good
+        _report(
+            f"There is no stack in {stack.home} (set {HOME_VARIABLE} to use another folder). "
+            "Create one with: lineage-bridge local up"
+        )
+    return healthy
 
 
 def _broken(stack: Stack) -> list[Broken]:
-    """What is broken on request; nothing where there is no stack to ask."""
+    """The APIs that fail on request; none if the stack is not running."""
     try:
         env = stack.env()
-        return Breaker(env["LINEAGE_BRIDGE_CONFLUENT_API_URL"], env["AWS_ENDPOINT_URL"]).standing()
+        return Breaker(env["LINEAGE_BRIDGE_CONFLUENT_API_URL"], env["AWS_ENDPOINT_URL"]).active()
     except LineageBridgeError:
         return []
 
 
-def _ago(since: datetime) -> str:
+def _uptime(since: datetime) -> str:
     seconds = int((datetime.now(UTC) - since).total_seconds())
     if seconds < 120:
         return f"{seconds} s"

@@ -78,38 +78,38 @@ def test_a_broken_api_is_told_in_the_coverage_and_loses_nothing(
     breaker: Breaker, look: Discover, whole: Discovery, api: str, status: str
 ) -> None:
     broken = breaker.break_api(api, status)
-    assert breaker.standing() == [broken] == [Broken(api, status)]
+    assert breaker.active() == [broken] == [Broken(api, status)]
     found = look()
     assert not found.coverage.complete
     kept = carry_forward(found, whole)
     assert set(kept.graph.nodes) == set(whole.graph.nodes)
     assert set(kept.graph.edges) == set(whole.graph.edges)
     assert breaker.heal(api) == [broken]
-    assert breaker.standing() == []
+    assert breaker.active() == []
     assert carry_forward(look(), kept).coverage.complete
 
 
 def test_a_timeout_is_longer_than_a_client_waits(breaker: Breaker, emulator: ConfluentEmulator) -> None:
     assert breaker.break_api("org", "timeout") == Broken("org", "timeout")
-    assert breaker.standing() == [Broken("org", "timeout")]
+    assert breaker.active() == [Broken("org", "timeout")]
     with emulator.client() as client:
         assert client.get("/emulator/faults").json()[0]["delay"] > ConfluentSettings().timeout_seconds
 
 
 def test_an_api_heals_by_itself_after_so_many_requests(breaker: Breaker, emulator: ConfluentEmulator) -> None:
     breaker.break_api("org", "503", 2)
-    assert str(breaker.standing()[0]) == "org meets the next 2 requests with 503"
+    assert str(breaker.active()[0]) == "org fails the next 2 requests with 503"
     with httpx.Client(base_url=emulator.url, auth=("LOCALCLOUD000001", "local-only-cloud-secret")) as client:
         statuses = [client.get("/org/v2/environments").status_code for _ in range(3)]
     assert statuses == [503, 503, 200]
-    assert breaker.standing() == []
+    assert breaker.active() == []
 
 
 def test_one_api_is_healed_and_the_others_stay_broken(breaker: Breaker) -> None:
     for api in ("org", "connect", GLUE):
         breaker.break_api(api, "403")
     assert [broken.api for broken in breaker.heal("connect")] == ["connect"]
-    assert [broken.api for broken in breaker.standing()] == ["org", GLUE]
+    assert [broken.api for broken in breaker.active()] == ["org", GLUE]
     assert len(breaker.heal()) == 2
     assert breaker.heal() == []
 
@@ -118,7 +118,7 @@ def test_an_api_is_broken_in_one_way_at_a_time(breaker: Breaker) -> None:
     breaker.break_api("flink", "403")
     breaker.break_api("flink", "half-page")
     breaker.break_api("flink", "garbage")
-    assert breaker.standing() == [Broken("flink", "garbage")]
+    assert breaker.active() == [Broken("flink", "garbage")]
 
 
 def test_pages_are_whole_again_once_no_half_is_left(breaker: Breaker, emulator: ConfluentEmulator) -> None:
@@ -146,7 +146,7 @@ def test_a_broken_glue_refuses_its_lists_and_nothing_else(
 
     glue = aws.client("glue", config=Config(retries={"total_max_attempts": 1}))
     assert breaker.break_api(GLUE, status) == Broken(GLUE, status)
-    assert breaker.standing() == [Broken(GLUE, status)]
+    assert breaker.active() == [Broken(GLUE, status)]
     for _ in range(2):
         with pytest.raises(ClientError, match=code):
             glue.get_databases()
@@ -164,8 +164,8 @@ def test_a_broken_glue_refuses_its_lists_and_nothing_else(
         ("tablefow", "503", "Did you mean tableflow?"),
         ("schema-registry", "503", "Did you mean schema_registry?"),
         ("moon", "503", "There are: org, cmk"),
-        ("flink", "418", "There are: 401, 403"),
-        ("connect", "half-page", "These have: cmk"),
+        ("flink", "418", "Use one of 401, 403"),
+        ("connect", "half-page", "Use one of cmk"),
         (GLUE, "404", "Use one of 401, 403"),
     ],
 )
@@ -213,7 +213,7 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_as_it_i
     assert told.exit_code == 0, told.output
     assert "discovery_complete" in told.output
     assert "Heal: lineage-bridge local heal tableflow" in told.output
-    assert "Broken on request: tableflow meets every request with 503" in run("status").output
+    assert "tableflow fails every request with 503" in run("status").output
     broken = discover(settings, before)
     assert {report.scope.api for report in broken.coverage.incomplete} == {
         "tableflow",
@@ -227,7 +227,7 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_as_it_i
 
     assert "Healed: tableflow" in run("heal").output
     assert discover(settings, broken).coverage.complete
-    assert "Broken on request" not in run("status").output
+    assert "fails every request" not in run("status").output
     assert "Nothing was broken" in run("heal").output
 
 
