@@ -21,6 +21,7 @@ from dagster import (
     ComponentLoadContext,
     Definitions,
     in_process_executor,
+    scaffold_with,
 )
 from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
 from dagster.components.component.state_backed_component import StateBackedComponent
@@ -46,6 +47,8 @@ from lineage_bridge_dagster.automation.watched_lists import outside_lister
 from lineage_bridge_dagster.config.catalog import with_aws_fields
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.reader import SettingsReader
+from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
+from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
 from lineage_bridge_dagster.config.yaml_fields import (
     NAME,
     AwsConfig,
@@ -75,6 +78,7 @@ _STATE = DefsStateConfigArgs(
 )
 
 
+@scaffold_with(InstanceScaffolder)
 class LineageBridgeComponent(StateBackedComponent, YamlSection):
     """Upstream lineage of Confluent Tableflow tables, as assets, pushed into AWS Glue."""
 
@@ -90,7 +94,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     )
     push: PushConfig = Field(default_factory=PushConfig, description="What a push writes, and its bounds.")
     sensor: SensorConfig = Field(default_factory=SensorConfig, description="What runs by itself, and when.")
-    checks: bool = Field(
+    checks: Annotated[bool, FromVariables((PREFIX + "CHECKS",))] = Field(
         default=True,
         description="Asset checks of the Glue tables and of the discovery, run with each materialization.",
         examples=[True],

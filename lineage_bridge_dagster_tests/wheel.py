@@ -9,7 +9,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -84,25 +84,24 @@ def install(wheel: Path, root: Path) -> WheelEnvironment:
     environment = WheelEnvironment(root, wheel)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(root / "bin/python")]
     subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel)], check=True)
-    for dependency in _dependencies(DISTRIBUTION):
+    for dependency in _dependencies(environment):
         _link(dependency, environment)
     return environment
 
 
-def _dependencies(name: str) -> list[Distribution]:
-    """The distributions that one requires, directly or not, in the environment that the tests run in."""
+def _dependencies(environment: WheelEnvironment) -> list[Distribution]:
+    """What the installed wheel requires, directly or not, as the tests' own environment has it."""
+    (wheel,) = distributions(name=DISTRIBUTION, path=[str(environment.site_packages)])
     found: dict[str, Distribution] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
-    todo = [(name, frozenset[str]())]
+    todo = list(_requirements(wheel, frozenset()))
     while todo:
-        current, extras = todo.pop()
-        if (current, extras) in seen:
-            continue
-        seen.add((current, extras))
-        dist = distribution(current)
-        found[current] = dist
-        todo.extend(_requirements(dist, extras))
-    return [dist for key, dist in found.items() if key != name]
+        name, extras = todo.pop()
+        if (name, extras) not in seen:
+            seen.add((name, extras))
+            found[name] = distribution(name)
+            todo.extend(_requirements(found[name], extras))
+    return list(found.values())
 
 
 def _requirements(dist: Distribution, extras: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:

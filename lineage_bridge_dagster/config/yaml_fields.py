@@ -14,6 +14,7 @@ from pydantic import Field, field_validator
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, PushSettings
 from lineage_bridge_dagster.config.value_types import pattern_type, text_type
+from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
 from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection, view_of
 from lineage_bridge_dagster.dagster_internals import is_valid_cron_schedule
@@ -66,7 +67,7 @@ class SparkConfig(YamlSection):
         "LINEAGE_BRIDGE_CATALOG_*.",
         examples=["{warehouse: s3://bucket/warehouse}"],
     )
-    namespace: str = Field(
+    namespace: Annotated[str, FromVariables((PREFIX + "NAMESPACE",))] = Field(
         default="lineage_bridge",
         description="Database of the lineage tables in that catalog.",
         examples=["lineage_bridge"],
@@ -94,7 +95,7 @@ class IncludeConfig(YamlSection):
         default=True, description="Connectors, Flink statements and ksqlDB queries.", examples=[True]
     )
     external_datasets: bool = Field(default=True, description="Datasets outside Confluent.", examples=[True])
-    examples: bool = Field(
+    examples: Annotated[bool, FromVariables((PREFIX + "EXAMPLES",))] = Field(
         default=True,
         description="The sample world's downstream asset, where both of its inputs exist.",
         examples=[True],
@@ -104,7 +105,7 @@ class IncludeConfig(YamlSection):
 class SensorConfig(YamlSection):
     """What runs automatically, and when."""
 
-    running: bool = Field(
+    running: Annotated[bool, FromVariables((PREFIX + "SENSORS",))] = Field(
         default=False,
         description="Turn the sensor and the schedules on without anyone doing so in the UI.",
         examples=[True],
@@ -117,17 +118,17 @@ class SensorConfig(YamlSection):
         description="Seconds after which a tick leaves the rest to the next one; under 60.",
         examples=[20],
     )
-    refresh_cron: Annotated[str, CRON] = Field(
+    refresh_cron: Annotated[str, CRON, FromVariables((PREFIX + "REFRESH_CRON",))] = Field(
         default="*/15 * * * *",
         description="Schedule of full discoveries, as a cron expression; empty: none.",
         examples=["*/15 * * * *"],
     )
-    push_cron: Annotated[str, CRON] = Field(
+    push_cron: Annotated[str, CRON, FromVariables((PREFIX + "PUSH_CRON",))] = Field(
         default="7 * * * *",
         description="Schedule of pushes that restore lost lineage, as a cron expression; empty: none.",
         examples=["7 * * * *"],
     )
-    nightly_cron: Annotated[str, CRON] = Field(
+    nightly_cron: Annotated[str, CRON, FromVariables((PREFIX + "NIGHTLY_CRON",))] = Field(
         default="13 2 * * *",
         description="Schedule of full runs (all topics, chains, pushes and checks), as a cron expression; "
         "empty: none.",

@@ -121,7 +121,7 @@ def _problems(section: type[YamlSection], data: object, path: Path) -> Iterator[
         if name not in section.model_fields:
             yield _problem(here, value, _unknown(section, str(name), path))
             continue
-        inner, dagsters = _section_of(section, name), _dagster_model(section, name)
+        inner, dagsters = section_of(section, name), _dagster_model(section, name)
         if dagsters is not None and isinstance(value, Mapping):
             for key in value.keys() - dagsters.model_fields.keys():
                 yield _problem((*here, key), value[key], _unknown(dagsters, str(key), here))
@@ -163,7 +163,7 @@ def _problem(path: Path, value: object, message: str) -> InitErrorDetails:
 
 def _unknown(section: type[BaseModel], name: str, path: Path) -> str:
     fields = list(section.model_fields)
-    homes = [f for f in fields if (inner := _section_of(section, f)) and name in inner.model_fields]
+    homes = [f for f in fields if (inner := section_of(section, f)) and name in inner.model_fields]
     hint = did_you_mean(name, fields, quote="'") or (f"It belongs under {homes[0]!r}. " if homes else "")
     place = ".".join(("attributes", *map(str, path)))
     return f"There is no field {name!r}. {hint}The fields of {place} are {', '.join(fields)}."
@@ -173,9 +173,9 @@ def _dagster_model(section: type[YamlSection], name: str) -> type[BaseModel] | N
     """The model of a field that Dagster defines: `translation`, `defs_state`."""
     choices = get_args(derive_model_type(section).model_fields[name].annotation)
     models = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, BaseModel)]
-    return models[0] if len(models) == 1 and _section_of(section, name) is None else None
+    return models[0] if len(models) == 1 and section_of(section, name) is None else None
 
 
-def _section_of(section: type[BaseModel], name: str) -> type[YamlSection] | None:
+def section_of(section: type[BaseModel], name: str) -> type[YamlSection] | None:
     annotation: Any = section.model_fields[name].annotation
     return annotation if isinstance(annotation, type) and issubclass(annotation, YamlSection) else None

@@ -1,0 +1,149 @@
+"""What `dg scaffold defs` writes: an instance with every field, its description, default and variable."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+from dagster import Scaffolder, ScaffoldRequest, scaffold_component
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.variables import PREFIX, FromVariables, variables_of
+from lineage_bridge_dagster.config.yaml_section import YamlSection, section_of
+
+_HEADER = """\
+# An instance of the component. A field whose variable is not set keeps its default; to set it here, replace
+# the template with a value. Keys and secrets have no field: they come from LINEAGE_BRIDGE_*_API_KEY and
+# LINEAGE_BRIDGE_*_API_SECRET variables, or from AWS Secrets Manager.
+"""
+
+#: Fields whose values are Dagster's own mappings, as examples to uncomment.
+_EXAMPLES = {
+    "translation": ["owners: [\"team:{{ node.environment_name or 'data-platform' }}\"]"],
+    "defs_state": ["management_type: VERSIONED_STATE_STORAGE"],
+}
+
+_WIDTH = 105
+_NO_BREAK = "\0"
+
+
+class InstanceScaffolder(Scaffolder[Any]):
+    """Writes the YAML of a `YamlSection` component."""
+
+    def scaffold(self, request: ScaffoldRequest[Any]) -> None:
+        if request.scaffold_format != "yaml":
+            scaffold_component(request)
+            return
+        module, _, name = request.type_name.rpartition(".")
+        text = instance_yaml(getattr(import_module(module), name), request.type_name)
+        path = request.target_path if request.append else request.target_path / "defs.yaml"
+        with path.open("a" if request.append else "w", encoding="utf-8") as file:
+            file.write(("---\n" if request.append else "") + text)
+
+
+def instance_yaml(component: type[YamlSection], type_name: str) -> str:
+    """The YAML of an instance that sets every field of a component to its variable or its default."""
+    lines = [f"type: {type_name}", "", "attributes:", *_section(component, component, (), "  ")]
+    return _HEADER + "\n".join(lines) + "\n"
+
+
+def _section(
+    component: type[YamlSection], section: type[YamlSection], path: tuple[str, ...], indent: str
+) -> Iterator[str]:
+    for name, field in section.model_fields.items():
+        inner = section_of(section, name)
+        yield from _comment(_described(path, name, field, inner), indent)
+        if inner is not None:
+            yield f"{indent}{name}:"
+            yield from _section(component, inner, (*path, name), indent + "  ")
+        elif name in _EXAMPLES:
+            yield f"{indent}# {name}:"
+            yield from (f"{indent}#   {line}" for line in _EXAMPLES[name])
+        else:
+            yield f"{indent}{name}: {_value(path, name, field)}"
+
+
+def _described(path: tuple[str, ...], name: str, field: FieldInfo, inner: type[YamlSection] | None) -> str:
+    text = field.description or ""
+    if inner is not None or name in _EXAMPLES or "default" in text:
+        return text
+    if other := _followed(path, name):
+        return f"{text} Default: that of {other}."
+    default = (_setting(path, name) or field).get_default(call_default_factory=True)
+    if default in (None, "", [], {}, PydanticUndefined):
+        return text
+    # A default with spaces, such as a cron expression, stays on one line.
+    return f"{text} Default: {_scalar(default).replace(' ', _NO_BREAK)}."
+
+
+def _value(path: tuple[str, ...], name: str, field: FieldInfo) -> str:
+    """A template over the field's variable, or the default of a field that has none."""
+    setting = _setting(path, name)
+    default = (setting or field).get_default(call_default_factory=True)
+    if isinstance(default, dict) or not (path or _has_variable(field)):
+        return json.dumps(default)
+    if setting is not None:
+        return '""' if _followed(path, name) else _template(f"env.{_variable(path, name, setting)}")
+    text = "" if default is None else _scalar(default)
+    return _template(f"env('{_variable(path, name, field)}', '{text}')")
+
+
+def _variable(path: tuple[str, ...], name: str, field: FieldInfo) -> str:
+    group = _group(path) if _setting(path, name) else "_".join(path)
+    return variables_of(group, name, field)[0]
+
+
+def _followed(path: tuple[str, ...], name: str) -> str:
+    """The field of another section that this one follows while it is empty, such as `aws.region`."""
+    setting = _setting(path, name)
+    if setting is None:
+        return ""
+    variables = variables_of(_group(path), name, setting)
+    for group in Settings.model_fields.keys() - {_group(path)}:
+        for other in _fields(group):
+            if f"{PREFIX}{group}_{other}".upper() in variables:
+                return f"{group}.{other}"
+    return ""
+
+
+def _template(expression: str) -> str:
+    return f'"{{{{ {expression} }}}}"'
+
+
+def _scalar(value: object) -> str:
+    """A default as it is written in a variable."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _has_variable(field: FieldInfo) -> bool:
+    return any(isinstance(item, FromVariables) for item in field.metadata)
+
+
+def _group(path: tuple[str, ...]) -> str:
+    """The group of settings that a section is a view of: `catalog` for `spark.catalog`."""
+    return path[-1] if path else ""
+
+
+def _setting(path: tuple[str, ...], name: str) -> FieldInfo | None:
+    """The setting that a field is a view of, if it is one."""
+    return _fields(_group(path)).get(name)
+
+
+def _fields(group: str) -> dict[str, FieldInfo]:
+    field = Settings.model_fields.get(group)
+    model = field.annotation if field else None
+    return model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
+
+
+def _comment(text: str, indent: str) -> Iterator[str]:
+    prefix = f"{indent}# "
+    for line in textwrap.wrap(text, _WIDTH, initial_indent=prefix, subsequent_indent=prefix):
+        yield line.replace(_NO_BREAK, " ")
