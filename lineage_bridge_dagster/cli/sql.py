@@ -40,6 +40,6 @@ def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool,
     from lineage_bridge_dagster.sql.report import command
 
     if jsonl:
-        command.answer_lines(file, dialect, catalog, database, columns)
-    elif not command.show(command.text_of(file), dialect, catalog, database, columns):
+        command.print_records(file, dialect, catalog, database, columns)
+    elif not command.print_report(command.read_text(file), dialect, catalog, database, columns):
         raise SystemExit(_FAILED)

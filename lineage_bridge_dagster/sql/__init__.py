@@ -1,1 +1,14 @@
-"""Flink SQL: what a statement reads and writes, and which topics those names are."""
+"""SQL text -> the tables and columns that it reads and writes.
+
+A Flink text takes this route:
+
+1. `flink/parser.py` splits the text into statements (`split.py`), adapts Confluent's dialect (`dialect.py`),
+   runs Flink's own parser (`process.py`, `FlinkTrees.java`) and collects each statement's tables from its
+   syntax tree (`tree.py`, `tables.py`). The result is a `ParsedText`.
+2. `flink/views.py` replaces views by the tables behind them, `flink/names.py` resolves names to topics.
+3. `columns/derivation.py` derives columns from the same `ParsedText`s: statement by statement
+   (`statement.py`), query by query (`queries.py`), expression by expression (`expressions.py`).
+
+ksqlDB's dialect has a small parser of its own, `ksql/parser.py`. `report/` prints what `lineage-bridge sql`
+finds.
+"""

@@ -1,25 +1,25 @@
-"""SQL that its author left on one line, laid out to be read; text that was laid out stays as it is."""
+"""Formatting of SQL that has long lines; readable text stays unchanged."""
 
 from __future__ import annotations
 
 import sqlparse
 
-#: Characters of a line that can still be read across; most who write SQL by hand break it before.
-_READABLE = 110
-#: Characters of a statement that are worth laying out: the time it takes grows with them.
-_LONGEST = 20_000
+#: Longest line, in characters, that is still readable; most people who write SQL break lines earlier.
+_READABLE_LINE = 110
+#: Longest text, in characters, that is formatted: the time needed grows with the length.
+_MAX_CHARS = 20_000
 
 
 def formatted(sql: str) -> str | None:
-    """The text with line ends and indents, when a line of it is too long to read; else None.
+    """The text with line breaks and indents, if one of its lines is too long to read; else None.
 
-    Comments, names and literals stay as they are. What the library can't read is left alone.
+    Only whitespace changes. Text that sqlparse cannot handle is not formatted.
     """
-    if len(sql) > _LONGEST or all(len(line) <= _READABLE for line in sql.splitlines()):
+    if len(sql) > _MAX_CHARS or all(len(line) <= _READABLE_LINE for line in sql.splitlines()):
         return None
     try:
         text = sqlparse.format(sql, reindent=True, indent_width=2).strip()
     except Exception:
-        # Its own errors and Python's recursion: a nicer view is never worth a discovery.
+        # Its own errors, or a RecursionError: formatting must never fail a discovery.
         return None
     return text if text != sql.strip() else None

@@ -1,27 +1,27 @@
-"""What a text of SQL reads and writes: frozen records, pure.
+"""Tables that SQL reads and writes: frozen records, pure.
 
-A *text* is what one Flink statement resource holds; it can hold several statements. `Statement` is one of
-them, `StatementLineage` the text as a whole.
+A *text* is the SQL of one Flink statement resource and can hold several statements. `Statement` is one of
+them, `TextLineage` the whole text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 TablePath = tuple[str, ...]
-"""A name as written, one to three parts: [[catalog,] database,] table. Case and dots are kept."""
+"""A table name as written, one to three parts: [[catalog,] database,] table. Case and dots are kept."""
 
-FALLBACK_KIND = "UNKNOWN"
-"""Of a statement that the parser rejected."""
+UNKNOWN_KIND = "UNKNOWN"
+"""Kind of a statement that the parser rejected."""
 
 _SESSION_KINDS = frozenset({"SET", "RESET", "USE", "USE CATALOG", "BEGIN STATEMENT SET", "END STATEMENT SET"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """Where in a text, both counted from 1, columns in characters (code points)."""
+    """Line and column in a text, both counted from 1, columns in code points."""
 
     line: int
     column: int
@@ -32,14 +32,14 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class ViewChange:
-    """A view created, altered, renamed or dropped by a statement.
+    """A view that a statement creates, alters, renames or drops.
 
     Attributes:
-        action: What is done.
-        path: The view as it was named.
-        reads: The tables and views that its query reads; empty for rename and drop.
-        temporary: Whether it lives no longer than its session.
-        if_not_exists: Whether an existing view of that name is left as it is.
+        action: What the statement does to the view.
+        path: The view's name.
+        reads: Tables and views that its query reads; empty for rename and drop.
+        temporary: Whether it ends with its session.
+        if_not_exists: Whether an existing view of that name is left unchanged.
         new_path: The new name of a renamed view.
     """
 
@@ -50,13 +50,18 @@ class ViewChange:
     if_not_exists: bool = False
     new_path: TablePath = ()
 
+    @property
+    def defines(self) -> bool:
+        """Whether the statement holds the view's query."""
+        return self.action in ("create", "alter")
+
 
 @dataclass(frozen=True, slots=True)
 class SessionChange:
-    """The catalog or database that names of the statements after this one are resolved in.
+    """The current catalog and database for later statements.
 
-    None leaves it as it was; an empty database is one not known: `USE CATALOG` moves to the catalog's default
-    database, which only the catalog can tell.
+    None leaves the value unchanged. An empty database is unknown: `USE CATALOG` switches to the catalog's
+    default database, which only the catalog knows.
     """
 
     catalog: str | None = None
@@ -68,15 +73,15 @@ class Statement:
     """One statement of a text.
 
     Attributes:
-        reads: Tables and views read, in the order in which they first appear.
+        reads: Tables and views read, in order of first appearance.
         writes: Tables and views written, likewise.
         error: Why the parser rejected it, else None.
         kind: `INSERT`, `CREATE TABLE AS`, `SELECT`, ...; `UNKNOWN` when rejected.
-        position: Where the parser stumbled, in the whole text.
-        searches: External tables that a search function is given by name (`VECTOR_SEARCH_AGG(docs, ...)`):
-            Flink's grammar has them as columns, so they are not among the reads.
-        view: The view that it changes, if it changes one.
-        session: What it changes for the statements after it, if anything.
+        position: Where in the whole text the parser failed.
+        searches: External tables passed to a search function by name (`VECTOR_SEARCH_AGG(docs, ...)`). They
+            are columns in Flink's grammar, so they are not among the reads.
+        view: The view that it changes, if any.
+        session: What it changes for later statements, if anything.
     """
 
     reads: tuple[TablePath, ...] = ()
@@ -90,17 +95,17 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class StatementLineage:
-    """A whole text: the union over its statements, and the statements themselves.
+class TextLineage:
+    """Tables that a whole text reads and writes, with its statements.
 
     Attributes:
-        reads: Tables and views read by any of its statements, in order of appearance.
-        writes: Tables and views written by any of them.
-        error: Of the first statement that the parser rejected, else None. The other statements' reads and
-            writes stand all the same.
-        kind: The kind of its one statement that matters; `STATEMENT SET` for a set; `SCRIPT` for several
-            kinds; `UNKNOWN` when nothing of it could be parsed.
-        position: Where the first error is.
+        reads: Tables and views that any of its statements reads, in order of first appearance.
+        writes: Tables and views that any of them writes, likewise.
+        error: Error of the first rejected statement, else None. Reads and writes of the other statements are
+            included regardless.
+        kind: Kind of its statements, ignoring those that only change the session; `STATEMENT SET` for a set,
+            `SCRIPT` for several kinds, `UNKNOWN` when nothing could be parsed.
+        position: Position of the first error.
         statements: In the order of the text.
     """
 
@@ -111,49 +116,44 @@ class StatementLineage:
     position: Position | None = None
     statements: tuple[Statement, ...] = ()
 
-    @property
-    def views(self) -> tuple[ViewChange, ...]:
-        """Views that the text creates, alters, renames or drops, in order."""
-        return tuple(s.view for s in self.statements if s.view is not None)
+    @classmethod
+    def of(cls, statements: Sequence[Statement]) -> Self:
+        """Combine the statements of a text."""
+        failed = next((s for s in statements if s.error is not None), None)
+        return cls(
+            reads=unique(path for s in statements for path in s.reads),
+            writes=unique(path for s in statements for path in s.writes),
+            error=failed.error if failed else None,
+            kind=_kind(statements),
+            position=failed.position if failed else None,
+            statements=tuple(statements),
+        )
+
+    @classmethod
+    def failed(cls, error: str, position: Position | None = None) -> Self:
+        """Lineage of a text that could not be parsed at all."""
+        return cls.of([Statement(error=error, kind=UNKNOWN_KIND, position=position)])
 
     @property
-    def searches(self) -> tuple[TablePath, ...]:
-        """External tables that search functions are given by name."""
-        return unique(path for s in self.statements for path in s.searches)
+    def views(self) -> tuple[ViewChange, ...]:
+        """View changes, in order."""
+        return tuple(s.view for s in self.statements if s.view is not None)
 
 
 def unique(paths: Iterable[TablePath]) -> tuple[TablePath, ...]:
-    """The paths without repeats, in order of first appearance."""
+    """Distinct paths, in order of first appearance."""
     return tuple(dict.fromkeys(paths))
-
-
-def aggregate(statements: Sequence[Statement]) -> StatementLineage:
-    """The lineage of a text from its statements."""
-    failed = next((s for s in statements if s.error is not None), None)
-    return StatementLineage(
-        reads=unique(path for s in statements for path in s.reads),
-        writes=unique(path for s in statements for path in s.writes),
-        error=failed.error if failed else None,
-        kind=_kind(statements),
-        position=failed.position if failed else None,
-        statements=tuple(statements),
-    )
-
-
-def failure(error: str, position: Position | None = None) -> StatementLineage:
-    """The lineage of a text that could not be parsed at all."""
-    return aggregate([Statement(error=error, kind=FALLBACK_KIND, position=position)])
 
 
 def _kind(statements: Sequence[Statement]) -> str:
     kinds = [s.kind for s in statements]
     if "BEGIN STATEMENT SET" in kinds:
         return "STATEMENT SET"
-    telling = list(dict.fromkeys(k for k in kinds if k not in _SESSION_KINDS and k != FALLBACK_KIND))
-    if len(telling) == 1:
-        return telling[0]
-    if telling:
+    parsed = list(dict.fromkeys(k for k in kinds if k not in _SESSION_KINDS and k != UNKNOWN_KIND))
+    if len(parsed) == 1:
+        return parsed[0]
+    if parsed:
         return "SCRIPT"
-    if FALLBACK_KIND in kinds:
-        return FALLBACK_KIND
+    if UNKNOWN_KIND in kinds:
+        return UNKNOWN_KIND
     return kinds[-1] if kinds else ""

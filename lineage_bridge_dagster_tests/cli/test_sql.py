@@ -47,10 +47,10 @@ def test_account_of_a_file_names_tables_and_columns(tmp_path: Path) -> None:
         "columns of prod.main.sums",
         "id <- prod.main.`orders.v1`.id identity",
         "total <- prod.main.`orders.v1`.price aggregate, prod.main.`orders.v1`.qty aggregate",
-        "in all",
+        "total",
         "reads prod.main.`orders.v1`",
         "writes prod.main.sums",
-        "through prod.main.v",
+        "via prod.main.v",
     ]
 
 
@@ -66,10 +66,10 @@ def test_account_from_stdin_leaves_names_as_they_are_written() -> None:
 
 def test_columns_of_a_table_not_known_are_told_by_position() -> None:
     result = run("--columns", stdin="INSERT INTO d SELECT a AS x, COUNT(*), t.*, b FROM t")
-    assert "not known without its CREATE TABLE" in result.stdout
+    assert "unknown without its CREATE TABLE" in result.stdout
     assert "1 (x)  <- t.a identity" in result.stdout
     assert "2 (`EXPR$1`)  <- no column" in result.stdout
-    assert "all columns of t, not known here" in result.stdout
+    assert "all columns of t, names unknown" in result.stdout
 
 
 def test_rejected_statement_is_shown_with_its_place_and_exits_1() -> None:
@@ -178,12 +178,12 @@ def test_ksqldb_account_names_topics() -> None:
     )
     assert result.exit_code == 0
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert "makes stream A on topic a.v1" in lines
+    assert "creates stream A on topic a.v1" in lines
     assert lines[lines.index("topics") :] == [
         "topics",
         "reads `a.v1`",
         "writes BIG",
-        "unknown C: no CREATE STREAM or TABLE in this text says which topic it is on",
+        "unknown C: no CREATE STREAM or TABLE in this text names its topic",
     ]
 
 
@@ -209,7 +209,7 @@ def test_wrong_usage_exits_2(args: list[str]) -> None:
 
 
 def test_text_in_another_encoding_is_an_error_of_use() -> None:
-    with pytest.raises(ConfigurationError, match="no UTF-8"):
+    with pytest.raises(ConfigurationError, match="not UTF-8"):
         run(stdin="SELECT * FROM t".encode("utf-16"))
 
 

@@ -1,4 +1,4 @@
-"""One parser, hence one JVM, for all tests that share it; each marks itself `xdist_group("flink")`."""
+"""One parser, hence one JVM, shared by all tests marked `xdist_group("flink")`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CASES = Path(__file__).with_name("cases.jsonl")
 
 
 def cases() -> list[dict[str, Any]]:
-    """Statements of our own, with what they read and write by hand."""
+    """Our own statements, with the tables that they read and write, determined by hand."""
     return [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
 
 

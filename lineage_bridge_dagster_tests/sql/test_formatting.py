@@ -1,4 +1,4 @@
-"""SQL laid out to be read."""
+"""SQL formatted for people."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ONE_LINE = (
 
 
 def words(sql: str) -> list[str]:
-    """The text without what lies between words."""
+    """The text without whitespace."""
     return "".join(sql.split()).split()
 
 
-def test_a_statement_on_one_line_gets_a_line_for_each_clause() -> None:
+def test_statement_on_one_line_gets_a_line_for_each_clause() -> None:
     text = formatted(ONE_LINE)
     assert text is not None
     starts = [line.split()[0] for line in text.splitlines()]
@@ -46,13 +46,13 @@ def test_a_statement_on_one_line_gets_a_line_for_each_clause() -> None:
         "INSERT INTO a\nSELECT *\nFROM b",
         "SELECT '" + "x" * 20_001 + "'",
     ],
-    ids=["nothing", "short", "laid out", "too long"],
+    ids=["nothing", "short", "formatted", "too long"],
 )
-def test_what_reads_well_or_is_too_long_stays_as_it_is(sql: str) -> None:
+def test_readable_or_very_long_text_is_not_formatted(sql: str) -> None:
     assert formatted(sql) is None
 
 
-def test_what_the_library_can_not_read_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_sqlparse_cannot_handle_is_not_formatted(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: Any, **_options: Any) -> str:
         raise RecursionError
 
@@ -62,13 +62,13 @@ def test_what_the_library_can_not_read_stays_as_it_is(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.shared
-def test_laying_out_changes_nothing_but_the_space_between_words() -> None:
-    laid_out = 0
+def test_formatting_changes_only_whitespace() -> None:
+    count = 0
     for name in ("flink_real", "flink_hard", "flink_robustness"):
         for line in shared("sql", f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
             sql = str(record.get("sql") or record.get("statement") or "")
             if (text := formatted(sql)) is not None:
-                laid_out += 1
+                count += 1
                 assert words(text) == words(sql)
-    assert laid_out > 20
+    assert count > 20

@@ -12,7 +12,7 @@ Which statements become nodes, by phase:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.api.flink import FlinkStatement, MaterializedTable, RegionKey
@@ -24,20 +24,14 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_sql, redact_text
-from lineage_bridge_dagster.sql.columns.derivation import ColumnText
-from lineage_bridge_dagster.sql.flink.resolve import (
-    ClusterName,
-    NameIndex,
-    SourceText,
-    TopicRef,
-    expand_views,
-    quoted,
-)
+from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex, TopicRef, quoted
+from lineage_bridge_dagster.sql.flink.tree import ParsedText
+from lineage_bridge_dagster.sql.flink.views import expand_views
 from lineage_bridge_dagster.sql.formatting import formatted
-from lineage_bridge_dagster.sql.statement import StatementLineage, TablePath
+from lineage_bridge_dagster.sql.statement import TablePath, TextLineage
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser, ParsedText
+    from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 _DROPPED = frozenset({"DELETING"})
 _FINISHED = frozenset({"COMPLETED", "STOPPED", "STOPPING", "FAILED", "FAILING"})
@@ -137,17 +131,21 @@ def add_jobs(
     # A view means its latest definition before the statement that reads it.
     ordered = sorted(jobs, key=lambda job: (job.created_at, job.environment.id, job.region, job.name))
     if not ordered:
-        return JobTexts(NameIndex(()), "")
+        return JobTexts(NameIndex(), "")
     index = NameIndex(
         ClusterName(place.environment.id, place.environment.label, place.cluster.id, place.cluster.label)
         for place in builder.places.values()
     )
     by_text = parsed_texts(parser, (job.sql for job in ordered), cache or FlinkCache())
     parsed = [by_text[job.sql].lineage for job in ordered]
-    empty = StatementLineage(reads=(), writes=())
+    empty = TextLineage(reads=(), writes=())
     texts = [
         # A failed statement created no view.
-        SourceText(empty if lineage.views and job.phase in _FAILED else lineage, job.catalog, job.database)
+        ParsedText(
+            empty if lineage.views and job.phase in _FAILED else lineage,
+            catalog=job.catalog,
+            database=job.database,
+        )
         for job, lineage in zip(ordered, parsed, strict=True)
     ]
     expansions = expand_views(texts, index)
@@ -171,14 +169,13 @@ def add_jobs(
 
 
 def _job_text(job: Job, parsed: ParsedText, refs: Iterable[TopicRef]) -> JobText:
-    statements, trees = parsed.lineage.statements, parsed.trees
     if job.phase in _FAILED and (parsed.lineage.views or not job.read_topics):
         # It created no view or table, and moved no data.
-        statements, trees = (), ()
+        parsed = ParsedText(TextLineage(reads=(), writes=()))
     return JobText(
         node_id=_job_id(job),
         sql=job.sql,
-        text=ColumnText(statements, trees, job.catalog, job.database),
+        text=replace(parsed, catalog=job.catalog, database=job.database),
         topics=tuple(ids.topic_id(*_key(ref), ref.topic) for ref in refs),
         table=ids.topic_id(*_key(job.table), job.table.topic) if job.table else None,
     )
@@ -188,7 +185,7 @@ def _job_id(job: Job) -> str:
     return ids.flink_job_id(job.environment.id, job.region.cloud, job.region.region, job.name)
 
 
-def _is_job(job: Job, lineage: StatementLineage, writes: _Names) -> bool:
+def _is_job(job: Job, lineage: TextLineage, writes: _Names) -> bool:
     if job.phase not in _FINISHED or writes.any:
         return True
     return lineage.error is not None and any(kind in job.sql_kind.upper() for kind in _WRITING_KINDS)
@@ -219,7 +216,7 @@ class _Names:
 
 
 def _add_job(
-    builder: Builder, index: NameIndex, job: Job, lineage: StatementLineage, reads: _Names, writes: _Names
+    builder: Builder, index: NameIndex, job: Job, lineage: TextLineage, reads: _Names, writes: _Names
 ) -> None:
     scope = job.scope
     node_id = _job_id(job)
@@ -260,9 +257,7 @@ def _add_job(
     )
 
 
-def _attributes(
-    job: Job, lineage: StatementLineage, evidence: list[str], warnings: list[str]
-) -> dict[str, Any]:
+def _attributes(job: Job, lineage: TextLineage, evidence: list[str], warnings: list[str]) -> dict[str, Any]:
     sql = redact_sql(job.sql)
     return {
         "sql": sql,

@@ -11,7 +11,7 @@ from lineage_bridge_dagster.sql.flink.parse_cache import VERSION, ParseCache
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.lineage.discovery import Discovery
-    from lineage_bridge_dagster.sql.statement import StatementLineage
+    from lineage_bridge_dagster.sql.statement import TextLineage
 
 
 class FlinkCache:
@@ -36,11 +36,11 @@ class FlinkCache:
         self._last_columns: Mapping[str, Any] = columns if isinstance(columns, Mapping) else {}
         self._columns: dict[str, tuple[str, int]] = {}
 
-    def lineage(self, text: str) -> StatementLineage | None:
+    def lineage(self, text: str) -> TextLineage | None:
         """What a text reads and writes, if it was parsed before."""
         return self._texts.get(text)
 
-    def put_lineage(self, text: str, lineage: StatementLineage) -> None:
+    def put_lineage(self, text: str, lineage: TextLineage) -> None:
         self._texts.put(text, lineage)
 
     def columns(self, node_id: str, digest: str) -> tuple[Any, int] | None:

@@ -25,15 +25,16 @@ from lineage_bridge_dagster.lineage.columns import (
 )
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
 from lineage_bridge_dagster.lineage.nodes import NodeView, TopicNode
-from lineage_bridge_dagster.sql.columns.derivation import ColumnText, TextColumns, derive_columns
-from lineage_bridge_dagster.sql.columns.origins import ColumnSource
-from lineage_bridge_dagster.sql.columns.queries import known
+from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
+from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
+from lineage_bridge_dagster.sql.columns.relations import known_columns
 from lineage_bridge_dagster.sql.flink.names import NameIndex
 from lineage_bridge_dagster.sql.flink.parse_cache import VERSION
+from lineage_bridge_dagster.sql.flink.tree import ParsedText
 from lineage_bridge_dagster.sql.statement import TablePath
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser, ParsedText
+    from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class JobText:
 
     node_id: str
     sql: str
-    text: ColumnText
+    text: ParsedText
     topics: tuple[str, ...] = ()
     table: str | None = None
 
@@ -101,9 +102,6 @@ def parsed_texts(
     Raises:
         LineageBridgeError: The parser cannot run.
     """
-    # Imported here, since a discovery without SQL does not need it.
-    from lineage_bridge_dagster.sql.flink.parser import ParsedText
-
     found: dict[str, ParsedText] = {}
     new: list[str] = []
     for text in dict.fromkeys(texts):
@@ -145,7 +143,7 @@ def add_columns(
             registry.columns,
             texts.index,
             outputs=True,
-            sinks=registry.filled,
+            sink_schemas=registry.filled,
         )
     except Exception as error:
         # Not the error's text, which may quote the SQL.
@@ -184,7 +182,7 @@ def _with_trees(
     ]
     parsed = parsed_texts(parser, missing)
     return [
-        replace(job, text=replace(job.text, statements=again.lineage.statements, trees=again.trees))
+        replace(job, text=replace(job.text, lineage=again.lineage, trees=again.trees))
         if job.can_have_trees and not job.has_trees and (again := parsed.get(job.sql)) is not None
         else job
         for job in jobs
@@ -221,12 +219,12 @@ def _flows(graph: Graph, job: JobText, derived: TextColumns) -> Iterator[ColumnF
             yield from _flow(graph, Column(target, column.column), column.sources, column.complete)
     if job.table and (job.node_id, job.table, EdgeType.PRODUCES) in graph.edges:
         for relation in derived.outputs[-1:]:
-            for name, origin in known(relation or ()):
+            for name, origin in known_columns(relation or ()):
                 yield from _flow(graph, Column(job.table, name), origin.sources, origin.complete)
 
 
 def _flow(
-    graph: Graph, column: Column, found: Sequence[ColumnSource], complete: bool
+    graph: Graph, column: Column, found: Sequence[ColumnOrigin], complete: bool
 ) -> Iterator[ColumnFlow]:
     sources = []
     for table, name, how in found:

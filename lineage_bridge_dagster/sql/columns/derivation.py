@@ -1,7 +1,7 @@
-"""All texts known -> the columns that each writes, through the views and tables that they define. Pure.
+"""All known texts -> the columns that each writes, through the views and tables that they define. Pure.
 
-As with tables (see `views`), texts are taken in the order in which they were made; a view that a statement
-reads is the one that stands then.
+As for tables (see `flink/views.py`), texts are taken in the order of their creation; a statement reads a view
+as it is defined at that point.
 """
 
 from __future__ import annotations
@@ -14,47 +14,30 @@ from lineage_bridge_dagster.sql.columns.statement import (
     ColumnLineage,
     Context,
     Schemas,
+    column_lineage,
     created_columns,
     declared_columns,
-    lineage_of,
+    merged_columns,
     output_columns,
-    united_columns,
     view_relation,
 )
-from lineage_bridge_dagster.sql.flink.names import NameIndex
-from lineage_bridge_dagster.sql.flink.tree import Tree
-from lineage_bridge_dagster.sql.flink.views import ViewCatalog, qualified_view
-from lineage_bridge_dagster.sql.statement import SessionChange, Statement, TablePath, ViewChange
+from lineage_bridge_dagster.sql.flink.names import NameIndex, ResolvedStatement, resolve_statements
+from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
+from lineage_bridge_dagster.sql.flink.views import ViewCatalog
+from lineage_bridge_dagster.sql.statement import TablePath, ViewChange
 
-# Views of views, each not yet derived; one that is defined after those it reads needs no depth at all.
+# Depth of views of views that are not derived yet. A view defined after those it reads adds no depth.
 _MAX_VIEWS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnText:
-    """A parsed text and what its names are resolved in.
-
-    Attributes:
-        statements: Of its lineage.
-        trees: One for each statement; None for one that the parser rejected.
-        catalog: `sql.current-catalog` of the text; empty when unknown.
-        database: `sql.current-database`, likewise.
-    """
-
-    statements: Sequence[Statement]
-    trees: Sequence[Tree | None]
-    catalog: str = ""
-    database: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class TextColumns:
-    """What a text does with columns.
+    """Column lineage of a text.
 
     Attributes:
-        written: Each column written, with what it is made of; a view defined twice as it is last.
+        written: Each column written, with its origins; a view defined twice as defined last.
         statements: The same for each statement.
-        outputs: For each statement the columns that its query gives, in order, if they were asked for.
+        outputs: For each statement the columns that its query returns, in order, if requested.
     """
 
     written: tuple[ColumnLineage, ...]
@@ -63,173 +46,163 @@ class TextColumns:
 
 
 def derive_columns(
-    texts: Iterable[ColumnText],
+    texts: Iterable[ParsedText],
     schemas: Schemas | None = None,
     index: NameIndex | None = None,
     *,
     outputs: bool = False,
-    sinks: Schemas | None = None,
+    sink_schemas: Schemas | None = None,
 ) -> list[TextColumns]:
-    """What each text's columns are made of; paths are canonical, as `expand_views` gives them.
+    """Column lineage of each text; paths are canonical, as from `expand_views`.
 
     Args:
-        texts: In the order in which they were made.
-        schemas: Columns of tables, by canonical path. Those it does not know are taken from the
-            `CREATE TABLE` statements among the texts.
+        texts: In the order of their creation.
+        schemas: Columns of tables, by canonical path. Missing ones are taken from the `CREATE TABLE`
+            statements among the texts.
         index: Names of clusters, so that a table named by display name and by id is one table.
-        outputs: Whether to tell what each query gives, too.
-        sinks: As `schemas`, for the tables that an INSERT without column list fills by position; None if
-            the order of the columns there is to be relied on.
+        outputs: Whether to return the columns of each query, too.
+        sink_schemas: As `schemas`, for the tables that an INSERT without column list fills by position; None
+            when the order of the columns in `schemas` is reliable.
     """
-    names = index or NameIndex(())
-    known = [list(_scoped(text, names)) for text in texts]
-    tables = _Tables(schemas, schemas if sinks is None else sinks)
-    written = {path for text in known for item in text if item.view is None for path in item.writes}
-    first: dict[TablePath, _View] = {}
-    for item in (item for text in known for item in text):
-        tables.declare(item)
-        if item.definition and item.view and not item.view.temporary and item.view.path not in written:
-            first.setdefault(item.view.path, item.definition)
-    deriver = _Deriver(tables, ViewCatalog(first), outputs)
-    return [deriver.text(text) for text in known]
+    index = index or NameIndex()
+    resolved = [list(_with_views(text, index)) for text in texts]
+    tables = _Tables(schemas, schemas if sink_schemas is None else sink_schemas)
+    for text in resolved:
+        for statement, _ in text:
+            tables.declare(statement)
+    views = ViewCatalog.of((statement.statement, view) for text in resolved for statement, view in text)
+    deriver = _Deriver(tables, views, outputs)
+    return [deriver.derive(text) for text in resolved]
 
 
 @dataclass(slots=True)
 class _View:
+    """A view's query, and its columns as last derived.
+
+    Attributes:
+        tree: The statement that defines it.
+        canonical: Canonical paths of the names in it.
+        relation: Its columns, valid while the deriver's version is `version`.
+        version: See `relation`.
+        deriving: Whether its columns are being derived: a view that reads itself has none.
+    """
+
     tree: Tree
     canonical: Callable[[TablePath], TablePath]
     relation: Relation | None = None
-    at: int = -1
+    version: int = -1
     deriving: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A statement with the names that it gives to paths."""
-
-    tree: Tree | None
-    canonical: Callable[[TablePath], TablePath]
-    writes: tuple[TablePath, ...]
-    view: ViewChange | None
-    definition: _View | None
+_Defining = tuple[ResolvedStatement, _View | None]
+"""A statement with the view that it defines, if any."""
 
 
-def _scoped(text: ColumnText, names: NameIndex) -> Iterator[_Item]:
-    catalog, database = text.catalog, text.database
-    for statement, tree in zip(text.statements, text.trees, strict=True):
-
-        def canonical(path: TablePath, c: str = catalog, d: str = database) -> TablePath:
-            return names.canonical(path, c, d)
-
-        view = qualified_view(statement.view, canonical)
-        defines = tree is not None and view is not None and view.action in ("create", "alter")
-        yield _Item(
-            tree,
-            canonical,
-            tuple(map(canonical, statement.writes)),
-            view,
-            _View(tree, canonical) if defines and tree is not None else None,
-        )
-        catalog, database = _moved(statement.session, catalog, database)
-
-
-def _moved(session: SessionChange | None, catalog: str, database: str) -> tuple[str, str]:
-    if session is None:
-        return catalog, database
-    return (
-        catalog if session.catalog is None else session.catalog,
-        database if session.database is None else session.database,
-    )
+def _with_views(text: ParsedText, index: NameIndex) -> Iterator[_Defining]:
+    for resolved in resolve_statements(text, index):
+        view = resolved.statement.view
+        defines = view is not None and view.defines
+        yield resolved, _View(resolved.tree, resolved.canonical) if defines and resolved.tree else None
 
 
 @dataclass(slots=True)
 class _Tables:
-    """Columns of tables: from outside, else as statements declare them."""
+    """Columns of tables: as given by the caller, else as declared by statements."""
 
-    outside: Schemas | None
-    outside_sinks: Schemas | None
-    read: dict[TablePath, Sequence[str]] = field(default_factory=dict)
-    filled: dict[TablePath, Sequence[str]] = field(default_factory=dict)
+    schemas: Schemas | None
+    sink_schemas: Schemas | None
+    declared: dict[TablePath, Sequence[str]] = field(default_factory=dict)
+    declared_sinks: dict[TablePath, Sequence[str]] = field(default_factory=dict)
 
-    def declare(self, item: _Item) -> None:
-        declared = declared_columns(item.tree) if item.tree is not None else None
-        if declared is not None:
-            path, columns, filled = declared
-            self.read[item.canonical(path)] = columns
-            self.filled[item.canonical(path)] = filled
+    def declare(self, statement: ResolvedStatement) -> None:
+        """Add the columns that `CREATE TABLE (...)` declares."""
+        found = declared_columns(statement.tree) if statement.tree is not None else None
+        if found is not None:
+            path, columns, filled = found
+            self.declared[statement.canonical(path)] = columns
+            self.declared_sinks[statement.canonical(path)] = filled
 
-    def create(self, item: _Item, context: Context) -> bool:
-        """Takes in what `CREATE TABLE ... AS` makes; whether that was not known."""
-        created = created_columns(item.tree, context) if item.tree is not None else None
-        if created is not None:
-            path, columns = created
-            path = item.canonical(path)
-            changed = self.read.get(path) != columns
-            self.read[path] = self.filled[path] = columns
-            return changed
-        return False
+    def create(self, tree: Tree, context: Context) -> bool:
+        """Add the columns of a `CREATE TABLE ... AS`. Returns whether they are new."""
+        created = created_columns(tree, context)
+        if created is None:
+            return False
+        path, columns = context.canonical(created[0]), created[1]
+        changed = self.declared.get(path) != columns
+        self.declared[path] = self.declared_sinks[path] = columns
+        return changed
 
     def schema(self, path: TablePath) -> Sequence[str] | None:
-        columns = self.outside(path) if self.outside else None
-        return self.read.get(path) if columns is None else columns
+        columns = self.schemas(path) if self.schemas else None
+        return self.declared.get(path) if columns is None else columns
 
-    def sink(self, path: TablePath) -> Sequence[str] | None:
-        # The statement that made the table knows which columns it computes itself.
-        if path in self.filled:
-            return self.filled[path]
-        return self.outside_sinks(path) if self.outside_sinks else None
+    def sink_schema(self, path: TablePath) -> Sequence[str] | None:
+        # The statement that created the table shows which columns are computed; the caller's schema does not.
+        if path in self.declared_sinks:
+            return self.declared_sinks[path]
+        return self.sink_schemas(path) if self.sink_schemas else None
 
 
 @dataclass(slots=True)
 class _Deriver:
+    """Derives the columns of one text after another.
+
+    Attributes:
+        tables: Columns of tables.
+        views: Views as the statements so far have left them.
+        outputs: Whether to derive the columns of each query, too.
+        version: Raised when a table or view changes, for all views derived before are then outdated.
+        depth: Views that are being derived, one inside another.
+    """
+
     tables: _Tables
-    catalog: ViewCatalog[_View]
-    outputs: bool = False
+    views: ViewCatalog[_View]
+    outputs: bool
     version: int = 0
     depth: int = 0
 
-    def text(self, items: Sequence[_Item]) -> TextColumns:
-        if self.catalog.temporary:
-            self.catalog.temporary = {}
+    def derive(self, text: Sequence[_Defining]) -> TextColumns:
+        if self.views.temporary:
+            self.views.temporary = {}
             self.version += 1
         written: list[tuple[ColumnLineage, ...]] = []
         outputs: list[Relation | None] = []
-        for item in items:
-            context = self._context(item.canonical)
-            self.tables.declare(item)
-            if item.tree is None:
+        for resolved, view in text:
+            context = self._context(resolved.canonical)
+            self.tables.declare(resolved)
+            if resolved.tree is None:
                 written.append(())
                 outputs.append(None)
             else:
-                written.append(lineage_of(item.tree, context))
-                outputs.append(output_columns(item.tree, context) if self.outputs else None)
-                self.version += self.tables.create(item, context)
-            if item.view is not None:
-                self._change(item.view, item.definition)
-        return TextColumns(_all(items, written), tuple(written), tuple(outputs))
+                written.append(column_lineage(resolved.tree, context))
+                outputs.append(output_columns(resolved.tree, context) if self.outputs else None)
+                self.version += self.tables.create(resolved.tree, context)
+            if resolved.statement.view is not None:
+                self._change(resolved.statement.view, view)
+        return TextColumns(_last_definitions(text, written), tuple(written), tuple(outputs))
 
-    def _change(self, view: ViewChange, definition: _View | None) -> None:
-        # What was derived from its first known definition stands when that is the one now made.
-        before = self.catalog.definition(view.path)
-        replaces = before is not definition and (before is not None or view.action != "create")
-        if definition is not None:
-            # Derived while all that it reads is: views of views nest as deep as they like.
-            self._relation(definition)
-            self.catalog.apply(view, definition)
-        elif view.action in ("rename", "drop"):
-            self.catalog.apply(view, _NO_VIEW)
+    def _change(self, change: ViewChange, view: _View | None) -> None:
+        # What was derived from a view's first known definition remains valid when that one is created now.
+        before = self.views.definition(change.path)
+        replaces = before is not view and (before is not None or change.action != "create")
+        if view is not None:
+            # Derived now, while all views that it reads are: views of views can nest to any depth.
+            self._relation(view)
+            self.views.apply(change, view)
+        elif not change.defines:
+            self.views.apply(change, _NO_VIEW)
         if replaces:
             self.version += 1
 
     def _context(self, canonical: Callable[[TablePath], TablePath]) -> Context:
-        return Context(self.tables.schema, self.tables.sink, self._view, canonical)
+        return Context(self.tables.schema, self.tables.sink_schema, self._columns, canonical)
 
-    def _view(self, path: TablePath) -> Relation | None:
-        definition = self.catalog.definition(path)
-        return None if definition is None else self._relation(definition)
+    def _columns(self, path: TablePath) -> Relation | None:
+        view = self.views.definition(path)
+        return None if view is None else self._relation(view)
 
     def _relation(self, view: _View) -> Relation:
-        if view.relation is not None and view.at == self.version:
+        if view.relation is not None and view.version == self.version:
             return view.relation
         if view.deriving or self.depth >= _MAX_VIEWS:
             return OPAQUE
@@ -237,21 +210,26 @@ class _Deriver:
         self.depth += 1
         try:
             view.relation = view_relation(view.tree, self._context(view.canonical))
-            view.at = self.version
+            view.version = self.version
         finally:
             view.deriving = False
             self.depth -= 1
         return view.relation
 
 
-def _all(items: Sequence[_Item], written: Sequence[tuple[ColumnLineage, ...]]) -> tuple[ColumnLineage, ...]:
-    last = {item.view.path: i for i, item in enumerate(items) if item.view and item.definition}
-    return united_columns(
+def _last_definitions(
+    text: Sequence[_Defining], written: Sequence[tuple[ColumnLineage, ...]]
+) -> tuple[ColumnLineage, ...]:
+    """All columns written, those of a view from its last definition only."""
+    changes = [(resolved.statement.view, view) for resolved, view in text]
+    last = {change.path: i for i, (change, view) in enumerate(changes) if change and view}
+    return merged_columns(
         column
-        for i, (item, columns) in enumerate(zip(items, written, strict=True))
-        if item.view is None or last.get(item.view.path) == i
+        for i, ((change, _), columns) in enumerate(zip(changes, written, strict=True))
+        if change is None or last.get(change.path) == i
         for column in columns
     )
 
 
 _NO_VIEW = _View(Tree(0, ()), lambda path: path)
+"""Stands in for the definition that a rename or drop does not have."""

@@ -1,9 +1,9 @@
-"""What a column is made of: columns of tables, each with how. Pure.
+"""Origins of a value: the table columns that it derives from, and how. Pure.
 
-Columns that only decide which rows there are, or their order (WHERE, ON, GROUP BY, HAVING, FILTER, EXCEPT),
-are no part of a value; columns in its expression are, the condition of a CASE and the PARTITION BY and ORDER
-BY of an OVER among them. That is the rule of Calcite's column origins (`RelMetadataQuery.getColumnOrigins`),
-but for EXCEPT, where it counts the right side in.
+Columns that only select, group or order rows (WHERE, ON, GROUP BY, HAVING, FILTER, EXCEPT) are not origins.
+All columns in the value's expression are, including the condition of a CASE and the PARTITION BY and ORDER BY
+of an OVER. Calcite's column origins (`RelMetadataQuery.getColumnOrigins`) follow the same rule, except that
+they include the right side of EXCEPT.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from lineage_bridge_dagster.sql.statement import TablePath
 
 
 class How(StrEnum):
-    """How a value is made of another. A value that passes through several is the strongest of them."""
+    """How a value derives from a column, from weakest to strongest; the strongest step on the way counts."""
 
     IDENTITY = "identity"
     """The same value, perhaps under another name."""
     EXPRESSION = "expression"
-    """Computed from one row: a function, an operator, a cast, a field of it."""
+    """Computed from one row: a function, an operator, a cast, a nested field."""
     AGGREGATE = "aggregate"
     """Computed from many rows."""
 
 
-_RANK = {How.IDENTITY: 0, How.EXPRESSION: 1, How.AGGREGATE: 2}
+_RANK = {how: rank for rank, how in enumerate(How)}
 
 
-class ColumnSource(NamedTuple):
-    """A column that a value is made of."""
+class ColumnOrigin(NamedTuple):
+    """One table column that a value derives from."""
 
     table: TablePath
     column: str
@@ -40,14 +40,14 @@ class ColumnSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """All that is known of what a value is made of.
+    """All known column origins of a value.
 
     Attributes:
-        sources: Each column once, in order of appearance; none for a constant.
-        complete: Whether nothing is missing among them.
+        sources: Each column once, in order of first appearance; none for a constant.
+        complete: False when the value may derive from other columns, too.
     """
 
-    sources: tuple[ColumnSource, ...] = ()
+    sources: tuple[ColumnOrigin, ...] = ()
     complete: bool = True
 
 
@@ -56,27 +56,27 @@ UNKNOWN = Origin(complete=False)
 
 
 def column_of(table: TablePath, column: str) -> Origin:
-    """The value that stands in a table's column."""
-    return Origin((ColumnSource(table, column, How.IDENTITY),))
+    """Origin of a value read from a table's column."""
+    return Origin((ColumnOrigin(table, column, How.IDENTITY),))
 
 
 def through(origin: Origin, how: How) -> Origin:
-    """The origin of what is made of a value in the given way."""
+    """Origin of a value that derives in the given way from a value of this origin."""
     if how is How.IDENTITY or not origin.sources:
         return origin
     return Origin(
-        tuple(ColumnSource(s.table, s.column, _stronger(s.how, how)) for s in origin.sources),
+        tuple(ColumnOrigin(s.table, s.column, _stronger(s.how, how)) for s in origin.sources),
         origin.complete,
     )
 
 
 def partly(origin: Origin) -> Origin:
-    """The origin, with something missing in it."""
+    """The same origin, marked incomplete."""
     return Origin(origin.sources, complete=False)
 
 
 def merged(origins: Iterable[Origin]) -> Origin:
-    """The origin of what is made of several values, or is now one, now another."""
+    """Origin of a value that derives from several values, or is one of them."""
     found: dict[tuple[TablePath, str], How] = {}
     complete = True
     for origin in origins:
@@ -84,8 +84,8 @@ def merged(origins: Iterable[Origin]) -> Origin:
         for table, column, how in origin.sources:
             key = (table, column)
             found[key] = _stronger(found[key], how) if key in found else how
-    return Origin(tuple(ColumnSource(*key, how) for key, how in found.items()), complete)
+    return Origin(tuple(ColumnOrigin(*key, how) for key, how in found.items()), complete)
 
 
-def _stronger(one: How, other: How) -> How:
-    return one if _RANK[one] >= _RANK[other] else other
+def _stronger(left: How, right: How) -> How:
+    return max(left, right, key=_RANK.__getitem__)

@@ -1,8 +1,8 @@
-"""Relations while a query is read, and how a name in it finds its column. Pure.
+"""Relations (a query's columns), and how a name in a query resolves to one of their columns. Pure.
 
-Not every schema is known, so a relation is a row of items: columns that are known, and openings that stand
-for columns which are not. A name is looked up as Flink's validator does, and wherever the columns that are
-not known could change the answer, there is none.
+Not every table's schema is known, so a relation holds `Field`s, which are known columns, and
+`UnknownColumns`, which stand for any number of others. Names resolve as in Flink's validator; where an
+unknown column could change the result, the result is unknown.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ from lineage_bridge_dagster.sql.columns.origins import (
 from lineage_bridge_dagster.sql.statement import TablePath
 
 ROWTIME = "$rowtime"
-"""Confluent's system column of every table: the record's timestamp; `*` leaves it out."""
+"""Confluent's system column of every table: the record's timestamp. `*` does not include it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of a relation.
+    """A known column of a relation.
 
     Attributes:
-        name: None when it can't be told: an unnamed expression behind columns that are not known.
-        sure: False when a column that is not known could bear the name and have it changed.
+        name: None when it cannot be determined: an unnamed expression after unknown columns.
+        origin: What its values derive from.
+        certain: False when an unknown column could have the same name, and this one another.
     """
 
     name: str | None
     origin: Origin
-    sure: bool = True
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
-    """Columns of a relation whose names, and number, are not known.
+class UnknownColumns:
+    """Columns of a relation whose names and number are unknown.
 
     Attributes:
-        table: The table whose columns they all are, under their own names; None if they are no one table's.
-        origin: Of each of them when they are no table's: an array's for the columns that UNNEST gives.
-        complete: False when each is made of more than is told.
+        table: The table whose columns they are, under their own names; None when there is no single one.
+        origin: Origin of each of them when `table` is None: the array's for the columns of an UNNEST.
+        complete: False when each of them may have other origins, too.
     """
 
     table: TablePath | None = None
@@ -54,25 +55,26 @@ class Open:
     complete: bool = True
 
     def column(self, name: str) -> Origin:
-        """The origin of the column of that name, given that it is one of them."""
+        """Origin of the column of that name, provided that it is one of these."""
         origin = self.origin if self.table is None else column_of(self.table, name)
         return origin if self.complete else partly(origin)
 
 
-Relation = tuple[Field | Open, ...]
+Relation = tuple[Field | UnknownColumns, ...]
 
-OPAQUE: Relation = (Open(),)
+OPAQUE: Relation = (UnknownColumns(),)
+"""A relation of which nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One table, query or function in a FROM.
+class FromItem:
+    """One table, query or function in a FROM clause.
 
     Attributes:
-        alias: What its columns can be qualified with.
-        path: The table's name as written, when it has no other alias: that qualifies too.
+        alias: Qualifier of its columns.
+        path: The table's name as written when it has no alias; it is a qualifier as well.
         relation: Its columns.
-        table: The base table that it is, if it is one.
+        table: The base table, if it is one.
     """
 
     alias: str | None
@@ -82,32 +84,34 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class From:
-    """All of a FROM.
+class FromClause:
+    """A whole FROM clause.
 
     Attributes:
-        sources: What names can be qualified with.
-        star: What `*` means, and where names without qualifier are found.
+        items: What qualifiers refer to.
+        star: The columns that `*` expands to; unqualified names are looked up there.
     """
 
-    sources: tuple[Source, ...] = ()
+    items: tuple[FromItem, ...] = ()
     star: Relation = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where the names in an expression are looked up: a FROM, and the queries around it.
+    """Where the names in an expression are looked up: a FROM clause, then those of the enclosing queries.
 
     Attributes:
-        variables: Names of a row pattern: any of them before a column means the one table there is.
+        source: The FROM clause.
+        outer: Scope of the enclosing query.
+        variables: Row pattern variables; as qualifiers they all refer to the one table matched.
     """
 
-    source: From
+    source: FromClause
     outer: Scope | None = None
     variables: frozenset[str] = frozenset()
 
     def resolve(self, path: TablePath) -> Origin:
-        """The origin of a column as it is named in an expression."""
+        """Origin of a column as named in an expression."""
         if len(path) > 1:
             if path[0] in self.variables:
                 path = path[1:]
@@ -117,11 +121,11 @@ class Scope:
         return through(origin, How.EXPRESSION) if len(path) > 1 else origin
 
     def star_of(self, qualifier: TablePath) -> Relation:
-        """What `qualifier.*` means."""
+        """The columns that `qualifier.*` expands to."""
         for scope in self._levels():
-            sources = scope._named(qualifier)
-            if sources:
-                return sources[0].relation if len(sources) == 1 else OPAQUE
+            items = scope._items(qualifier)
+            if items:
+                return items[0].relation if len(items) == 1 else OPAQUE
         return OPAQUE
 
     def _levels(self) -> Iterator[Scope]:
@@ -130,19 +134,19 @@ class Scope:
             yield scope
             scope = scope.outer
 
-    def _named(self, qualifier: TablePath) -> list[Source]:
+    def _items(self, qualifier: TablePath) -> list[FromItem]:
         if len(qualifier) == 1:
-            return [s for s in self.source.sources if s.alias == qualifier[0]]
-        return [s for s in self.source.sources if s.path[-len(qualifier) :] == qualifier]
+            return [item for item in self.source.items if item.alias == qualifier[0]]
+        return [item for item in self.source.items if item.path[-len(qualifier) :] == qualifier]
 
     def _qualified(self, path: TablePath) -> Origin | None:
         for scope in self._levels():
             for length in range(len(path) - 1, 0, -1):
-                sources = scope._named(path[:length])
-                if len(sources) > 1:
+                items = scope._items(path[:length])
+                if len(items) > 1:
                     return UNKNOWN
-                if sources:
-                    origin = _column_of(sources[0], path[length])
+                if items:
+                    origin = _column_of(items[0], path[length])
                     return through(origin, How.EXPRESSION) if len(path) > length + 1 else origin
         return None
 
@@ -151,71 +155,71 @@ class Scope:
             star = scope.source.star
             fields = _fields(star, name)
             if fields:
-                return fields[0].origin if len(fields) == 1 and fields[0].sure else UNKNOWN
-            opens = [item for item in star if isinstance(item, Open)]
-            tables = {s.table for s in scope.source.sources}
+                return fields[0].origin if len(fields) == 1 and fields[0].certain else UNKNOWN
+            unknown = _unknown(star)
+            tables = {item.table for item in scope.source.items}
             if name == ROWTIME and len(tables) == 1 and None not in tables:
                 return merged(column_of(table, name) for table in tables if table)
-            if opens:
-                farther = scope.outer is not None and scope.outer._may_have(name)
-                return UNKNOWN if len(opens) > 1 or farther else opens[0].column(name)
+            if unknown:
+                ambiguous = len(unknown) > 1 or (scope.outer is not None and scope.outer._may_have(name))
+                return UNKNOWN if ambiguous else unknown[0].column(name)
         return UNKNOWN
 
     def _may_have(self, name: str) -> bool:
         return any(
-            isinstance(item, Open) or item.name == name
+            isinstance(column, UnknownColumns) or column.name == name
             for scope in self._levels()
-            for item in scope.source.star
+            for column in scope.source.star
         )
 
 
 def lookup(relation: Relation, name: str) -> Origin | None:
-    """The origin of a relation's column; None when it has none of that name."""
+    """Origin of a relation's column; None when it has none of that name."""
     fields = _fields(relation, name)
     if fields:
-        return fields[0].origin if len(fields) == 1 and fields[0].sure else UNKNOWN
-    opens = [item for item in relation if isinstance(item, Open)]
-    if not opens:
+        return fields[0].origin if len(fields) == 1 and fields[0].certain else UNKNOWN
+    unknown = _unknown(relation)
+    if not unknown:
         return None
-    return opens[0].column(name) if len(opens) == 1 else UNKNOWN
+    return unknown[0].column(name) if len(unknown) == 1 else UNKNOWN
 
 
-def named(items: Iterable[tuple[Field | Open, bool]]) -> Relation:
-    """The columns that a select list gives, named as Calcite names them.
+def named(items: Iterable[tuple[Field | UnknownColumns, bool]]) -> Relation:
+    """The columns of a select list, named as Calcite names them.
 
-    An expression without alias is `EXPR$` and its place; a name that is taken gets a number behind it.
+    An expression without alias is `EXPR$` and its position; a name already in use gets a number appended.
 
     Args:
-        items: Each with whether an alias was given it.
+        items: Each column with whether it has an alias.
     """
     used: set[str] = set()
-    relation: list[Field | Open] = []
-    opened = False
+    relation: list[Field | UnknownColumns] = []
+    after_unknown = False
     for item, aliased in items:
-        if isinstance(item, Open):
-            opened = True
+        if isinstance(item, UnknownColumns):
+            after_unknown = True
             relation.append(item)
-        elif opened:
-            # Columns not known stand before it: its place, and whether its name is free, can't be told. Who
-            # writes an alias means a name that is free.
-            relation.append(Field(item.name, item.origin, sure=aliased and item.sure))
+        elif after_unknown:
+            # Its position, and whether its name is in use, cannot be determined. An alias is taken to be
+            # unique, as its author intended.
+            relation.append(Field(item.name, item.origin, certain=aliased and item.certain))
         else:
             original = item.name if item.name is not None else f"EXPR${len(relation)}"
             name, attempt = original, 0
             while name in used:
                 name, attempt = f"{original}{attempt}", attempt + 1
             used.add(name)
-            relation.append(Field(name, item.origin, item.sure))
+            relation.append(Field(name, item.origin, item.certain))
     return tuple(relation)
 
 
 def renamed(relation: Relation, names: Sequence[str]) -> Relation:
-    """The relation under a list of column names (`AS t (a, b)`, a view's, a CTE's)."""
+    """The relation under a list of column names (of `AS t (a, b)`, a view or a CTE), if there is one."""
     if not names:
         return relation
-    if is_closed(relation) and len(relation) == len(names):
-        return tuple(Field(name, item_origin(item)) for name, item in zip(names, relation, strict=True))
-    if len(relation) == 1 and isinstance(relation[0], Open) and relation[0].table is None:
+    if is_fully_known(relation) and len(relation) == len(names):
+        return tuple(Field(name, origin_of(column)) for name, column in zip(names, relation, strict=True))
+    if len(relation) == 1 and isinstance(relation[0], UnknownColumns) and relation[0].table is None:
         return tuple(Field(name, relation[0].column(name)) for name in names)
     return tuple(
         Field(name, origin) for name, origin in zip(names, aligned(relation, len(names)), strict=True)
@@ -223,81 +227,100 @@ def renamed(relation: Relation, names: Sequence[str]) -> Relation:
 
 
 def aligned(relation: Relation, count: int) -> list[Origin]:
-    """The origins of a relation's columns by position, given that there are `count` of them.
+    """Origins of a relation's columns by position, provided that there are `count` of them.
 
-    Those of columns not known are unknown; with several openings also all between the first and the last.
-    All are unknown when the count can't be right.
+    Unknown are those from the first to the last of the unknown columns, and all of them when the count cannot
+    be right.
     """
-    opens = [i for i, item in enumerate(relation) if isinstance(item, Open)]
-    known = len(relation) - len(opens)
-    if known > count or (not opens and known != count):
+    unknown = [i for i, column in enumerate(relation) if isinstance(column, UnknownColumns)]
+    known = len(relation) - len(unknown)
+    if known > count or (not unknown and known != count):
         return [UNKNOWN] * count
-    if not opens:
-        return [item_origin(item) for item in relation]
-    head = [item_origin(item) for item in relation[: opens[0]]]
-    tail = [item_origin(item) for item in relation[opens[-1] + 1 :]]
+    if not unknown:
+        return [origin_of(column) for column in relation]
+    head = [origin_of(column) for column in relation[: unknown[0]]]
+    tail = [origin_of(column) for column in relation[unknown[-1] + 1 :]]
     return [*head, *[UNKNOWN] * (count - len(head) - len(tail)), *tail]
 
 
-def is_closed(relation: Relation) -> bool:
-    """Whether all its columns are known."""
-    return not any(isinstance(item, Open) for item in relation)
+def is_fully_known(relation: Relation) -> bool:
+    """Whether all columns of a relation are known."""
+    return not _unknown(relation)
 
 
-def item_origin(item: Field | Open) -> Origin:
-    """What is known of a column by its position alone."""
-    return item.origin if isinstance(item, Field) else UNKNOWN
+def origin_of(column: Field | UnknownColumns) -> Origin:
+    """Origin of a column that is identified by its position."""
+    return column.origin if isinstance(column, Field) else UNKNOWN
+
+
+def known_columns(relation: Relation) -> Iterator[tuple[str, Origin]]:
+    """Columns whose names are certain."""
+    for column in relation:
+        if isinstance(column, Field) and column.certain and column.name is not None:
+            yield column.name, column.origin
+
+
+def column_names(relation: Relation) -> list[str] | None:
+    """All column names of a relation; None when some are unknown."""
+    names = [name for name, _ in known_columns(relation)]
+    return names if len(names) == len(relation) else None
 
 
 def united(relations: Sequence[Relation]) -> Relation:
-    """UNION: by position, under the names of the first."""
+    """UNION: columns merged by position, under the names of the first relation."""
     first = relations[0]
-    if all(is_closed(r) and len(r) == len(first) for r in relations):
+    if all(is_fully_known(r) and len(r) == len(first) for r in relations):
         return tuple(
             Field(
-                item.name if isinstance(item, Field) else None,
-                merged(item_origin(r[i]) for r in relations),
-                not isinstance(item, Field) or item.sure,
+                column.name if isinstance(column, Field) else None,
+                merged(origin_of(r[i]) for r in relations),
+                not isinstance(column, Field) or column.certain,
             )
-            for i, item in enumerate(first)
+            for i, column in enumerate(first)
         )
-    # Which columns meet can't be told: each has what the first gives it, and more.
+    # Which columns share a position cannot be determined: each may have more origins than in the first.
     return tuple(
-        Field(item.name, partly(item.origin), item.sure)
-        if isinstance(item, Field)
-        else Open(item.table, item.origin, complete=False)
-        for item in first
+        Field(column.name, partly(column.origin), column.certain)
+        if isinstance(column, Field)
+        else UnknownColumns(column.table, column.origin, complete=False)
+        for column in first
     )
 
 
-def joined(left: From, right: From, kind: str, using: Sequence[str]) -> From:
-    """Two sides of a join.
+def joined(left: FromClause, right: FromClause, kind: str, using: Sequence[str]) -> FromClause:
+    """Join two sides.
 
     Args:
+        left: Left side.
+        right: Right side.
         kind: `[NATURAL ]INNER|LEFT|RIGHT|FULL|CROSS|COMMA ON|USING|NONE`.
-        using: The columns of USING. They, and the common ones of NATURAL, stand once and first.
+        using: Columns of USING. They, or the common columns of NATURAL, appear once and first.
     """
-    sources = (*left.sources, *right.sources)
+    items = (*left.items, *right.items)
     if kind.startswith("NATURAL "):
-        if not (is_closed(left.star) and is_closed(right.star)):
-            return From(sources, OPAQUE)
-        names = {item.name for item in right.star if isinstance(item, Field)}
-        using = [i.name for i in left.star if isinstance(i, Field) and i.name and i.name in names]
+        if not (is_fully_known(left.star) and is_fully_known(right.star)):
+            return FromClause(items, OPAQUE)
+        names = {column.name for column in right.star if isinstance(column, Field)}
+        using = [c.name for c in left.star if isinstance(c, Field) and c.name and c.name in names]
     common = []
     for name in using:
-        one, other = lookup(left.star, name) or UNKNOWN, lookup(right.star, name) or UNKNOWN
-        # Calcite makes it COALESCE(left, right), whatever the kind of join.
-        common.append(Field(name, through(merged((one, other)), How.EXPRESSION)))
-    rest = (i for i in (*left.star, *right.star) if isinstance(i, Open) or i.name not in using)
-    return From(sources, (*common, *rest))
+        sides = (lookup(left.star, name) or UNKNOWN, lookup(right.star, name) or UNKNOWN)
+        # Calcite makes it COALESCE(left, right) for every kind of join.
+        common.append(Field(name, through(merged(sides), How.EXPRESSION)))
+    rest = (c for c in (*left.star, *right.star) if isinstance(c, UnknownColumns) or c.name not in using)
+    return FromClause(items, (*common, *rest))
 
 
 def _fields(relation: Relation, name: str) -> list[Field]:
-    return [item for item in relation if isinstance(item, Field) and item.name == name]
+    return [column for column in relation if isinstance(column, Field) and column.name == name]
 
 
-def _column_of(source: Source, name: str) -> Origin:
-    origin = lookup(source.relation, name)
+def _unknown(relation: Relation) -> list[UnknownColumns]:
+    return [column for column in relation if isinstance(column, UnknownColumns)]
+
+
+def _column_of(item: FromItem, name: str) -> Origin:
+    origin = lookup(item.relation, name)
     if origin is None:
-        return column_of(source.table, name) if name == ROWTIME and source.table else UNKNOWN
+        return column_of(item.table, name) if name == ROWTIME and item.table else UNKNOWN
     return origin

@@ -1,6 +1,6 @@
-"""Where Confluent's Flink SQL goes beyond the open-source grammar. Pure.
+"""Confluent's extensions of Flink SQL that the open-source grammar lacks. Pure.
 
-Facts of Confluent Cloud's statement reference: `CREATE [OR ALTER] MATERIALIZED TABLE [IF NOT EXISTS] name
+Source: Confluent Cloud's statement reference: `CREATE [OR ALTER] MATERIALIZED TABLE [IF NOT EXISTS] name
 [(columns)] [COMMENT ..] [DISTRIBUTED ..] [WITH ..] [START_MODE = ..] AS query`, and `CREATE CONNECTION | TOOL
 | AGENT`.
 """
@@ -19,9 +19,9 @@ _MATERIALIZED = ("CREATE", "MATERIALIZED", "TABLE")
 
 
 def prepare(piece: Piece) -> str:
-    """The text to hand to the parser first, every character at its place.
+    """The text to parse first, every character in its place.
 
-    `OR ALTER` of a materialized table is taken out: with it or without, the same data flows.
+    Blanks out `OR ALTER` of a materialized table, which does not affect the data flow.
     """
     if piece.words[:5] != _OR_ALTER:
         return piece.text
@@ -30,10 +30,10 @@ def prepare(piece: Piece) -> str:
 
 
 def retry(piece: Piece) -> str | None:
-    """What to hand to the parser once it rejected `prepare`'s text; None if there is nothing to try.
+    """The text to parse after `prepare`'s was rejected; None when there is nothing else to try.
 
-    The head of a materialized table, from behind its name to the `AS` of its query, says nothing of what it
-    reads; Confluent's (`IF NOT EXISTS`, columns, `START_MODE`) is richer than the parser's.
+    Blanks out the head of a materialized table, from its name to the `AS` of its query: Confluent's
+    (`IF NOT EXISTS`, columns, `START_MODE`) is richer than the grammar's, and does not affect the data flow.
     """
     if piece.words[:5] != _OR_ALTER and piece.words[:3] != _MATERIALIZED:
         return None
@@ -58,10 +58,9 @@ def retry(piece: Piece) -> str | None:
 
 
 def kind_without_flow(piece: Piece) -> str | None:
-    """The kind of a statement on something that is no table and that the parser has no word for, else None.
+    """Kind of a statement on a connection, tool or agent, which the grammar lacks; None for any other.
 
-    Connections, tools and agents hold no rows, so whatever such a statement says, it reads and writes no
-    table.
+    These objects hold no rows, so such a statement reads and writes no table.
     """
     words = piece.words
     if not words or words[0] not in _ACTIONS:

@@ -1,21 +1,22 @@
-"""Names in SQL -> topics. Pure.
+"""Table names in SQL -> topics. Pure.
 
-On Confluent a catalog is an environment, a database a Kafka cluster and a table a topic; the first two go by
-id or by display name (Confluent Cloud, "Flink SQL objects": metadata mapping). Display names need not be
-unique, so a name can mean several: then it means none, with the reason told.
+On Confluent a catalog is an environment, a database a Kafka cluster and a table a topic. Catalogs and
+databases are named by id or by display name (Confluent Cloud, "Flink SQL objects": metadata mapping). Display
+names need not be unique; an ambiguous one resolves to nothing, with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from lineage_bridge_dagster.sql.statement import TablePath
+from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
+from lineage_bridge_dagster.sql.statement import Statement, TablePath, TextLineage, ViewChange, unique
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterName:
-    """What a Kafka cluster and its environment are called."""
+    """Ids and display names of a Kafka cluster and its environment."""
 
     environment_id: str
     environment_name: str
@@ -25,7 +26,7 @@ class ClusterName:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TopicRef:
-    """A topic by ids; its name with case and dots as it stands in the SQL."""
+    """A topic by ids; its name keeps the case and dots that it has in the SQL."""
 
     environment_id: str
     cluster_id: str
@@ -34,38 +35,53 @@ class TopicRef:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The topic that a name means, or why it means none."""
+    """The topic that a name resolves to, or the reason why it resolves to none."""
 
     ref: TopicRef | None
     reason: str = ""
 
 
-class NameIndex:
-    """Finds the cluster that a catalog and a database mean."""
+@dataclass(frozen=True, slots=True)
+class ResolvedStatement:
+    """A statement whose paths are canonical.
 
-    def __init__(self, clusters: Iterable[ClusterName]) -> None:
+    Attributes:
+        statement: The statement.
+        tree: Its syntax tree, with names as written; None when it was rejected or has not been kept.
+        canonical: Name as written in this statement -> canonical path.
+    """
+
+    statement: Statement
+    tree: Tree | None
+    canonical: Callable[[TablePath], TablePath]
+
+
+class NameIndex:
+    """Finds the cluster that a catalog and a database name."""
+
+    def __init__(self, clusters: Iterable[ClusterName] = ()) -> None:
         self._clusters = tuple(dict.fromkeys(clusters))
         self._environments = _Names((c.environment_id, c.environment_name) for c in self._clusters)
-        self._in_environment = {
+        self._clusters_in = {
             environment: _Names(
                 (c.cluster_id, c.cluster_name) for c in self._clusters if c.environment_id == environment
             )
             for environment in {c.environment_id for c in self._clusters}
         }
-        self._home = {c.cluster_id: c.environment_id for c in self._clusters}
+        self._environment_of = {c.cluster_id: c.environment_id for c in self._clusters}
 
     def resolve(self, path: TablePath, catalog: str = "", database: str = "") -> TopicRef | None:
-        """The topic that a name means; None when there is none or several: `explain` tells which.
+        """The topic that a name resolves to; None when it is unknown or ambiguous (see `explain`).
 
         Args:
-            path: The name as written; a part in backticks is one part, whatever dots it holds.
+            path: The name as written; a part in backticks is one part, even with dots in it.
             catalog: The current catalog, by id or name; empty when unknown.
             database: The current database, likewise.
         """
         return self.explain(path, catalog, database).ref
 
     def explain(self, path: TablePath, catalog: str = "", database: str = "") -> Resolution:
-        """As `resolve`, with the reason why a name means no topic."""
+        """As `resolve`, with the reason why a name resolves to no topic."""
         if not 1 <= len(path) <= 3:
             return Resolution(None, f"{quoted(path)} has {len(path)} parts; a table's name has one to three")
         if len(path) == 3:
@@ -75,8 +91,8 @@ class NameIndex:
         if not database:
             return Resolution(None, f"{quoted(path)} names no database, and the statement has no current one")
         if not catalog:
-            # A cluster's id is unique everywhere; its display name is not.
-            environment = self._home.get(database, "")
+            # A cluster's id is globally unique; its display name is not.
+            environment = self._environment_of.get(database, "")
             if not environment:
                 return Resolution(
                     None, f"{quoted(path)} names no catalog, and the statement has no current one"
@@ -86,7 +102,7 @@ class NameIndex:
         if len(environments) != 1:
             return Resolution(None, _why_not("catalog", "environment", catalog, environments))
         (environment,) = environments
-        clusters = self._in_environment[environment].find(database)
+        clusters = self._clusters_in[environment].find(database)
         if len(clusters) != 1:
             return Resolution(None, _why_not("database", f"cluster of {environment}", database, clusters))
         return Resolution(TopicRef(environment, clusters[0], path[-1]))
@@ -94,7 +110,7 @@ class NameIndex:
     def canonical(self, path: TablePath, catalog: str = "", database: str = "") -> TablePath:
         """One spelling for all names of one table: by ids where they are known, else as written.
 
-        It resolves again to the same topic, or again to none.
+        Resolving a canonical path again gives the same result.
         """
         ref = self.resolve(path, catalog, database)
         if ref is not None:
@@ -104,19 +120,48 @@ class NameIndex:
         return (catalog, *path) if len(path) == 2 and catalog else path
 
 
+def resolve_statements(text: ParsedText, index: NameIndex) -> Iterator[ResolvedStatement]:
+    """The statements of a text with canonical paths; follows `USE` and `SET` between them."""
+    catalog, database = text.catalog, text.database
+    trees = text.trees or (None,) * len(text.statements)
+    for statement, tree in zip(text.statements, trees, strict=True):
+
+        def canonical(path: TablePath, c: str = catalog, d: str = database) -> TablePath:
+            return index.canonical(path, c, d)
+
+        resolved = replace(
+            statement,
+            reads=unique(map(canonical, statement.reads)),
+            writes=unique(map(canonical, statement.writes)),
+            searches=unique(map(canonical, statement.searches)),
+            view=_resolved_view(statement.view, canonical),
+        )
+        yield ResolvedStatement(resolved, tree, canonical)
+        if statement.session is not None:
+            if statement.session.catalog is not None:
+                catalog = statement.session.catalog
+            if statement.session.database is not None:
+                database = statement.session.database
+
+
+def resolved_lineage(text: ParsedText) -> TextLineage:
+    """The text's lineage with names completed by the session, which `USE` and `SET` change."""
+    return TextLineage.of([resolved.statement for resolved in resolve_statements(text, NameIndex())])
+
+
 def quoted(path: TablePath) -> str:
-    """The path as SQL writes it, every part in backticks."""
+    """The path in SQL syntax, every part in backticks."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in path)
 
 
 def known_part(path: TablePath) -> TablePath:
-    """A canonical path without what is not known of it: its database, or its catalog, and all before it."""
+    """The end of a canonical path, from behind its last unknown (empty) part."""
     gaps = [i for i, part in enumerate(path[:-1]) if not part]
     return path[gaps[-1] + 1 :] if gaps else path
 
 
 class _Names:
-    """Ids by id or display name. An id wins over another's display name."""
+    """Ids by id or display name. An id takes precedence over the display name of another."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._ids: set[str] = set()
@@ -130,6 +175,20 @@ class _Names:
         if name in self._ids:
             return [name]
         return sorted(set(self._by_name.get(name, ())))
+
+
+def _resolved_view(view: ViewChange | None, canonical: Callable[[TablePath], TablePath]) -> ViewChange | None:
+    if view is None:
+        return None
+    path = canonical(view.path)
+    return replace(
+        view,
+        path=path,
+        reads=unique(map(canonical, view.reads)),
+        # A renamed view stays in its catalog and database, whatever the new name says (Flink's
+        # Catalog.renameTable).
+        new_path=(*path[:-1], view.new_path[-1]) if view.new_path else (),
+    )
 
 
 def _why_not(what: str, of: str, name: str, found: list[str]) -> str:

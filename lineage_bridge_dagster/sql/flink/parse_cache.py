@@ -1,4 +1,4 @@
-"""Texts parsed before, so that an unchanged statement is not parsed again. Pure."""
+"""Lineages of texts that were parsed before, so that an unchanged text is not parsed again. Pure."""
 
 from __future__ import annotations
 
@@ -6,28 +6,22 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from lineage_bridge_dagster.sql.statement import (
-    SessionChange,
-    Statement,
-    StatementLineage,
-    TablePath,
-    ViewChange,
-    aggregate,
-)
+from lineage_bridge_dagster.sql.statement import SessionChange, Statement, TablePath, TextLineage, ViewChange
 
 VERSION = "flink-sql-parser 2.2.0 / 1"
-"""What a cached answer depends on beside the text. Raise the last number when the rules of this room
+"""What a cached lineage depends on besides the text. Raise the last number when the rules in `flink/`
 change."""
 
 
 class ParseCache:
-    """Lineages by text and parser version; JSON in, JSON out.
+    """Lineages by text and parser version, saved as JSON.
 
-    It holds digests and table names, never a text. `to_json` keeps only what was asked for since it was made,
-    so that a state does not grow with statements long gone.
+    It stores digests and table names, never a text. `to_json` returns only the entries used since the cache
+    was loaded, so that a state does not grow with statements that no longer exist.
 
     Args:
-        saved: What `to_json` gave before. One of another version, or no cache at all, counts as empty.
+        saved: The result of an earlier `to_json`. One of another version, or of another shape, counts as
+            empty.
     """
 
     def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
@@ -35,29 +29,27 @@ class ParseCache:
         entries = saved.get("entries") if saved.get("version") == VERSION else None
         self._saved: dict[str, Any] = dict(entries) if isinstance(entries, Mapping) else {}
         self._used: dict[str, Any] = {}
-        self.hits = 0
 
-    def get(self, text: str) -> StatementLineage | None:
+    def get(self, text: str) -> TextLineage | None:
         """The lineage of a text that was parsed before, else None."""
         key = _key(text)
         entry = self._used.get(key) or self._saved.get(key)
         if entry is None:
             return None
         try:
-            lineage = aggregate([_statement(s) for s in entry])
+            lineage = TextLineage.of([_statement(s) for s in entry])
         except (TypeError, KeyError, ValueError, AttributeError):
             return None
         self._used[key] = entry
-        self.hits += 1
         return lineage
 
-    def put(self, text: str, lineage: StatementLineage) -> None:
-        """Keeps a lineage. One with an error is not kept: it may have been the machine's, not the text's."""
+    def put(self, text: str, lineage: TextLineage) -> None:
+        """Store a lineage, unless it has an error: its cause may be this machine rather than the text."""
         if lineage.error is None:
             self._used[_key(text)] = [_json(s) for s in lineage.statements]
 
     def to_json(self) -> dict[str, Any]:
-        """What to store, for the next one to start from."""
+        """The entries used, for the next cache to start from."""
         return {"version": VERSION, "entries": dict(self._used)}
 
 

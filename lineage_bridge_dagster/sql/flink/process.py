@@ -1,7 +1,7 @@
-"""The process that hosts Flink's parser: one small JVM, spoken to by py4j on a loopback port of its own.
+"""The process that hosts Flink's parser: a small JVM, called through py4j on a loopback port.
 
-It is bound to 127.0.0.1, wants an auth token, and ends when its standard input does, so however this process
-ends (`kill -9` too) it leaves none behind.
+It listens on 127.0.0.1, requires an auth token, and ends when its standard input closes: no JVM outlives this
+process, however that ends (`kill -9` included).
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 
 HEAP_MEGABYTES = 192
 STATEMENT_MILLISECONDS = 20_000
-"""How long one statement may take; none of tens of thousands took a tenth of it."""
+"""Time limit for one statement; none of tens of thousands needed a tenth of it."""
 
 _START_SECONDS = 60.0
-_ANSWER_SECONDS = 900.0
+_RESPONSE_SECONDS = 900.0
 _CLASS = "lineage.FlinkTrees"
 _SOURCE = "FlinkTrees.java"
-# What flink-sql-parser and Calcite load while parsing, and what compiles our class: all of it comes with
-# PySpark.
+# Loaded by flink-sql-parser and Calcite while parsing, or needed to compile our class; all ship with PySpark.
 PYSPARK_JARS = ("guava", "slf4j-api", "commons-math3", "janino", "commons-compiler", "py4j")
 
 
 class ParserProcessDied(Exception):
-    """The process ended, or broke off, before it answered."""
+    """The process ended or dropped the connection before it responded."""
 
 
 class ParserProcess:
@@ -51,7 +50,7 @@ class ParserProcess:
 
     def __init__(self, java: Path, classpath: Sequence[Path]) -> None:
         self._owner = os.getpid()
-        # A file, not a pipe: nobody needs to drain it, and it is there to be shown if the start fails.
+        # A file, not a pipe: nobody needs to drain it, and its content explains a failed start.
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [
@@ -59,7 +58,7 @@ class ParserProcess:
                 f"-Xmx{HEAP_MEGABYTES}m",
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
-                # Leaves no file in the temporary folder.
+                # Writes no file to the temporary folder.
                 "-XX:-UsePerfData",
                 "-Djava.awt.headless=true",
                 # As Flink's planner sets it: literals may hold any character.
@@ -74,28 +73,28 @@ class ParserProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
-            # Ctrl-C is for us; we then end it.
+            # Ctrl-C reaches this process only, which then ends the JVM.
             start_new_session=True,
         )
         _PROCESSES.add(self)
         self._finalizer = weakref.finalize(self, _end, self._process, self._owner)
         try:
-            port, token = self._greeting()
+            port, token = self._port_and_token()
             self._gateway = JavaGateway(
                 gateway_parameters=GatewayParameters(
                     address="127.0.0.1",
                     port=int(port),
                     auth_token=token,
-                    read_timeout=_ANSWER_SECONDS,
+                    read_timeout=_RESPONSE_SECONDS,
                     enable_memory_management=False,
                 )
             )
             self._trees = self._compile()
         except (Py4JError, OSError, ValueError) as e:
-            told = self._told()
+            output = self._error_output()
             self.close()
             raise LineageBridgeError(
-                f"Flink's SQL parser did not start ({java}): {told or e}",
+                f"Flink's SQL parser did not start ({java}): {output or e}",
                 hint="check that this Java runs: java -version",
             ) from e
 
@@ -106,65 +105,62 @@ class ParserProcess:
 
     @property
     def usable(self) -> bool:
-        """Whether it runs and is this process's own, not that of a process we were forked from."""
+        """Whether the JVM runs and was started by this process, not by one that it was forked from."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     def parse(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """Parses statements.
+        """Parse statements.
 
         Returns:
-            For each text that was come to `{"root", "nodes"}` or `{"error", "line", "column"}`. Fewer answers
-            than texts, the last with `"fatal": true`, mean that this process is no longer to be used.
+            For each processed text `{"root", "nodes"}` or `{"error", "line", "column"}`. If there are fewer
+            responses than texts, the last has `"fatal": true`, and this process must not be used again.
 
         Raises:
-            ParserProcessDied: It ended before it answered.
+            ParserProcessDied: It ended before it responded.
         """
         batch = bytearray(struct.pack(">i", len(texts)))
         for text in texts:
-            # Lone surrogates are no UTF-8, but they are chars, and a text may hold them.
+            # UTF-16, since a text may contain lone surrogates, which UTF-8 cannot encode.
             chars = text.encode("utf-16-be", "surrogatepass")
             batch += struct.pack(">i", len(chars) // 2) + chars
         try:
-            answers: list[dict[str, Any]] = json.loads(self._trees.parse(batch, STATEMENT_MILLISECONDS))
+            responses: list[dict[str, Any]] = json.loads(self._trees.parse(batch, STATEMENT_MILLISECONDS))
         except (Py4JError, OSError, ValueError) as e:
-            raise ParserProcessDied(self._told() or str(e)) from e
-        return answers
+            raise ParserProcessDied(self._error_output() or str(e)) from e
+        return responses
 
     def close(self) -> None:
-        """Ends the JVM, if it is ours to end. It holds nothing that would be lost."""
+        """End the JVM, unless a parent process started it. It has no state to lose."""
         if self._owner != os.getpid():
-            # Closing the connection would shut down the socket that we share with our parent.
+            # Closing the connection would shut down the socket shared with the parent.
             return
         self._finalizer()
         with contextlib.suppress(Py4JError, OSError, AttributeError):
             self._gateway.close()
         self._stderr.close()
 
-    def forget(self) -> None:
-        """In a forked child: lets go of the pipe, so that the JVM ends with its own parent alone."""
+    def detach(self) -> None:
+        """In a forked child: close the pipes, so that the JVM's life depends on its own parent only."""
         self._finalizer.detach()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        _close_pipes(self._process)
 
-    def _greeting(self) -> tuple[str, str]:
-        """The port and the token, which the gateway prints first of all, a line each."""
+    def _port_and_token(self) -> tuple[str, str]:
+        """Read the port and the token, the first two lines that the gateway prints."""
         out = self._process.stdout
         if out is None:
             raise ValueError("no pipe to read the port from")
-        said = b""
+        output = b""
         deadline = time.monotonic() + _START_SECONDS
         with selectors.DefaultSelector() as selector:
             selector.register(out, selectors.EVENT_READ)
-            while said.count(b"\n") < 2:
+            while output.count(b"\n") < 2:
                 if not selector.select(timeout=max(0.0, deadline - time.monotonic())):
-                    raise ValueError(f"it said nothing for {_START_SECONDS:.0f} s")
+                    raise ValueError(f"no output for {_START_SECONDS:.0f} s")
                 chunk = os.read(out.fileno(), 4096)
                 if not chunk:
-                    raise ValueError("it ended at once")
-                said += chunk
-        port, token = said.decode("ascii", "replace").split("\n")[:2]
+                    raise ValueError("the process ended at once")
+                output += chunk
+        port, token = output.decode("ascii", "replace").split("\n")[:2]
         return port.strip(), token.strip()
 
     def _compile(self) -> Any:
@@ -180,8 +176,8 @@ class ParserProcess:
             .newInstance(no_values)
         )
 
-    def _told(self) -> str:
-        """The last of what it said on stderr, without its logger's notice."""
+    def _error_output(self) -> str:
+        """The end of its stderr, without the logger's notice."""
         with contextlib.suppress(OSError, ValueError):
             self._stderr.seek(0)
             lines = self._stderr.read().decode("utf-8", "replace").splitlines()
@@ -195,6 +191,10 @@ def _end(process: subprocess.Popen[bytes], owner: int) -> None:
     with contextlib.suppress(OSError):
         process.kill()
     process.wait()
+    _close_pipes(process)
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with contextlib.suppress(OSError):
@@ -204,10 +204,10 @@ def _end(process: subprocess.Popen[bytes], owner: int) -> None:
 _PROCESSES: weakref.WeakSet[ParserProcess] = weakref.WeakSet()
 
 
-def _let_go_in_child() -> None:
+def _detach_in_child() -> None:
     for process in list(_PROCESSES):
-        process.forget()
+        process.detach()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go_in_child)
+    os.register_at_fork(after_in_child=_detach_in_child)

@@ -1,7 +1,7 @@
-"""A text of Flink SQL -> its statements, each with where it stands. Pure.
+"""A text of Flink SQL -> its statements with their positions. Pure.
 
 The rules are those of Flink's lexer: `'...'` with `''` for a quote, `` `...` `` with two backticks for one,
-`-- ...` and `// ...` to the end of the line, `/* ... */`; `/*+` begins a hint, whose inside is not a comment.
+`-- ...` and `// ...` to the end of the line, `/* ... */`; `/*+` starts a hint, whose content is no comment.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from itertools import islice
 
 from lineage_bridge_dagster.sql.statement import Position
 
-# Flink's lexer takes the character behind `/**` for a part of the opening: `/***/` is not closed.
-# A quote or a comment that is never closed runs to the end: the parser then says what is wrong with it.
+# Flink's lexer treats the character after `/**` as part of the opening: `/***/` is not closed.
+# An unclosed quote or comment runs to the end of the text; the parser then reports it.
 _TOKEN = re.compile(
     r"""
       (?P<skip>    (?: \s+ | --[^\n\r]* | //[^\n\r]* | /\*\*/ | /\*(?:\*[^/]|(?![+*])).*?\*/ )+ )
@@ -31,7 +31,7 @@ _HEAD_TOKENS = 8
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word (upper-cased), sign, number or quoted text, and the span where it stands."""
+    """A word (upper-cased), sign, number or quoted text, with its span."""
 
     text: str
     start: int
@@ -43,10 +43,10 @@ class Piece:
     """One statement of a text, without its semicolon.
 
     Attributes:
-        text: As it is written, from its first token to its last or farther, into blanks and comments.
-        words: Its first tokens, words upper-cased: enough to tell what kind of statement it is.
-        line: The line of the text that it begins in, from 1.
-        column: The column that it begins in, from 1, in characters.
+        text: As written, from its first token to its last, perhaps with blanks and comments after it.
+        words: Its first tokens, upper-cased: enough to recognize the kind of statement.
+        line: The line of the text in which it starts, from 1.
+        column: The column in which it starts, from 1, in code points.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Piece:
     column: int
 
     def position(self, line: int, utf16_column: int) -> Position:
-        """Where in the whole text a position of the parser's is.
+        """Translate the parser's position in this piece to one in the whole text.
 
         Args:
             line: Line in this piece, from 1.
@@ -74,7 +74,7 @@ class Piece:
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a text, without comments and blanks."""
+    """Tokens of a text, without comments and blanks."""
     for match in _TOKEN.finditer(text):
         if match.lastgroup != "skip":
             raw = match.group()
@@ -84,19 +84,19 @@ def tokens(text: str) -> Iterator[Token]:
 def split(text: str) -> list[Piece]:
     """The statements of a text, in order; none for a text of blanks and comments.
 
-    A statement set in one piece (`EXECUTE STATEMENT SET BEGIN ...; ...; END`) stays one statement; the form
-    that opens with a statement of its own (`BEGIN STATEMENT SET; ...; END;`) is as many as it has semicolons.
+    `EXECUTE STATEMENT SET BEGIN ...; ...; END` is one statement. `BEGIN STATEMENT SET; ...; END;` is several,
+    one for each semicolon.
     """
     body = text.rstrip().removesuffix(";")
     if ";" not in body:
-        # Most texts: one statement, of which the first tokens are all that is asked for.
+        # Fast path for most texts: one statement, of which only the first tokens are needed.
         head = list(islice(tokens(body), _HEAD_TOKENS))
-        return [_Place(body).piece(head, len(body))] if head else []
+        return [_Locator(body).piece(head, len(body))] if head else []
     return list(_pieces(text))
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    place = _Place(text)
+    locator = _Locator(text)
     head: list[Token] = []
     last: list[str] = []
     end = 0
@@ -104,7 +104,7 @@ def _pieces(text: str) -> Iterator[Piece]:
     for token in tokens(text):
         if token.text == ";" and not in_set:
             if head:
-                yield place.piece(head, end)
+                yield locator.piece(head, end)
             head, last = [], []
             continue
         if in_set and token.text == "END" and last[-1] in (";", "BEGIN"):
@@ -116,24 +116,24 @@ def _pieces(text: str) -> Iterator[Piece]:
         if last == _SET_HEAD:
             in_set = True
     if head:
-        yield place.piece(head, end)
+        yield locator.piece(head, end)
 
 
-class _Place:
-    """Line and column of offsets that are asked for in rising order."""
+class _Locator:
+    """Makes pieces with line and column, in one pass: offsets must rise."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._seen = 0
+        self._offset = 0
         self._line = 1
         self._line_start = 0
 
     def piece(self, head: list[Token], end: int) -> Piece:
         start = head[0].start
-        for newline in _NEWLINE.finditer(self._text, self._seen, start):
+        for newline in _NEWLINE.finditer(self._text, self._offset, start):
             self._line += 1
             self._line_start = newline.end()
-        self._seen = start
+        self._offset = start
         return Piece(
             text=self._text[start:end],
             words=tuple(token.text for token in head),
@@ -143,5 +143,5 @@ class _Place:
 
 
 def blank(text: str, start: int, end: int) -> str:
-    """The text with a span turned into blanks, every other character where it was."""
+    """The text with a span replaced by blanks, so that all other characters keep their positions."""
     return text[:start] + re.sub(r"[^\n\r]", " ", text[start:end]) + text[end:]

@@ -1,8 +1,8 @@
-"""A statement's tree -> the tables it reads and writes. Pure.
+"""A statement's syntax tree -> the tables that it reads and writes. Pure.
 
-An identifier is a table only where the grammar has a table: in FROM, behind TABLE, as a target. Everything
-else (columns, functions, models, descriptors) is found in expressions and is none. A name of one part that a
-WITH in scope defines is that query and no table; names are compared with case, as Flink does.
+An identifier is a table only where the grammar expects one: in FROM, after TABLE, as a target. Identifiers in
+expressions are columns, functions, models or descriptors. A name of one part that a WITH in scope defines
+refers to that query, not to a table; names are compared case-sensitively, as Flink does.
 """
 
 from __future__ import annotations
@@ -11,33 +11,23 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.sql.flink.tree import NOTHING, Tree
+from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, SET_OPERATIONS, TABLE_WRAPPERS, Tree
 from lineage_bridge_dagster.sql.statement import SessionChange, Statement, TablePath, ViewChange, unique
 
-Names = frozenset[str]
+_Names = frozenset[str]
 
-_Visit = Callable[[int, Names], "_Steps"]
-_Steps = list[tuple[_Visit, int, Names]]
+_Visit = Callable[[int, _Names], "_Steps"]
+_Steps = list[tuple[_Visit, int, _Names]]
 
-_SET_OPERATIONS = frozenset({"UNION", "INTERSECT", "EXCEPT"})
-_QUERIES = _SET_OPERATIONS | {"SELECT", "ORDER_BY", "WITH", "EXPLICIT_TABLE"}
-# The first child is what is read, the others say how: an alias, a hint, a time, a pattern, a sample.
-_WRAPPERS = frozenset(
+# Confluent's search functions take an external table as a bare name; the grammar parses it as a column.
+_SEARCH_FUNCTIONS = frozenset({"VECTOR_SEARCH_AGG", "KEY_SEARCH_AGG", "TEXT_SEARCH_AGG"})
+# Kinds that write the result of a query (their second child) to a table or view (the first).
+_QUERY_WRITERS = frozenset(
     {
-        "AS",
-        "EXTEND",
-        "LATERAL",
-        "MATCH_RECOGNIZE",
-        "PIVOT",
-        "SNAPSHOT",
-        "TABLESAMPLE",
-        "TABLE_REF",
-        "TABLE_REF_WITH_ID",
-        "UNPIVOT",
+        *("INSERT", "SqlCreateView", "SqlAlterViewAs", "SqlCreateTableAs", "SqlReplaceTableAs"),
+        *("SqlCreateMaterializedTable", "SqlAlterMaterializedTableAsQuery"),
     }
 )
-# Confluent's search functions take an external table as a bare name; the grammar has it as a column.
-_SEARCH_FUNCTIONS = frozenset({"VECTOR_SEARCH_AGG", "KEY_SEARCH_AGG", "TEXT_SEARCH_AGG"})
 _KINDS = {
     "SqlCreateTableAs": "CREATE TABLE AS",
     "SqlReplaceTableAs": "REPLACE TABLE AS",
@@ -62,23 +52,22 @@ class _Found:
 
 
 def statement_of(tree: Tree) -> Statement:
-    """What a parsed statement reads, writes and changes for those after it."""
-    root = _unwrap(tree, tree.root)
+    """What a parsed statement reads, writes and changes for later statements."""
+    root = tree.statement
     kind = tree.kind(root)
     found = _Found()
     if kind == "SqlStatementSet":
         for child in tree.children(root):
-            _modification(tree, child, found)
+            _collect(tree, child, found)
     else:
-        _modification(tree, root, found)
-    view = _VIEWS[kind](tree, root, unique(found.reads)) if kind in _VIEWS else None
+        _collect(tree, root, found)
     return Statement(
         reads=unique(found.reads),
         writes=unique(found.writes),
         kind=readable_kind(kind),
         searches=unique(found.searches),
-        view=view,
-        session=_session(tree, root),
+        view=_view_change(tree, root, unique(found.reads)),
+        session=_session_change(tree, root),
     )
 
 
@@ -86,55 +75,38 @@ def readable_kind(kind: str) -> str:
     """`SqlCreateView` -> `CREATE VIEW`; every kind of query is a `SELECT`."""
     if kind in _KINDS:
         return _KINDS[kind]
-    if kind in _QUERIES or kind == "VALUES":
+    if kind in QUERIES:
         return "SELECT"
     if kind.startswith("Sql"):
         return _CAMEL.sub(" ", kind.removeprefix("Sql")).upper()
     return kind.replace("_", " ")
 
 
-def _unwrap(tree: Tree, node: int) -> int:
-    """The statement that `EXECUTE` or `COMPILE AND EXECUTE PLAN` carries out."""
-    while tree.kind(node) in ("SqlExecute", "SqlCompileAndExecutePlan"):
-        node = next((c for c in tree.children(node) if c != NOTHING), NOTHING)
-    return node
-
-
-def _modification(tree: Tree, node: int, found: _Found) -> None:
+def _collect(tree: Tree, node: int, found: _Found) -> None:
     kind = tree.kind(node)
-    if kind in (
-        "INSERT",
-        "SqlCreateView",
-        "SqlAlterViewAs",
-        "SqlCreateTableAs",
-        "SqlReplaceTableAs",
-    ) or kind in (
-        "SqlCreateMaterializedTable",
-        "SqlAlterMaterializedTableAsQuery",
-    ):
-        _write(tree, tree.child(node, 0), found)
-        _Walk(tree, found).query(tree.child(node, 1))
+    walk = _Walk(tree, found)
+    if kind in _QUERY_WRITERS:
+        _write(tree, node, found)
+        walk.query(tree.child(node, 1))
     elif kind == "SqlCreateModelAs":
-        # The model is no table: what trains it is read, nothing is written.
-        _Walk(tree, found).query(tree.child(node, 1))
+        # A model is not a table: its training query is read, nothing is written.
+        walk.query(tree.child(node, 1))
     elif kind in ("UPDATE", "DELETE", "MERGE"):
-        # Rows are found, then written back changed: the target is on both sides.
-        target = tree.child(node, 0)
-        _write(tree, target, found)
-        walk = _Walk(tree, found)
-        walk.source(target)
+        # Rows are found, then written back changed: the target is both read and written.
+        _write(tree, node, found)
+        walk.source(tree.child(node, 0))
         if kind == "MERGE":
             walk.source(tree.child(node, 1))
-            _branches(tree, node, walk)
+            _merge_expressions(tree, node, walk)
         else:
             for child in tree.children(node)[1:]:
                 walk.expression(child)
-    elif kind in _QUERIES or kind == "VALUES":
-        _Walk(tree, found).query(node)
+    elif kind in QUERIES:
+        walk.query(node)
 
 
-def _branches(tree: Tree, merge: int, walk: _Walk) -> None:
-    """The condition of a MERGE, and what its branches compute; their targets are the MERGE's own."""
+def _merge_expressions(tree: Tree, merge: int, walk: _Walk) -> None:
+    """Walk the condition of a MERGE and its branches, whose targets repeat that of the MERGE."""
     condition, *branches = tree.children(merge)[2:]
     walk.expression(condition)
     for branch in branches:
@@ -142,16 +114,14 @@ def _branches(tree: Tree, merge: int, walk: _Walk) -> None:
             walk.expression(child)
 
 
-def _write(tree: Tree, node: int, found: _Found) -> None:
-    while tree.kind(node) in _WRAPPERS:
-        node = tree.child(node, 0)
-    path = tree.path(node)
+def _write(tree: Tree, statement: int, found: _Found) -> None:
+    path = tree.target(tree.child(statement, 0))
     if path:
         found.writes.append(path)
 
 
 class _Walk:
-    """Collects reads, with a worklist in place of recursion: generated SQL is deeper than Python's stack."""
+    """Collects tables that are read, with a worklist: generated SQL is deeper than Python's stack."""
 
     def __init__(self, tree: Tree, found: _Found) -> None:
         self._tree = tree
@@ -167,14 +137,14 @@ class _Walk:
         self._run(self._expression, node)
 
     def _run(self, visit: _Visit, node: int) -> None:
-        work: _Steps = [(visit, node, frozenset())]
-        while work:
-            step, at, names = work.pop()
-            if at != NOTHING:
-                # Reversed, so that what stands first in the statement is found first.
-                work.extend(reversed(step(at, names)))
+        steps: _Steps = [(visit, node, frozenset())]
+        while steps:
+            visit, node, names = steps.pop()
+            if node != ABSENT:
+                # Reversed, to find tables in the order of the text.
+                steps.extend(reversed(visit(node, names)))
 
-    def _query(self, node: int, names: Names) -> _Steps:
+    def _query(self, node: int, names: _Names) -> _Steps:
         tree = self._tree
         kind = tree.kind(node)
         children = tree.children(node)
@@ -188,25 +158,25 @@ class _Walk:
             return self._with(node, names)
         if kind == "ORDER_BY":
             return [(self._query, children[0], names), *((self._expression, c, names) for c in children[1:])]
-        if kind in _SET_OPERATIONS:
+        if kind in SET_OPERATIONS:
             return [(self._query, child, names) for child in children]
         if kind == "EXPLICIT_TABLE":
             return [(self._source, child, names) for child in children]
         return [(self._expression, child, names) for child in children]
 
-    def _with(self, node: int, names: Names) -> _Steps:
+    def _with(self, node: int, names: _Names) -> _Steps:
         items, body = self._tree.children(node)[:2]
         steps: _Steps = []
         for item in self._tree.children(items):
-            own = names | set(self._tree.path(self._tree.child(item, 0)))
-            # Only a recursive query sees its own name; any other of that name in it is a table.
-            visible = own if self._tree.name(item) == "RECURSIVE" else names
+            extended = names | set(self._tree.path(self._tree.child(item, 0)))
+            # Only a recursive query sees its own name; elsewhere that name is a table.
+            visible = extended if self._tree.name(item) == "RECURSIVE" else names
             steps.append((self._query, self._tree.child(item, 2), visible))
-            names = own
+            names = extended
         steps.append((self._query, body, names))
         return steps
 
-    def _source(self, node: int, names: Names) -> _Steps:
+    def _source(self, node: int, names: _Names) -> _Steps:
         tree = self._tree
         kind = tree.kind(node)
         children = tree.children(node)
@@ -222,14 +192,14 @@ class _Walk:
                 (self._source, right, names),
                 (self._expression, condition, names),
             ]
-        if kind in _WRAPPERS:
+        if kind in TABLE_WRAPPERS:
             return [(self._source, children[0], names), *((self._expression, c, names) for c in children[1:])]
         return [(self._expression, node, names)]
 
-    def _expression(self, node: int, names: Names) -> _Steps:
+    def _expression(self, node: int, names: _Names) -> _Steps:
         tree = self._tree
         kind = tree.kind(node)
-        if kind in _QUERIES:
+        if kind in QUERIES:
             return [(self._query, node, names)]
         children = tree.children(node)
         if kind == "SET_SEMANTICS_TABLE":
@@ -241,40 +211,28 @@ class _Walk:
         return [(self._expression, child, names) for child in children]
 
 
-def _created(tree: Tree, node: int, reads: tuple[TablePath, ...]) -> ViewChange:
-    flags = tree.name(node)
-    return ViewChange(
-        "create",
-        tree.path(tree.child(node, 0)),
-        reads,
-        temporary="TEMPORARY" in flags,
-        if_not_exists="IF NOT EXISTS" in flags,
-    )
+def _view_change(tree: Tree, node: int, reads: tuple[TablePath, ...]) -> ViewChange | None:
+    kind = tree.kind(node)
+    path = tree.path(tree.child(node, 0))
+    if kind == "SqlCreateView":
+        flags = tree.name(node)
+        return ViewChange(
+            "create",
+            path,
+            reads,
+            temporary="TEMPORARY" in flags,
+            if_not_exists="IF NOT EXISTS" in flags,
+        )
+    if kind == "SqlAlterViewAs":
+        return ViewChange("alter", path, reads)
+    if kind == "SqlAlterViewRename":
+        return ViewChange("rename", path, reads, new_path=tree.path(tree.child(node, 1)))
+    if kind == "SqlDropView":
+        return ViewChange("drop", path, reads, temporary="TEMPORARY" in tree.name(node))
+    return None
 
 
-def _altered(tree: Tree, node: int, reads: tuple[TablePath, ...]) -> ViewChange:
-    return ViewChange("alter", tree.path(tree.child(node, 0)), reads)
-
-
-def _renamed(tree: Tree, node: int, reads: tuple[TablePath, ...]) -> ViewChange:
-    return ViewChange(
-        "rename", tree.path(tree.child(node, 0)), reads, new_path=tree.path(tree.child(node, 1))
-    )
-
-
-def _dropped(tree: Tree, node: int, reads: tuple[TablePath, ...]) -> ViewChange:
-    return ViewChange("drop", tree.path(tree.child(node, 0)), reads, temporary="TEMPORARY" in tree.name(node))
-
-
-_VIEWS: dict[str, Callable[[Tree, int, tuple[TablePath, ...]], ViewChange]] = {
-    "SqlCreateView": _created,
-    "SqlAlterViewAs": _altered,
-    "SqlAlterViewRename": _renamed,
-    "SqlDropView": _dropped,
-}
-
-
-def _session(tree: Tree, node: int) -> SessionChange | None:
+def _session_change(tree: Tree, node: int) -> SessionChange | None:
     kind = tree.kind(node)
     value = tree.path(tree.child(node, 0))
     if not value:

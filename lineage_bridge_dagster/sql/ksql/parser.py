@@ -1,7 +1,8 @@
-"""ksqlDB's SQL -> lineage, when only a text is known; what its engine says of a query comes first.
+"""ksqlDB's SQL -> the streams and tables that it reads and writes, and their topics. Pure.
 
-The language has no subqueries, CTEs or set operators, so its sources stand behind FROM and JOIN and nowhere
-else. Expressions are only gone past. Streams and tables are named here; `topic_flows` leads to their topics.
+Used only for queries that ksqlDB's engine does not describe. The language has no subqueries, CTEs or set
+operators, so all sources follow FROM and JOIN, and expressions are skipped. `parse` returns streams and
+tables; `topic_flows` resolves them to topics.
 """
 
 from __future__ import annotations
@@ -20,16 +21,15 @@ from lineage_bridge_dagster.sql.ksql.tokens import (
     tokens,
 )
 from lineage_bridge_dagster.sql.statement import (
-    FALLBACK_KIND,
+    UNKNOWN_KIND,
     Position,
     Statement,
-    StatementLineage,
-    aggregate,
-    failure,
+    TablePath,
+    TextLineage,
     unique,
 )
 
-# What begins a clause behind FROM; none of these can be an alias.
+# Starts of the clauses after FROM; none of these can be an alias.
 _CLAUSES = (
     ("WINDOW",),
     ("WHERE",),
@@ -45,7 +45,7 @@ _JOINS = (
     ("INNER", "JOIN"),
     *((side, *outer, "JOIN") for side in ("LEFT", "RIGHT", "FULL") for outer in ((), ("OUTER",))),
 )
-# Statements without data flow, by their first word.
+# First words of statements without data flow.
 _PLAIN = frozenset(
     {
         *("LIST", "SHOW", "DESCRIBE", "PRINT", "TERMINATE", "PAUSE", "RESUME", "SET", "UNSET", "ALTER"),
@@ -56,17 +56,17 @@ _PLAIN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A stream or table that a statement makes.
+    """A stream or table that a statement creates.
 
     Attributes:
-        name: Folded.
+        name: Its name, folded to upper case unless quoted.
         relation: Which of the two.
-        topic: The topic behind it: `KAFKA_TOPIC`, by default its name.
-        source: Whether it is read-only (`CREATE SOURCE ...`); a source table has a query of its own that
+        topic: Its topic: `KAFKA_TOPIC`, by default its name.
+        source: Whether it is read-only (`CREATE SOURCE ...`). A source table has a query of its own, which
             reads its topic.
         derived: Whether a query fills it.
-        key: Key columns, as far as declared.
-        value: Value columns, likewise; header columns are among neither.
+        key: Declared key columns.
+        value: Declared value columns, without header columns.
     """
 
     name: str
@@ -84,10 +84,10 @@ class KsqlText:
 
     Attributes:
         lineage: Streams and tables that it reads and writes, each a path of one part.
-        declarations: Streams and tables that it makes.
+        declarations: Streams and tables that it creates.
     """
 
-    lineage: StatementLineage
+    lineage: TextLineage
     declarations: tuple[Declaration, ...] = ()
 
 
@@ -96,9 +96,9 @@ class TopicFlow:
     """Topics that a text reads and writes.
 
     Attributes:
-        reads: Topics, in order of appearance.
+        reads: Topics, in order of first appearance.
         writes: Likewise.
-        unresolved: Streams and tables that no text makes: their topics are not known.
+        unresolved: Streams and tables that no text creates: their topics are unknown.
     """
 
     reads: tuple[str, ...] = ()
@@ -106,13 +106,13 @@ class TopicFlow:
     unresolved: tuple[str, ...] = ()
 
 
-def parse(texts: Sequence[str]) -> list[StatementLineage]:
-    """What each text reads and writes, in streams and tables; one that is no ksqlDB has `error`."""
+def parse(texts: Sequence[str]) -> list[TextLineage]:
+    """Streams and tables that each text reads and writes; a rejected text has `error`."""
     return [parse_text(text).lineage for text in texts]
 
 
 def parse_text(text: str) -> KsqlText:
-    """What a text reads, writes and makes. Any text has an answer."""
+    """Parse a text. Never fails: rejected statements have `error`."""
     found: list[Statement] = []
     declarations: list[Declaration] = []
     variables: dict[str, str] = {}
@@ -122,21 +122,20 @@ def parse_text(text: str) -> KsqlText:
             found.append(reader.statement())
         except KsqlError as error:
             where = position(text, error.start)
-            found.append(Statement(error=f"{error.message} at {where}", kind=FALLBACK_KIND, position=where))
+            found.append(Statement(error=f"{error.message} at {where}", kind=UNKNOWN_KIND, position=where))
             continue
         if reader.declaration is not None:
             declarations.append(reader.declaration)
         variables.update(reader.variables)
     if not found:
-        return KsqlText(failure("no statement in it", Position(1, 1)))
-    return KsqlText(aggregate(found), tuple(declarations))
+        return KsqlText(TextLineage.failed("no statement in it", Position(1, 1)))
+    return KsqlText(TextLineage.of(found), tuple(declarations))
 
 
 def topic_flows(texts: Iterable[KsqlText]) -> list[TopicFlow]:
-    """The topics of each text, through what all of them declare.
+    """The topics of each text, found through the declarations in all of them.
 
-    A name that is made anew means what it meant last; one read before any text makes it means what the first
-    one makes.
+    A name refers to its latest declaration so far; before any, to the first one that follows.
     """
     known = list(texts)
     topics: dict[str, str] = {}
@@ -161,7 +160,7 @@ def topic_flows(texts: Iterable[KsqlText]) -> list[TopicFlow]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads one statement."""
+    """Parses one statement."""
 
     cursor: Cursor
     declaration: Declaration | None = None
@@ -182,7 +181,7 @@ class _Reader:
             self.variables["${" + name + "}"] = cursor.literal()
             return Statement(kind="DEFINE")
         first = cursor.peek()
-        if first is None or not first.isa(*_PLAIN):
+        if first is None or not first.is_any(*_PLAIN):
             raise cursor.unexpected("a statement of ksqlDB")
         return Statement(kind=_plain_kind(cursor))
 
@@ -229,8 +228,8 @@ class _Reader:
         self.declaration = declaration
         return Statement(kind=kind)
 
-    def _query(self) -> tuple[tuple[str, ...], ...]:
-        """The sources of a query, which runs to the end of the statement."""
+    def _query(self) -> tuple[TablePath, ...]:
+        """Parse a query, which extends to the end of the statement, into its sources."""
         cursor = self.cursor
         cursor.expect("SELECT")
         if not cursor.skip_to(("FROM",)):
@@ -266,7 +265,7 @@ class _Reader:
         return name
 
     def _properties(self) -> dict[str, str]:
-        """The properties of a WITH that say which topic it is; others can be secrets."""
+        """Parse a WITH; returns only the property that names the topic, since others can be secrets."""
         cursor = self.cursor
         cursor.expect("WITH")
         found = {}

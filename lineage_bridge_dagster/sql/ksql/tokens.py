@@ -1,7 +1,7 @@
-"""A text of ksqlDB's SQL -> its tokens, and names in it folded as ksqlDB folds them. Pure.
+"""A text of ksqlDB's SQL -> its tokens, with names folded as in ksqlDB. Pure.
 
-The rules are those of ksqlDB's grammar: `'...'` with `''` for a quote, names in backticks or double quotes
-keep their case, all others are upper-cased, `-- ...` to the end of the line, `/* ... */`, `${variable}`.
+The rules are those of ksqlDB's grammar: `'...'` with `''` for a quote; names in backticks or double quotes
+keep their case, all others are upper-cased; `-- ...` to the end of the line; `/* ... */`; `${variable}`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lineage_bridge_dagster.sql.statement import Position
 _TOKEN = re.compile(
     r"""
       (?P<skip>     (?: \s+ | --[^\r\n]* | /\*.*?\*/ )+ )
-    | (?P<never>    /\*.* )
+    | (?P<unclosed> /\*.* )
     | (?P<string>   '(?:[^']|'')*' )
     | (?P<quoted>   `(?:[^`]|``)*` | "(?:[^"]|"")*" )
     | (?P<variable> \$\{[A-Za-z_][A-Za-z0-9_@]*\} )
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 )
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_@]*\}")
-# Of ksqlDB's reserved words those that follow or precede a name.
+# Those of ksqlDB's reserved words that can follow or precede a name.
 _RESERVED = frozenset(
     {
         *("SELECT", "FROM", "AS", "WHERE", "WITHIN", "WINDOW", "GROUP", "BY", "HAVING", "LIMIT", "JOIN"),
@@ -43,7 +43,7 @@ _OPEN = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
 class Kind(Enum):
-    """What a token is."""
+    """Kind of a token."""
 
     WORD = "word"
     QUOTED = "quoted"
@@ -59,22 +59,22 @@ class Token:
     """One token.
 
     Attributes:
-        kind: What it is.
-        text: A word upper-cased; a quoted name or a string without its quotes; else as it stands.
-        start: Where it begins in the text.
+        kind: Its kind.
+        text: A word upper-cased; a quoted name or a string without its quotes; else as written.
+        start: Offset in the text.
     """
 
     kind: Kind
     text: str
     start: int
 
-    def isa(self, *words: str) -> bool:
+    def is_any(self, *words: str) -> bool:
         """Whether it is one of these words or signs, unquoted."""
         return self.kind in (Kind.WORD, Kind.SIGN) and self.text in words
 
 
 class KsqlError(LineageBridgeError):
-    """A text that is none of ksqlDB's."""
+    """A text that is not valid ksqlDB SQL."""
 
     def __init__(self, message: str, start: int) -> None:
         super().__init__(message)
@@ -82,14 +82,14 @@ class KsqlError(LineageBridgeError):
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a text, without comments and blanks."""
+    """Tokens of a text, without comments and blanks."""
     return list(_tokens(text))
 
 
 def _tokens(text: str) -> Iterator[Token]:
     for match in _TOKEN.finditer(text):
         group, raw = match.lastgroup or "other", match.group()
-        if group == "never":
+        if group == "unclosed":
             group = "other"
         if group == "skip":
             continue
@@ -101,10 +101,10 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def statements(found: Sequence[Token]) -> Iterator[list[Token]]:
-    """The tokens of each statement, without its semicolon."""
+    """Tokens of each statement, without its semicolon."""
     statement: list[Token] = []
     for token in found:
-        if token.isa(";"):
+        if token.is_any(";"):
             if statement:
                 yield statement
             statement = []
@@ -115,17 +115,17 @@ def statements(found: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def position(text: str, start: int) -> Position:
-    """Line and column of an offset."""
+    """Line and column of an offset in a text."""
     lines = _NEWLINE.split(text[:start])
     return Position(len(lines), len(lines[-1]) + 1)
 
 
 class Cursor:
-    """Reads the tokens of one statement from the left.
+    """Reads the tokens of one statement, from left to right.
 
     Args:
         found: Its tokens, at least one.
-        variables: What `DEFINE` has set by now; a variable that is not set stands for itself.
+        variables: Variables that `DEFINE` has set so far; any other is left as written.
     """
 
     def __init__(self, found: Sequence[Token], variables: Mapping[str, str]) -> None:
@@ -135,42 +135,42 @@ class Cursor:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left."""
+        """Whether all tokens have been read."""
         return self.at >= len(self._tokens)
 
     def peek(self, ahead: int = 0) -> Token | None:
-        """A token that comes; None when there is none."""
+        """A following token; None after the last."""
         at = self.at + ahead
         return self._tokens[at] if at < len(self._tokens) else None
 
     def sees(self, *words: str) -> bool:
-        """Whether these words and signs come next, in this order."""
+        """Whether these words and signs follow, in this order."""
         following = self._tokens[self.at : self.at + len(words)]
         return len(following) == len(words) and all(
-            token.isa(word) for token, word in zip(following, words, strict=True)
+            token.is_any(word) for token, word in zip(following, words, strict=True)
         )
 
     def take(self, *words: str) -> bool:
-        """Goes past these words if they come next."""
+        """Read these words if they follow. Returns whether they did."""
         if not self.sees(*words):
             return False
         self.at += len(words)
         return True
 
     def expect(self, *words: str) -> None:
-        """Goes past these words.
+        """Read these words.
 
         Raises:
-            KsqlError: Something else comes.
+            KsqlError: Something else follows.
         """
         if not self.take(*words):
             raise self.unexpected(" ".join(words))
 
     def name(self) -> str:
-        """Goes past a name, and folds it.
+        """Read a name.
 
         Raises:
-            KsqlError: Something else comes.
+            KsqlError: Something else follows.
         """
         token = self.peek()
         if token is None or not _is_name(token):
@@ -179,31 +179,35 @@ class Cursor:
         return self._resolved(token)
 
     def literal(self) -> str:
-        """Goes past a literal, and gives its text."""
+        """Read a literal.
+
+        Raises:
+            KsqlError: Something else follows.
+        """
         token = self.peek()
         if token is None or token.kind is Kind.OTHER:
             raise self.unexpected("a value")
         self.at += 1
-        if token.isa("-", "+"):
+        if token.is_any("-", "+"):
             return token.text + self.literal()
         if token.kind is Kind.VARIABLE:
-            return self._set(token.text).strip("'")
-        # Variables are set in strings too, before the text is read at all.
-        return _VARIABLE.sub(lambda found: self._set(found.group()), token.text)
+            return self._value_of(token.text).strip("'")
+        # ksqlDB substitutes variables before it parses, in strings as well.
+        return _VARIABLE.sub(lambda found: self._value_of(found.group()), token.text)
 
     def skip_to(self, *ends: tuple[str, ...]) -> bool:
-        """Goes on to the first of these that stands in no parentheses, or to the end; whether there is one.
+        """Skip to the first of these outside parentheses, else to the end. Returns whether one was found.
 
-        The FROM of `IS [NOT] DISTINCT FROM` is no end.
+        The FROM of `IS [NOT] DISTINCT FROM` does not count.
 
         Raises:
-            KsqlError: A parenthesis, or what is no token, on the way.
+            KsqlError: An unbalanced parenthesis or an invalid token in between.
         """
         depth = 0
         while (token := self.peek()) is not None:
             if depth == 0 and any(self.sees(*end) for end in ends):
                 before = self._tokens[self.at - 1] if self.at else None
-                if not (token.isa("FROM") and before is not None and before.isa("DISTINCT")):
+                if not (token.is_any("FROM") and before is not None and before.is_any("DISTINCT")):
                     return True
             if token.kind is Kind.OTHER:
                 raise self.unexpected("an expression")
@@ -216,13 +220,13 @@ class Cursor:
         return False
 
     def group(self, *, types: bool = False) -> list[list[Token]]:
-        """Goes past a parenthesised list, and gives the tokens of its members.
+        """Read a parenthesised list into the tokens of its members.
 
         Args:
-            types: Whether it holds types: `STRUCT<a INT, b INT>` has commas of its own.
+            types: Whether it contains types: `STRUCT<a INT, b INT>` has commas of its own.
 
         Raises:
-            KsqlError: There is none, or it is not closed.
+            KsqlError: No list follows, or it is not closed.
         """
         self.expect("(")
         members: list[list[Token]] = [[]]
@@ -241,30 +245,30 @@ class Cursor:
             members[-1].append(token)
         raise self.unexpected("a closing parenthesis")
 
-    def unexpected(self, wanted: str) -> KsqlError:
-        """An error that says what was met in place of what was wanted; no literal's text is in it."""
+    def unexpected(self, expected: str) -> KsqlError:
+        """Error that names the token found and what was expected, without the text of literals."""
         token = self.peek()
         if token is None:
             last = self._tokens[-1]
-            return KsqlError(f"the statement ends where {wanted} was expected", last.start)
+            return KsqlError(f"the statement ends where {expected} was expected", last.start)
         shown = "'...'" if token.kind is Kind.STRING else token.text
         if token.kind is Kind.OTHER:
-            # What is never closed runs to the end of the text, with all that is in it.
+            # An unclosed string or comment extends to the end of the text.
             shown = shown[:1]
-        return KsqlError(f"{shown!r} where {wanted} was expected", token.start)
+        return KsqlError(f"{shown!r} where {expected} was expected", token.start)
 
     def _resolved(self, token: Token) -> str:
         if token.kind is not Kind.VARIABLE:
             return token.text
-        value = self._set(token.text)
+        value = self._value_of(token.text)
         if value == token.text:
             return value
         if len(value) > 1 and value[0] == value[-1] and value[0] in '`"':
             return value[1:-1]
         return value.upper()
 
-    def _set(self, variable: str) -> str:
-        """A variable's value; of one that is not set, itself."""
+    def _value_of(self, variable: str) -> str:
+        """A variable's value; the variable itself when it is not set."""
         return self.variables.get(variable.upper(), variable)
 
 

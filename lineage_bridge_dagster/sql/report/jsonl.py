@@ -1,6 +1,6 @@
-"""JSON lines of statements -> JSON lines of what they read and write, the form in which cases are kept.
+"""JSON lines of statements -> JSON lines of what they read and write, the format of the test cases.
 
-Pure but for the parser that is handed in.
+Pure, given the function that parses.
 """
 
 from __future__ import annotations
@@ -8,101 +8,80 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
-from lineage_bridge_dagster.sql.columns.derivation import ColumnText, derive_columns
+from lineage_bridge_dagster.sql.columns.derivation import derive_columns
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Schemas
-from lineage_bridge_dagster.sql.flink.names import known_part
-from lineage_bridge_dagster.sql.flink.parser import ParsedText
-from lineage_bridge_dagster.sql.statement import StatementLineage, TablePath, failure
+from lineage_bridge_dagster.sql.flink.names import known_part, resolved_lineage
+from lineage_bridge_dagster.sql.flink.tree import ParsedText
+from lineage_bridge_dagster.sql.statement import TablePath, TextLineage
 
 _CHUNK = 1000
 
-Qualify = Callable[[StatementLineage], StatementLineage]
+_Line = Mapping[str, Any]
 
 
-class Parser(Protocol):
-    """Whatever tells what texts read and write."""
-
-    def parse(self, statements: Sequence[str]) -> Sequence[StatementLineage]:
-        """What each text reads and writes, in order."""
-
-
-class TreeParser(Protocol):
-    """A parser that gives the trees, too."""
-
-    def parse_trees(self, texts: Sequence[str]) -> Iterable[ParsedText]:
-        """As `Parser.parse`, with trees."""
-
-
-def account(line: Mapping[str, Any], lineage: StatementLineage) -> dict[str, Any]:
+def lineage_record(line: _Line, lineage: TextLineage) -> dict[str, Any]:
     """One output line: `id`, `reads`, `writes` (last name parts), `reads_fq`, `writes_fq` (paths), `error`.
 
-    All lists are sets in sorted order. CTE names, models and functions are no tables; views are not expanded;
-    `CREATE VIEW` writes the view; DDL without data flow has empty lists.
+    All lists are sorted and without repeats. CTE names, models and functions are not tables; views are not
+    expanded; `CREATE VIEW` writes the view; DDL without data flow has empty lists.
     """
     return {
         "id": line.get("id"),
-        "reads": _last(lineage.reads),
-        "writes": _last(lineage.writes),
-        "reads_fq": _full(lineage.reads),
-        "writes_fq": _full(lineage.writes),
+        "reads": _last_parts(lineage.reads),
+        "writes": _last_parts(lineage.writes),
+        "reads_fq": _known_parts(lineage.reads),
+        "writes_fq": _known_parts(lineage.writes),
         "error": lineage.error,
     }
 
 
-def accounts(
-    lines: Iterable[Mapping[str, Any]], parser: Parser, qualify: Qualify | None = None
+def lineage_records(
+    lines: Iterable[_Line], parse: Callable[[Sequence[str]], Iterable[TextLineage]]
 ) -> Iterator[dict[str, Any]]:
-    """Output lines for input lines `{"id", "sql"}`, in order, holding about a thousand at a time.
+    """Output lines for input lines `{"id", "sql"}`, in order, with about a thousand in memory at a time.
 
-    A line whose `sql` is no text has an error of its own.
-
-    Args:
-        lines: The input.
-        parser: What parses the texts.
-        qualify: What completes the names in a lineage, if anything.
+    A line without text under `sql` gets an error of its own.
     """
 
-    def answer(chunk: Sequence[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
-        for line, lineage in zip(chunk, parser.parse([line["sql"] for line in chunk]), strict=True):
-            yield account(line, qualify(lineage) if qualify else lineage)
+    def records(chunk: Sequence[_Line]) -> Iterator[dict[str, Any]]:
+        for line, lineage in zip(chunk, parse([line["sql"] for line in chunk]), strict=True):
+            yield lineage_record(line, lineage)
 
-    return _answered(lines, answer)
+    return _records(lines, records)
 
 
-def column_accounts(
-    lines: Iterable[Mapping[str, Any]],
-    parser: TreeParser,
-    qualify: Qualify | None = None,
-    *,
-    catalog: str = "",
-    database: str = "",
+def column_records(
+    lines: Iterable[_Line], parse: Callable[[Sequence[str]], Iterable[ParsedText]]
 ) -> Iterator[dict[str, Any]]:
-    """As `accounts`, with `columns`: each column written, what it is made of and how.
+    """As `lineage_records`, with `columns`: each column written, its sources and how it derives from them.
 
-    A line may bring `schemas`: columns by table, by its last name part or its parts with dots between. The
-    `CREATE TABLE` statements in its text count, too. Views that its text defines are seen through.
+    A line may have `schemas`: columns by table, named by its last part or by all its parts with dots between.
+    The `CREATE TABLE` statements in its text are used as well; views that its text defines are expanded.
     """
 
-    def answer(chunk: Sequence[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
-        for line, parsed in zip(chunk, parser.parse_trees([line["sql"] for line in chunk]), strict=True):
-            lineage = parsed.lineage
-            text = ColumnText(lineage.statements, parsed.trees, catalog, database)
+    def records(chunk: Sequence[_Line]) -> Iterator[dict[str, Any]]:
+        for line, text in zip(chunk, parse([line["sql"] for line in chunk]), strict=True):
             (columns,) = derive_columns([text], _schemas(line.get("schemas")))
             yield {
-                **account(line, qualify(lineage) if qualify else lineage),
+                **lineage_record(line, completed(text)),
                 "columns": [_column(column) for column in columns.written],
             }
 
-    return _answered(lines, answer)
+    return _records(lines, records)
 
 
-def parse_lines(raw: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The objects on the lines of a file; blank lines are none.
+def completed(text: ParsedText) -> TextLineage:
+    """The text's lineage, its names completed if a current catalog or database is given, else as written."""
+    return resolved_lineage(text) if text.catalog or text.database else text.lineage
 
-    A line that is no JSON object becomes `{"id": None, "unreadable": why}`, which `accounts` answers with an
-    error.
+
+def read_lines(raw: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """The JSON objects on the lines of a file, without blank lines.
+
+    A line that is not a JSON object becomes `{"id": None, "unreadable": reason}`, for which the output line
+    has an error.
     """
     for number, line in enumerate(raw, 1):
         if not line.strip():
@@ -124,26 +103,26 @@ def parse_lines(raw: Iterable[bytes]) -> Iterator[dict[str, Any]]:
                 yield {"id": None, "unreadable": f"line {number} is no JSON object"}
 
 
-def _answered(
-    lines: Iterable[Mapping[str, Any]],
-    answer: Callable[[Sequence[Mapping[str, Any]]], Iterable[dict[str, Any]]],
+def _records(
+    lines: Iterable[_Line], records_of: Callable[[Sequence[_Line]], Iterator[dict[str, Any]]]
 ) -> Iterator[dict[str, Any]]:
     rest = iter(lines)
     while chunk := list(islice(rest, _CHUNK)):
-        answers = iter(answer([line for line in chunk if isinstance(line.get("sql"), str)]))
+        records = records_of([line for line in chunk if isinstance(line.get("sql"), str)])
         for line in chunk:
             if isinstance(line.get("sql"), str):
-                yield next(answers)
+                yield next(records)
             else:
-                yield account(line, failure(line.get("unreadable") or 'no text under "sql"'))
+                error = line.get("unreadable") or 'no text under "sql"'
+                yield lineage_record(line, TextLineage.failed(error))
 
 
-def _schemas(given: Any) -> Schemas | None:
-    if not isinstance(given, Mapping):
+def _schemas(value: Any) -> Schemas | None:
+    if not isinstance(value, Mapping):
         return None
     known = {
         name: columns
-        for name, columns in given.items()
+        for name, columns in value.items()
         if isinstance(columns, list) and all(isinstance(column, str) for column in columns)
     }
 
@@ -165,9 +144,9 @@ def _column(column: ColumnLineage) -> dict[str, Any]:
     }
 
 
-def _last(paths: Iterable[TablePath]) -> list[str]:
+def _last_parts(paths: Iterable[TablePath]) -> list[str]:
     return sorted({path[-1] for path in paths})
 
 
-def _full(paths: Iterable[TablePath]) -> list[list[str]]:
+def _known_parts(paths: Iterable[TablePath]) -> list[list[str]]:
     return sorted(list(known_part(path)) for path in set(paths))

@@ -1,4 +1,4 @@
-"""What a text reads, writes and derives, as a person reads it."""
+"""The report on a text for people: what it reads, writes and derives."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from itertools import groupby
 from rich.text import Text
 
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns
-from lineage_bridge_dagster.sql.columns.origins import ColumnSource, How
+from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin, How
 from lineage_bridge_dagster.sql.columns.relations import Field, Relation
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage
 from lineage_bridge_dagster.sql.flink.names import known_part
 from lineage_bridge_dagster.sql.flink.views import Expansion
 from lineage_bridge_dagster.sql.ksql.parser import KsqlText, TopicFlow
-from lineage_bridge_dagster.sql.statement import Statement, StatementLineage, TablePath
+from lineage_bridge_dagster.sql.statement import Statement, TablePath, TextLineage
 
 _PLAIN = re.compile(r"[^\W\d]\w*\Z")
 _HOW_STYLES = {How.IDENTITY: "green", How.EXPRESSION: "yellow", How.AGGREGATE: "magenta"}
 _LABEL = 9
 
 
-def flink_account(
-    lineage: StatementLineage, expansion: Expansion, columns: TextColumns | None = None
+def flink_report(
+    lineage: TextLineage, expansion: Expansion, columns: TextColumns | None = None
 ) -> Iterator[Text]:
-    """Lines about a text of Flink SQL.
+    """Lines on a text of Flink SQL.
 
     Args:
-        lineage: Its statements, names completed as far as known.
-        expansion: The text with its views seen through.
-        columns: Its columns, with outputs, if they are wanted.
+        lineage: Its statements, with names completed as far as known.
+        expansion: Its base tables.
+        columns: Its column lineage, with outputs, if requested.
     """
     several = len(lineage.statements) > 1
     for number, statement in enumerate(lineage.statements):
@@ -38,28 +38,23 @@ def flink_account(
         if columns is not None:
             yield from _columns(statement, columns.statements[number], columns.outputs[number])
     if several or expansion.views or expansion.cycles:
-        yield Text("in all", style="bold")
+        yield Text("total", style="bold")
         yield from _names("reads", expansion.reads)
         yield from _names("writes", expansion.writes)
-        yield from _names("through", expansion.views)
+        yield from _names("via", expansion.views)
         for cycle in expansion.cycles:
             yield _line("cycle", Text(" -> ".join(map(name, (*cycle, cycle[0]))), style="red"))
 
 
-def ksql_account(text: KsqlText, flow: TopicFlow) -> Iterator[Text]:
-    """Lines about a text of ksqlDB's SQL.
-
-    Args:
-        text: Its statements.
-        flow: Its topics.
-    """
+def ksql_report(text: KsqlText, flow: TopicFlow) -> Iterator[Text]:
+    """Lines on a text of ksqlDB's SQL and its topics."""
     several = len(text.lineage.statements) > 1
     for number, statement in enumerate(text.lineage.statements, 1):
         yield from _statement(statement, number if several else None)
     for declaration in text.declarations:
         kind = ("source " if declaration.source else "") + declaration.relation.lower()
         shown = f"{kind} {name((declaration.name,))} on topic {printable(declaration.topic)}"
-        yield _line("makes", Text(shown))
+        yield _line("creates", Text(shown))
         for label, names in (("key", declaration.key), ("value", declaration.value)):
             if names:
                 yield _line(label, Text(", ".join(map(printable, names)), style="dim"))
@@ -67,12 +62,12 @@ def ksql_account(text: KsqlText, flow: TopicFlow) -> Iterator[Text]:
     yield from _names("reads", ((topic,) for topic in flow.reads))
     yield from _names("writes", ((topic,) for topic in flow.writes))
     for unresolved in flow.unresolved:
-        shown = f"{name((unresolved,))}: no CREATE STREAM or TABLE in this text says which topic it is on"
+        shown = f"{name((unresolved,))}: no CREATE STREAM or TABLE in this text names its topic"
         yield _line("unknown", Text(shown, style="yellow"))
 
 
 def name(path: TablePath) -> str:
-    """A path as SQL writes it, in backticks where it has to be."""
+    """A path in SQL syntax, with backticks where needed."""
     return ".".join(
         part if _PLAIN.match(part) else "`" + printable(part).replace("`", "``") + "`"
         for part in known_part(path)
@@ -80,7 +75,7 @@ def name(path: TablePath) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with what would move a terminal's cursor, or break its encoding, escaped."""
+    """The text with all characters escaped that could move a terminal's cursor or break its encoding."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
@@ -107,35 +102,35 @@ def _statement(statement: Statement, number: int | None) -> Iterator[Text]:
 def _columns(
     statement: Statement, written: Sequence[ColumnLineage], output: Relation | None
 ) -> Iterator[Text]:
-    """Columns of the tables that a statement writes; of a query's own, where the target's are not known."""
+    """Columns that a statement writes, or its query's output where the target's columns are unknown."""
     for table, columns in groupby(written, key=lambda column: column.table):
         yield _line("columns", Text("of " + name(table)))
         for column in columns:
-            yield _made_of(name((column.column,)), column.sources, column.complete)
+            yield _derivation(name((column.column,)), column.sources, column.complete)
     if written or not output or not (statement.writes or statement.kind == "SELECT"):
         return
     if statement.writes:
-        hint = "by position; what they are called in the table is not known without its CREATE TABLE"
+        hint = "by position; their names in the table are unknown without its CREATE TABLE"
         yield _line("columns", Text(hint, style="dim"))
     else:
         yield _line("columns", Text("of the result"))
     for place, item in enumerate(output, 1):
         if isinstance(item, Field):
             shown = f"{place}" + (f" ({name((item.name,))})" if item.name else "")
-            yield _made_of(shown, item.origin.sources, item.origin.complete)
+            yield _derivation(shown, item.origin.sources, item.origin.complete)
         else:
             of = f" of {name(item.table)}" if item.table else ""
-            yield Text(" " * (_LABEL + 3) + f"all columns{of}, not known here", style="yellow")
+            yield Text(" " * (_LABEL + 3) + f"all columns{of}, names unknown", style="yellow")
             break
 
 
-def _made_of(column: str, sources: Iterable[ColumnSource], complete: bool) -> Text:
+def _derivation(column: str, sources: Iterable[ColumnOrigin], complete: bool) -> Text:
     line = Text(" " * (_LABEL + 3) + column + "  <- ")
     parts = [
         Text.assemble(name((*s.table, s.column)), " ", (s.how.value, _HOW_STYLES[s.how])) for s in sources
     ]
     if not complete:
-        parts.append(Text("what can't be derived", style="yellow"))
+        parts.append(Text("unknown columns", style="yellow"))
     return line.append_text(Text(", ").join(parts) if parts else Text("no column", style="dim"))
 
 

@@ -1,11 +1,12 @@
 # ruff: noqa: S608
-"""Columns: what each that a statement writes is made of."""
+"""Column lineage of statements and texts."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lineage_bridge_dagster.sql.columns.derivation import ColumnText, derive_columns
-from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, column_lineage
+from lineage_bridge_dagster.sql.columns.derivation import derive_columns
+from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Context, column_lineage
 from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex
-from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser, ParsedText
-from lineage_bridge_dagster.sql.flink.tree import Tree
-from lineage_bridge_dagster.sql.flink.views import SourceText, expand_views
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
+from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
+from lineage_bridge_dagster.sql.flink.views import expand_views
 from lineage_bridge_dagster.sql.statement import TablePath
 from lineage_bridge_dagster_tests.conftest import shared
 from lineage_bridge_dagster_tests.sql.conftest import cases
@@ -31,6 +32,26 @@ CASES = [
 ]
 REFERENCE = ("flink_hard", "flink_planner", "flink_real", "flink_robustness")
 NAMES = ["id", "a", "b", "c", "name", "price", "rowtime", "proctime"]
+
+Written = Callable[..., list[tuple[ColumnLineage, ...]]]
+
+
+@pytest.fixture
+def written(parser: FlinkSqlParser) -> Written:
+    """Returns the columns that each text writes."""
+
+    def derive(
+        texts: Sequence[str],
+        schemas: Callable[[TablePath], Sequence[str] | None] | None = None,
+        *,
+        catalog: str = "",
+        database: str = "",
+        index: NameIndex | None = None,
+    ) -> list[tuple[ColumnLineage, ...]]:
+        in_session = (replace(text, catalog=catalog, database=database) for text in parser.parse_trees(texts))
+        return [text.written for text in derive_columns(in_session, schemas, index)]
+
+    return derive
 
 
 def parsed(parser: FlinkSqlParser, text: str) -> ParsedText:
@@ -49,7 +70,7 @@ def column(path: TablePath, name: str) -> str:
 
 
 def readable(columns: Sequence[ColumnLineage]) -> dict[str, dict[str, str]]:
-    """The form of the cases: `?` stands for what is missing."""
+    """The form of the cases: `?` marks incomplete sources."""
     return {
         column(c.table, c.column): {
             **{column(s.table, s.column): s.how.value for s in c.sources},
@@ -60,42 +81,44 @@ def readable(columns: Sequence[ColumnLineage]) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_columns_of_a_statement_are_those_found_by_hand(parser: FlinkSqlParser, case: dict[str, Any]) -> None:
+def test_columns_of_a_statement_match_those_determined_by_hand(
+    parser: FlinkSqlParser, written: Written, case: dict[str, Any]
+) -> None:
     schemas = {tuple(name.split(".")): columns for name, columns in case["schemas"].items()}
     assert parsed(parser, case["sql"]).lineage.error is None
-    (got,) = parser.columns([case["sql"]], schemas.get)
-    assert readable(got) == case["columns"]
+    (columns,) = written([case["sql"]], schemas.get)
+    assert readable(columns) == case["columns"]
 
 
-def test_the_hand_checked_set_is_as_large_as_promised() -> None:
+def test_at_least_60_cases_are_checked_by_hand() -> None:
     assert len({case["id"] for case in CASES}) == len(CASES) >= 60
 
 
 def check(texts: Sequence[ParsedText], schema: Sequence[str] | None) -> int:
-    """Holds the columns of each text against its tables; how many columns there were."""
+    """Check the columns of each text against its tables. Returns the number of columns."""
     count = 0
     for text in texts:
-        (got,) = derive_columns([ColumnText(text.lineage.statements, text.trees)], lambda _: schema)
-        (tables,) = expand_views([SourceText(text.lineage)])
-        for one in got.written:
-            assert one.table in (*tables.writes, *tables.defines)
-            assert {s.table for s in one.sources} <= set(tables.reads)
-            assert len({(s.table, s.column) for s in one.sources}) == len(one.sources)
-            assert one.sources or one.complete
-        count += len(got.written)
+        (columns,) = derive_columns([text], lambda _: schema)
+        (tables,) = expand_views([text])
+        for lineage in columns.written:
+            assert lineage.table in (*tables.writes, *tables.defines)
+            assert {s.table for s in lineage.sources} <= set(tables.reads)
+            assert len({(s.table, s.column) for s in lineage.sources}) == len(lineage.sources)
+            assert lineage.sources or lineage.complete
+        count += len(columns.written)
     return count
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", REFERENCE)
-def test_columns_are_of_the_tables_read_and_written(parser: FlinkSqlParser, name: str) -> None:
+def test_columns_belong_to_the_tables_read_and_written(parser: FlinkSqlParser, name: str) -> None:
     lines = shared("sql", f"{name}.jsonl").read_text("utf-8").splitlines()
     texts = list(parser.parse_trees([json.loads(line)["sql"] for line in lines]))
     assert check(texts, None) > 0
     assert check(texts, NAMES) > 0
 
 
-def test_columns_of_our_own_cases_are_of_their_tables(parser: FlinkSqlParser) -> None:
+def test_columns_of_our_own_cases_belong_to_their_tables(parser: FlinkSqlParser) -> None:
     texts = list(parser.parse_trees([case["sql"] for case in (*cases(), *CASES)]))
     check(texts, None)
     check(texts, NAMES)
@@ -103,22 +126,20 @@ def test_columns_of_our_own_cases_are_of_their_tables(parser: FlinkSqlParser) ->
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_schema_makes_it_fail_or_lie(parser: FlinkSqlParser, data: st.DataObject) -> None:
+def test_any_schema_gives_consistent_columns(parser: FlinkSqlParser, data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(CASES))
     schema = data.draw(st.none() | st.lists(st.sampled_from([*NAMES, "k", "x", ""]), max_size=6))
     check([parsed(parser, case["sql"])], schema)
 
 
-def test_less_known_never_means_other_columns(parser: FlinkSqlParser) -> None:
-    # Without the schemas there may be less, but nothing that the schemas would not give.
+def test_columns_without_schemas_are_a_subset_of_those_with_schemas(written: Written) -> None:
     for case in CASES:
         schemas = {tuple(name.split(".")): columns for name, columns in case["schemas"].items()}
-        (full,) = parser.columns([case["sql"]], schemas.get)
-        (blind,) = parser.columns([case["sql"]])
-        told = readable(full)
-        for name, sources in readable(blind).items():
-            assert name in told, case["id"]
-            assert set(sources) - {"?"} <= set(told[name]), case["id"]
+        (with_schemas,) = map(readable, written([case["sql"]], schemas.get))
+        (without,) = map(readable, written([case["sql"]]))
+        for name, sources in without.items():
+            assert name in with_schemas, case["id"]
+            assert set(sources) - {"?"} <= set(with_schemas[name]), case["id"]
 
 
 @pytest.mark.parametrize(
@@ -130,23 +151,26 @@ def test_less_known_never_means_other_columns(parser: FlinkSqlParser) -> None:
     ],
     ids=["operators", "unions", "joins"],
 )
-def test_a_long_chain_is_derived(parser: FlinkSqlParser, sql: str) -> None:
-    (got,) = parser.columns([sql])
-    assert [(c.column, {(s.table, s.column) for s in c.sources}) for c in got] == [("x", {(("t",), "a")})]
+def test_long_chain_is_derived(written: Written, sql: str) -> None:
+    (columns,) = written([sql])
+    assert [(c.column, {(s.table, s.column) for s in c.sources}) for c in columns] == [("x", {(("t",), "a")})]
 
 
 @pytest.mark.parametrize("depth", [20, 300])
-def test_nested_queries_are_derived_or_absent(parser: FlinkSqlParser, depth: int) -> None:
+def test_queries_nested_too_deeply_have_no_columns(written: Written, depth: int) -> None:
     sql = "INSERT INTO d (x) " + "SELECT a FROM (" * depth + "SELECT a FROM t" + ")" * depth
-    (got,) = parser.columns([sql])
-    assert readable(got) == ({"d.x": {"t.a": "identity"}} if depth == 20 else {})
+    (columns,) = written([sql])
+    assert readable(columns) == ({"d.x": {"t.a": "identity"}} if depth == 20 else {})
 
 
-def test_columns_that_double_with_every_level_end(parser: FlinkSqlParser) -> None:
+def test_columns_that_double_with_every_level_are_given_up(written: Written) -> None:
     ctes = ", ".join(f"c{i + 1} AS (SELECT l.* , r.* FROM c{i} l, c{i} r)" for i in range(40))
     sql = f"CREATE TABLE d AS WITH c0 AS (SELECT a FROM t), {ctes} SELECT * FROM c40"
-    (got,) = parser.columns([sql])
-    assert got == ()
+    (columns,) = written([sql])
+    assert columns == ()
+
+
+NO_CONTEXT = Context(lambda _: None, lambda _: None, lambda _: None, lambda path: path)
 
 
 def test_nearly_full_stack_leaves_columns_out(parser: FlinkSqlParser) -> None:
@@ -154,7 +178,7 @@ def test_nearly_full_stack_leaves_columns_out(parser: FlinkSqlParser) -> None:
     inner = tree(parser, sql)
 
     def at(depth: int) -> tuple[ColumnLineage, ...]:
-        return at(depth - 1) if depth else column_lineage(inner)
+        return at(depth - 1) if depth else column_lineage(inner, NO_CONTEXT)
 
     frames = sys.getrecursionlimit() - _frames() - 60
     assert at(frames) == ()
@@ -168,31 +192,31 @@ def _frames() -> int:
     return count
 
 
-def test_views_nest_through_as_many_texts_as_there_are(parser: FlinkSqlParser) -> None:
+def test_views_nest_to_any_depth_when_defined_in_order(written: Written) -> None:
     texts = ["CREATE VIEW v0 AS SELECT a FROM t"]
     texts += [f"CREATE VIEW v{i + 1} AS SELECT * FROM v{i}" for i in range(200)]
-    *_, last = parser.columns([*texts, "INSERT INTO d (x) SELECT a FROM v200"])
+    *_, last = written([*texts, "INSERT INTO d (x) SELECT a FROM v200"])
     assert readable(last) == {"d.x": {"t.a": "identity"}}
 
 
-def test_view_defined_later_is_the_one_that_stood(parser: FlinkSqlParser) -> None:
-    first, _ = parser.columns(["INSERT INTO d (x) SELECT a FROM v", "CREATE VIEW v AS SELECT b AS a FROM t"])
+def test_view_read_before_its_first_known_definition_has_that_definition(written: Written) -> None:
+    first, _ = written(["INSERT INTO d (x) SELECT a FROM v", "CREATE VIEW v AS SELECT b AS a FROM t"])
     assert readable(first) == {"d.x": {"t.b": "identity"}}
 
 
-def test_views_that_read_each_other_are_absent(parser: FlinkSqlParser) -> None:
+def test_views_that_read_each_other_have_no_columns(written: Written) -> None:
     texts = [
         "CREATE VIEW v AS SELECT a FROM w",
         "CREATE VIEW w AS SELECT a FROM v",
         "INSERT INTO d (x) SELECT a FROM v",
     ]
-    assert readable(parser.columns(texts)[-1]) == {}
+    assert readable(written(texts)[-1]) == {}
 
 
-def test_view_is_found_under_each_of_its_names(parser: FlinkSqlParser) -> None:
+def test_view_is_found_by_display_name_and_by_id(written: Written) -> None:
     index = NameIndex([ClusterName("env-1", "prod", "lkc-1", "main")])
     schemas = {("env-1", "lkc-1", "t"): ["a", "b"], ("env-1", "lkc-1", "d"): ["x", "y"]}
-    *_, last = parser.columns(
+    *_, last = written(
         ["CREATE VIEW `prod`.`main`.v AS SELECT * FROM t", "INSERT INTO `lkc-1`.d SELECT b, a FROM v"],
         schemas.get,
         catalog="env-1",
@@ -206,4 +230,4 @@ def test_view_is_found_under_each_of_its_names(parser: FlinkSqlParser) -> None:
 
 
 def test_plain_query_writes_no_column(parser: FlinkSqlParser) -> None:
-    assert column_lineage(tree(parser, "SELECT a FROM t")) == ()
+    assert column_lineage(tree(parser, "SELECT a FROM t"), NO_CONTEXT) == ()

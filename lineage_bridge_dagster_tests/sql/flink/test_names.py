@@ -1,4 +1,4 @@
-"""Names in SQL to topics."""
+"""Table names resolved to topics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLUSTERS = [
     ClusterName("env-2", "dev", "lkc-5", "twin"),
     ClusterName("env-3", "staging", "lkc-6", "a"),
     ClusterName("env-4", "staging", "lkc-7", "a"),
-    # Someone named an environment like another one's id, and a cluster likewise.
+    # Display names that equal the ids of another environment and another cluster.
     ClusterName("env-5", "env-1", "lkc-8", "lkc-9"),
     ClusterName("env-5", "env-1", "lkc-9", ""),
 ]
@@ -34,11 +34,11 @@ INDEX = NameIndex(CLUSTERS)
         (("lkc-8", "t"), "env-5", "", ("env-5", "lkc-8", "t")),
         (("lkc-9", "t"), "env-5", "", ("env-5", "lkc-9", "t")),
         (("env-1", "lkc-1", "t"), "", "", ("env-1", "lkc-1", "t")),
-        # A cluster's id needs no catalog.
+        # A cluster id needs no catalog.
         (("t",), "", "lkc-3", ("env-2", "lkc-3", "t")),
     ],
 )
-def test_name_means_the_topic_of_its_catalog_and_database(
+def test_name_resolves_to_the_topic_of_its_catalog_and_database(
     path: tuple[str, ...], catalog: str, database: str, ref: tuple[str, str, str]
 ) -> None:
     assert INDEX.resolve(path, catalog, database) == TopicRef(*ref)
@@ -55,16 +55,16 @@ def test_name_means_the_topic_of_its_catalog_and_database(
         (("t",), "prod", "twin", "no cluster of env-1 is called 'twin'"),
         (("t",), "dev", "twin", "the database 'twin' is ambiguous: lkc-4, lkc-5"),
         (("staging", "a", "t"), "prod", "main", "the catalog 'staging' is ambiguous: env-3, env-4"),
-        # Case and dots count.
+        # Case and dots matter.
         (("t",), "Prod", "main", "no environment"),
         (("prod.main.t",), "", "", "names no database"),
-        # A cluster of another environment is not that environment's.
+        # The cluster belongs to another environment.
         (("prod", "lkc-3", "t"), "", "", "no cluster of env-1"),
         ((), "prod", "main", "0 parts"),
         (("a", "b", "c", "d"), "prod", "main", "4 parts"),
     ],
 )
-def test_name_that_means_none_or_several_says_why(
+def test_unknown_or_ambiguous_name_has_a_reason(
     path: tuple[str, ...], catalog: str, database: str, why: str
 ) -> None:
     resolution = INDEX.explain(path, catalog, database)
@@ -73,7 +73,7 @@ def test_name_that_means_none_or_several_says_why(
     assert why in resolution.reason
 
 
-def test_canonical_of_an_unknown_name_is_completed_as_far_as_known() -> None:
+def test_canonical_path_of_an_unknown_name_is_completed_as_far_as_known() -> None:
     assert INDEX.canonical(("t",), "x", "y") == ("x", "y", "t")
     assert INDEX.canonical(("y", "t"), "x", "z") == ("x", "y", "t")
     assert INDEX.canonical(("x", "y", "t"), "prod", "main") == ("x", "y", "t")

@@ -1,4 +1,4 @@
-"""Unchanged statements are not parsed again."""
+"""Lineages kept from one discovery to the next."""
 
 from __future__ import annotations
 
@@ -14,29 +14,26 @@ from lineage_bridge_dagster_tests.sql.conftest import cases
 pytestmark = pytest.mark.xdist_group("flink")
 
 
-def test_cached_lineage_is_the_parsed_one(parser: FlinkSqlParser) -> None:
+def test_cached_lineage_equals_the_parsed_one(parser: FlinkSqlParser) -> None:
     texts = [case["sql"] for case in cases()]
+    parsed = parser.parse(texts)
     first = ParseCache()
-    with FlinkSqlParser(cache=first) as one:
-        parsed = one.parse(texts)
-    again = ParseCache(json.loads(json.dumps(first.to_json())))
-    with FlinkSqlParser(cache=again) as other:
-        assert other.parse(texts) == parsed
-        # Nothing was left to parse, so no process was needed.
-        assert other.pid is None
-    assert again.hits == len(texts)
-    assert parsed == parser.parse(texts)
+    for text, lineage in zip(texts, parsed, strict=True):
+        first.put(text, lineage)
+    reloaded = ParseCache(json.loads(json.dumps(first.to_json())))
+    assert [reloaded.get(text) for text in texts] == parsed
 
 
-def test_rejected_text_is_asked_again(parser: FlinkSqlParser) -> None:
-    kept = ParseCache()
-    kept.put("SELEC", parser.parse(["SELEC"])[0])
-    assert kept.get("SELEC") is None
+def test_rejected_text_is_not_cached(parser: FlinkSqlParser) -> None:
+    cache = ParseCache()
+    cache.put("SELEC", parser.parse(["SELEC"])[0])
+    assert cache.get("SELEC") is None
 
 
-def test_texts_that_are_gone_leave_the_cache() -> None:
-    with FlinkSqlParser(cache=(first := ParseCache())) as parser:
-        parser.parse(["SELECT * FROM a", "SELECT * FROM b"])
+def test_unused_texts_leave_the_cache(parser: FlinkSqlParser) -> None:
+    first = ParseCache()
+    for text in ("SELECT * FROM a", "SELECT * FROM b"):
+        first.put(text, parser.parse([text])[0])
     second = ParseCache(first.to_json())
     assert second.get("SELECT * FROM a") is not None
     third = ParseCache(second.to_json())
@@ -44,24 +41,26 @@ def test_texts_that_are_gone_leave_the_cache() -> None:
     assert third.get("SELECT * FROM b") is None
 
 
-def test_another_parser_version_starts_anew(monkeypatch: pytest.MonkeyPatch, parser: FlinkSqlParser) -> None:
-    old = ParseCache()
-    old.put("SELECT 1", parser.parse(["SELECT 1"])[0])
+def test_cache_of_another_parser_version_counts_as_empty(
+    monkeypatch: pytest.MonkeyPatch, parser: FlinkSqlParser
+) -> None:
+    cache = ParseCache()
+    cache.put("SELECT 1", parser.parse(["SELECT 1"])[0])
     monkeypatch.setattr(parse_cache, "VERSION", "another")
-    assert ParseCache(old.to_json() | {"version": "old"}).get("SELECT 1") is None
+    assert ParseCache(cache.to_json() | {"version": "old"}).get("SELECT 1") is None
 
 
 @pytest.mark.parametrize("entry", [None, 1, [1], [{}], [{"kind": "X", "view": {}}], {"kind": "X"}])
-def test_damaged_entry_is_parsed_again(entry: object, parser: FlinkSqlParser) -> None:
-    made = ParseCache()
-    made.put("SELECT 1", parser.parse(["SELECT 1"])[0])
-    saved = made.to_json()
+def test_damaged_entry_counts_as_missing(entry: object, parser: FlinkSqlParser) -> None:
+    cache = ParseCache()
+    cache.put("SELECT 1", parser.parse(["SELECT 1"])[0])
+    saved = cache.to_json()
     saved["entries"] = dict.fromkeys(saved["entries"], entry)
     assert ParseCache(saved).get("SELECT 1") is None
 
 
-def test_cache_holds_no_text(parser: FlinkSqlParser) -> None:
-    made = ParseCache()
+def test_cache_stores_no_text(parser: FlinkSqlParser) -> None:
+    cache = ParseCache()
     sql = "SET 'db.password' = 'hunter2'; INSERT INTO d SELECT 'hunter2' FROM t"
-    made.put(sql, parser.parse([sql])[0])
-    assert "hunter2" not in json.dumps(made.to_json())
+    cache.put(sql, parser.parse([sql])[0])
+    assert "hunter2" not in json.dumps(cache.to_json())

@@ -1,5 +1,5 @@
 # ruff: noqa: S608
-"""The parser's process: whatever it is given and whatever befalls it."""
+"""The parser and its process, with any input and any failure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.sql.flink import parser as flink_parser
 from lineage_bridge_dagster.sql.flink import process
-from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser, message
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser, error_message
 from lineage_bridge_dagster.sql.statement import Position
 
 pytestmark = pytest.mark.xdist_group("flink")
@@ -64,7 +64,7 @@ WORDS = st.sampled_from(
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended, be it that nobody has collected it yet."""
+    """Whether a process has ended; a zombie counts."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -85,7 +85,7 @@ def wait_until_gone(pid: int) -> bool:
 @example(text="SELECT '\ud800', '\0' FROM t")
 @example(text=";" * 5000)
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_has_an_answer_and_harms_no_other(parser: FlinkSqlParser, text: str) -> None:
+def test_any_text_has_a_result_and_does_not_affect_others(parser: FlinkSqlParser, text: str) -> None:
     before = parser.pid
     odd, good = parser.parse([text, GOOD])
     assert good.reads == (("t",),)
@@ -93,7 +93,7 @@ def test_any_text_has_an_answer_and_harms_no_other(parser: FlinkSqlParser, text:
     assert before in (None, parser.pid)
 
 
-def test_identifiers_come_back_as_they_were_written(parser: FlinkSqlParser) -> None:
+def test_identifiers_are_returned_as_written(parser: FlinkSqlParser) -> None:
     name = "a.b-C d\t😀\ud800é\\\"'"
     (lineage,) = parser.parse([f"INSERT INTO `{name}` SELECT * FROM `x``y`"])
     assert lineage.writes == ((name,),)
@@ -110,14 +110,16 @@ def test_identifiers_come_back_as_they_were_written(parser: FlinkSqlParser) -> N
         ("", Position(1, 1)),
     ],
 )
-def test_rejected_text_says_where(parser: FlinkSqlParser, text: str, position: Position) -> None:
+def test_error_of_a_rejected_text_has_its_position(
+    parser: FlinkSqlParser, text: str, position: Position
+) -> None:
     (lineage,) = parser.parse([text])
     assert lineage.error is not None
     assert lineage.position == position
     assert lineage.statements[-1].reads == ()
 
 
-def test_a_bad_statement_leaves_the_others_of_its_text(parser: FlinkSqlParser) -> None:
+def test_rejected_statement_leaves_the_others_of_its_text(parser: FlinkSqlParser) -> None:
     (lineage,) = parser.parse(["INSERT INTO a SELECT * FROM x; INSERT INTO; INSERT INTO b SELECT * FROM y"])
     assert lineage.reads == (("x",), ("y",))
     assert lineage.writes == (("a",), ("b",))
@@ -125,14 +127,14 @@ def test_a_bad_statement_leaves_the_others_of_its_text(parser: FlinkSqlParser) -
     assert [s.error is None for s in lineage.statements] == [True, False, True]
 
 
-def test_errors_hold_no_literal() -> None:
+def test_errors_contain_no_literal() -> None:
     for raw in (
         r'Encountered "\'hunter2\' \'x" at line 1, column 3.' + "\nWas expecting one of:\n 'hunter2'",
         "Illegal DATE literal 'hunter2': not in format at line 1, column 2",
         'Lexical error at line 1, column 20.  Encountered: <EOF> after : "\'hunter2"',
     ):
-        assert "hunter2" not in message(raw)
-        assert "line" not in message(raw)
+        assert "hunter2" not in error_message(raw)
+        assert "line" not in error_message(raw)
 
 
 @pytest.mark.parametrize(
@@ -152,21 +154,21 @@ def test_long_and_deep_statements_are_parsed(parser: FlinkSqlParser, text: str) 
     assert lineage.reads == (("t",),)
 
 
-def test_overflow_of_one_statement_is_its_own(parser: FlinkSqlParser) -> None:
+def test_overflow_affects_only_its_own_statement(parser: FlinkSqlParser) -> None:
     deep = "SELECT * FROM t WHERE " + "NOT (" * 400_000 + "a" + ")" * 400_000
     before, odd, after = parser.parse([GOOD, deep, GOOD])
     assert odd.error is not None
     assert before.reads == after.reads == (("t",),)
 
 
-def test_text_over_the_limit_is_refused_with_the_limit_told(parser: FlinkSqlParser) -> None:
+def test_text_over_the_limit_is_refused_with_the_limit(parser: FlinkSqlParser) -> None:
     odd, good = parser.parse(["-" * (flink_parser.MAX_CHARS + 1), GOOD])
     assert odd.error is not None
     assert f"{flink_parser.MAX_CHARS:,}" in odd.error
     assert good.error is None
 
 
-def test_statement_that_takes_too_long_is_given_up_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_statement_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with FlinkSqlParser() as parser:
         parser.parse([GOOD])
         monkeypatch.setattr(process, "STATEMENT_MILLISECONDS", 1000)
@@ -177,7 +179,7 @@ def test_statement_that_takes_too_long_is_given_up_alone(monkeypatch: pytest.Mon
         assert after.reads == (("u",),)
 
 
-def test_parser_goes_on_after_its_process_was_killed() -> None:
+def test_parser_recovers_from_its_process_being_killed() -> None:
     with FlinkSqlParser() as parser:
         parser.parse([GOOD])
         pid = parser.pid
@@ -188,7 +190,7 @@ def test_parser_goes_on_after_its_process_was_killed() -> None:
         assert parser.pid not in (None, pid)
 
 
-def test_process_killed_in_the_middle_of_a_batch_loses_no_statement() -> None:
+def test_process_killed_during_a_batch_loses_no_statement() -> None:
     texts = [f"INSERT INTO d{i} SELECT * FROM t{i} JOIN u ON t{i}.a = u.a" for i in range(4000)]
     with FlinkSqlParser() as parser, ThreadPoolExecutor(1) as pool:
         parser.parse([GOOD])
@@ -201,7 +203,7 @@ def test_process_killed_in_the_middle_of_a_batch_loses_no_statement() -> None:
     assert [line.writes for line in lineages] == [((f"d{i}",),) for i in range(4000)]
 
 
-def test_process_that_dies_on_a_statement_names_that_one_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_statement_that_kills_the_process_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     real = process.ParserProcess.parse
 
     def deadly(self: process.ParserProcess, texts: list[str]) -> list[dict[str, object]]:
@@ -225,18 +227,18 @@ def test_threads_share_one_process(parser: FlinkSqlParser) -> None:
     assert parser.pid == pid
 
 
-def test_two_parsers_do_not_meet() -> None:
-    with FlinkSqlParser() as one, FlinkSqlParser() as other:
-        one.parse([GOOD])
-        other.parse([GOOD])
-        pids = one.pid, other.pid
+def test_two_parsers_are_independent() -> None:
+    with FlinkSqlParser() as first, FlinkSqlParser() as second:
+        first.parse([GOOD])
+        second.parse([GOOD])
+        pids = first.pid, second.pid
         assert None not in pids
         assert pids[0] != pids[1]
-        one.close()
+        first.close()
         assert pids[0] is not None
         assert wait_until_gone(pids[0])
-        assert other.parse(["SELECT * FROM u"])[0].reads == (("u",),)
-        assert other.pid == pids[1]
+        assert second.parse(["SELECT * FROM u"])[0].reads == (("u",),)
+        assert second.pid == pids[1]
 
 
 def test_process_starts_with_the_first_statement_and_ends_with_close() -> None:
@@ -285,9 +287,11 @@ def test_no_process_outlives_its_parent(how: str, tmp_path: Path) -> None:
     assert wait_until_gone(pid)
 
 
-def _parse_in_child(parser: FlinkSqlParser, parents: int, out: multiprocessing.SimpleQueue[object]) -> None:
+def _parse_in_child(
+    parser: FlinkSqlParser, parent_pid: int, out: multiprocessing.SimpleQueue[object]
+) -> None:
     lineage = parser.parse([GOOD])[0]
-    out.put((lineage.reads, parser.pid != parents))
+    out.put((lineage.reads, parser.pid != parent_pid))
     parser.close()
 
 
@@ -306,7 +310,7 @@ def test_forked_child_has_a_process_of_its_own() -> None:
         assert parser.pid == pid
 
 
-def test_missing_java_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_is_a_configuration_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_java() -> Path:
         raise ConfigurationError("no Java", hint="apt-get install openjdk-17-jre-headless")
 
@@ -315,7 +319,7 @@ def test_missing_java_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
         parser.parse([GOOD])
 
 
-def test_java_that_does_not_run_is_named(tmp_path: Path) -> None:
+def test_java_that_does_not_run_is_named_with_its_output(tmp_path: Path) -> None:
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\necho broken in some way >&2\nexit 3\n")
     java.chmod(0o755)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.split import _TOKEN
-from lineage_bridge_dagster.sql.report.jsonl import accounts
+from lineage_bridge_dagster.sql.report.jsonl import lineage_records
 from lineage_bridge_dagster_tests.conftest import shared
 from lineage_bridge_dagster_tests.sql.conftest import cases
 
@@ -25,7 +25,7 @@ REFERENCE = ("flink_hard", "flink_planner", "flink_real")
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["id"])
-def test_reads_and_writes_of_a_statement_are_those_found_by_hand(
+def test_reads_and_writes_match_those_determined_by_hand(
     parser: FlinkSqlParser, case: dict[str, Any]
 ) -> None:
     (lineage,) = parser.parse([case["sql"]])
@@ -36,26 +36,28 @@ def test_reads_and_writes_of_a_statement_are_those_found_by_hand(
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", REFERENCE)
-def test_every_reference_statement_is_exact(parser: FlinkSqlParser, name: str) -> None:
+def test_every_reference_statement_matches_exactly(parser: FlinkSqlParser, name: str) -> None:
     rows = [json.loads(line) for line in shared("sql", f"{name}.jsonl").read_text("utf-8").splitlines()]
     wrong = [
-        (row["id"], {k: got[k] for k in SETS}, got["error"])
-        for row, got in zip(rows, accounts(rows, parser), strict=True)
-        if any(got[k] != row[k] for k in SETS) or got["error"]
+        (row["id"], {k: record[k] for k in SETS}, record["error"])
+        for row, record in zip(rows, lineage_records(rows, parser.parse), strict=True)
+        if any(record[k] != row[k] for k in SETS) or record["error"]
     ]
     assert rows
     assert wrong == []
 
 
 @pytest.mark.shared
-def test_text_that_may_be_no_flink_sql_has_an_answer_or_an_error(parser: FlinkSqlParser) -> None:
+def test_any_text_has_a_result_and_valid_ones_have_no_error(parser: FlinkSqlParser) -> None:
     text = shared("sql", "flink_robustness.jsonl").read_text("utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
-    got = list(accounts(rows, parser))
-    assert [g["id"] for g in got] == [row["id"] for row in rows]
-    # Everything that Flink itself takes is taken.
+    records = list(lineage_records(rows, parser.parse))
+    assert [record["id"] for record in records] == [row["id"] for row in rows]
+    # Everything that Flink itself accepts is accepted.
     assert [
-        g["id"] for g, row in zip(got, rows, strict=True) if g["error"] and not row["oss_parser_error"]
+        record["id"]
+        for record, row in zip(records, rows, strict=True)
+        if record["error"] and not row["oss_parser_error"]
     ] == []
 
 
@@ -99,19 +101,19 @@ def test_comments_and_blanks_change_nothing(
         ("SELEC 1", "UNKNOWN"),
     ],
 )
-def test_kind_says_what_a_text_does(parser: FlinkSqlParser, sql: str, kind: str) -> None:
+def test_kind_of_a_text(parser: FlinkSqlParser, sql: str, kind: str) -> None:
     (lineage,) = parser.parse([sql])
     assert lineage.kind == kind
 
 
-def test_table_of_a_search_function_is_told_apart_from_the_reads(parser: FlinkSqlParser) -> None:
+def test_table_of_a_search_function_is_not_among_the_reads(parser: FlinkSqlParser) -> None:
     (lineage,) = parser.parse(
         ["SELECT * FROM q, LATERAL TABLE(vector_search_agg(`e`.`c`.`store.v1`, DESCRIPTOR(x), q.x, 3))"]
     )
     assert lineage.reads == (("q",),)
-    assert lineage.searches == (("e", "c", "store.v1"),)
+    assert lineage.statements[0].searches == (("e", "c", "store.v1"),)
 
 
-def test_reads_stand_in_the_order_of_the_text(parser: FlinkSqlParser) -> None:
+def test_reads_are_in_the_order_of_the_text(parser: FlinkSqlParser) -> None:
     (lineage,) = parser.parse(["SELECT (SELECT 1 FROM z), a FROM y JOIN x ON y.i IN (SELECT i FROM w), v, y"])
     assert lineage.reads == (("z",), ("y",), ("x",), ("w",), ("v",))

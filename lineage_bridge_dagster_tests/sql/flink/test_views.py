@@ -1,5 +1,5 @@
 # ruff: noqa: S608
-"""Views seen through, over all the statements known."""
+"""Views expanded through all known statements."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex, TopicRef
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
-from lineage_bridge_dagster.sql.flink.resolve import (
-    ClusterName,
-    Expansion,
-    NameIndex,
-    SourceText,
-    TopicRef,
-    expand_views,
-)
+from lineage_bridge_dagster.sql.flink.tree import ParsedText
+from lineage_bridge_dagster.sql.flink.views import Expansion, expand_views
 
 pytestmark = pytest.mark.xdist_group("flink")
 
@@ -24,17 +19,17 @@ Expand = Callable[..., list[Expansion]]
 
 @pytest.fixture
 def expand(parser: FlinkSqlParser) -> Expand:
-    """Expands texts that have no catalog; names stay as written."""
+    """Expands texts without a current catalog, so that names stay as written."""
 
     def of(*texts: str) -> list[Expansion]:
         lineages = parser.parse(texts)
         assert [line.error for line in lineages] == [None] * len(texts)
-        return expand_views(SourceText(line) for line in lineages)
+        return expand_views(map(ParsedText, lineages))
 
     return of
 
 
-def test_view_leads_to_the_tables_behind_it_through_other_views(expand: Expand) -> None:
+def test_view_expands_to_its_base_tables_through_other_views(expand: Expand) -> None:
     *_, last = expand(
         "CREATE VIEW v1 AS SELECT * FROM a JOIN b ON a.i = b.i",
         "CREATE VIEW v2 AS SELECT * FROM v1 UNION ALL SELECT * FROM c",
@@ -46,11 +41,11 @@ def test_view_leads_to_the_tables_behind_it_through_other_views(expand: Expand) 
 
 
 def test_defining_a_view_writes_no_table(expand: Expand) -> None:
-    (made,) = expand("CREATE VIEW v AS SELECT * FROM a")
-    assert made == Expansion(reads=(("a",),), writes=(), defines=(("v",),))
+    (expansion,) = expand("CREATE VIEW v AS SELECT * FROM a")
+    assert expansion == Expansion(reads=(("a",),), writes=(), defines=(("v",),))
 
 
-def test_statement_reads_the_view_that_stood_when_it_was_made(expand: Expand) -> None:
+def test_statement_reads_the_view_as_defined_at_its_creation(expand: Expand) -> None:
     got = expand(
         "CREATE VIEW v AS SELECT * FROM a",
         "INSERT INTO d SELECT * FROM v",
@@ -66,7 +61,7 @@ def test_statement_reads_the_view_that_stood_when_it_was_made(expand: Expand) ->
     assert [e.reads for e in got if e.writes] == [(("a",),), (("b",),), (("v",),), (("c",),), (("c",),)]
 
 
-def test_altered_view_changes_those_built_on_it(expand: Expand) -> None:
+def test_altered_view_changes_the_views_that_read_it(expand: Expand) -> None:
     *_, last = expand(
         "CREATE VIEW low AS SELECT * FROM a",
         "CREATE VIEW high AS SELECT * FROM low",
@@ -76,7 +71,7 @@ def test_altered_view_changes_those_built_on_it(expand: Expand) -> None:
     assert last.reads == (("b",),)
 
 
-def test_renamed_view_is_found_under_its_new_name_alone(expand: Expand) -> None:
+def test_renamed_view_is_found_only_under_its_new_name(expand: Expand) -> None:
     *_, new, old = expand(
         "CREATE VIEW c1.v AS SELECT * FROM a",
         "ALTER VIEW c1.v RENAME TO w",
@@ -87,7 +82,7 @@ def test_renamed_view_is_found_under_its_new_name_alone(expand: Expand) -> None:
     assert old.reads == (("c1", "v"),)
 
 
-def test_view_whose_first_statement_is_gone_takes_the_first_definition_known(expand: Expand) -> None:
+def test_view_whose_creation_is_unknown_has_its_first_known_definition(expand: Expand) -> None:
     first, *_ = expand(
         "INSERT INTO d SELECT * FROM v",
         "CREATE VIEW v AS SELECT * FROM a",
@@ -96,7 +91,7 @@ def test_view_whose_first_statement_is_gone_takes_the_first_definition_known(exp
     assert first.reads == (("a",),)
 
 
-def test_name_that_something_writes_to_was_a_table_before_it_was_a_view(expand: Expand) -> None:
+def test_name_that_a_statement_writes_to_was_a_table_before_it_became_a_view(expand: Expand) -> None:
     _, reader, _, later = expand(
         "INSERT INTO v SELECT * FROM x",
         "INSERT INTO d SELECT * FROM v",
@@ -107,7 +102,7 @@ def test_name_that_something_writes_to_was_a_table_before_it_was_a_view(expand: 
     assert later.reads == (("a",),)
 
 
-def test_temporary_view_is_seen_in_its_own_text_alone(expand: Expand) -> None:
+def test_temporary_view_is_visible_only_in_its_own_text(expand: Expand) -> None:
     _, own, other = expand(
         "CREATE VIEW v AS SELECT * FROM a",
         "CREATE TEMPORARY VIEW v AS SELECT * FROM b; INSERT INTO d SELECT * FROM v; "
@@ -120,7 +115,7 @@ def test_temporary_view_is_seen_in_its_own_text_alone(expand: Expand) -> None:
     assert other.reads == (("a",),)
 
 
-def test_cycle_is_named_and_its_other_tables_are_kept(expand: Expand) -> None:
+def test_cycle_is_reported_and_its_other_tables_are_kept(expand: Expand) -> None:
     *_, last = expand(
         "CREATE VIEW c AS SELECT * FROM a JOIN t ON TRUE",
         "CREATE VIEW a AS SELECT * FROM b",
@@ -131,7 +126,7 @@ def test_cycle_is_named_and_its_other_tables_are_kept(expand: Expand) -> None:
     assert last.cycles == ((("a",), ("b",), ("c",)),)
 
 
-def test_view_of_itself_is_a_cycle_of_one(expand: Expand) -> None:
+def test_view_that_reads_itself_is_a_cycle_of_one(expand: Expand) -> None:
     *_, last = expand(
         "CREATE VIEW v AS SELECT * FROM w", "ALTER VIEW v AS SELECT * FROM v", "SELECT * FROM v"
     )
@@ -139,7 +134,7 @@ def test_view_of_itself_is_a_cycle_of_one(expand: Expand) -> None:
     assert last.cycles == ((("v",),),)
 
 
-def test_thousands_of_views_upon_views(expand: Expand) -> None:
+def test_thousand_views_nested_in_each_other(expand: Expand) -> None:
     *_, last = expand(
         "CREATE VIEW v0 AS SELECT * FROM base",
         *(
@@ -152,7 +147,7 @@ def test_thousands_of_views_upon_views(expand: Expand) -> None:
     assert len(last.views) == 1200
 
 
-def test_names_meet_by_id_and_by_display_name(parser: FlinkSqlParser) -> None:
+def test_ids_and_display_names_resolve_to_the_same_view(parser: FlinkSqlParser) -> None:
     index = NameIndex(
         [ClusterName("env-1", "prod", "lkc-1", "main"), ClusterName("env-2", "dev", "lkc-2", "main")]
     )
@@ -166,7 +161,7 @@ def test_names_meet_by_id_and_by_display_name(parser: FlinkSqlParser) -> None:
     ]
     lineages = parser.parse([sql for sql, _, _ in texts])
     got = expand_views(
-        (SourceText(line, c, d) for line, (_, c, d) in zip(lineages, texts, strict=True)), index
+        (ParsedText(line, (), c, d) for line, (_, c, d) in zip(lineages, texts, strict=True)), index
     )
     orders = TopicRef("env-1", "lkc-1", "Orders.v1")
     assert [[index.resolve(path) for path in e.reads] for e in got] == [
@@ -192,6 +187,6 @@ def test_use_catalog_leaves_the_database_unknown(parser: FlinkSqlParser) -> None
     index = NameIndex(
         [ClusterName("env-1", "prod", "lkc-1", "c1"), ClusterName("env-1", "prod", "lkc-2", "c2")]
     )
-    (got,) = expand_views([SourceText(lineage, "dev", "c1")], index)
+    (got,) = expand_views([ParsedText(lineage, (), "dev", "c1")], index)
     assert got.reads == (("env-1", "lkc-2", "t"),)
     assert [index.resolve(path) for path in got.writes] == [None]

@@ -1,4 +1,4 @@
-"""ksqlDB's SQL: its streams, tables and topics."""
+"""Streams, tables and topics in ksqlDB's SQL."""
 
 from __future__ import annotations
 
@@ -118,9 +118,7 @@ def test_streams_and_tables_of_a_statement(sql: str, reads: list[str], writes: l
         ("INSERT t SELECT * FROM a", "'T' where INTO", (1, 8)),
     ],
 )
-def test_text_that_is_no_ksqldb_is_an_error_with_its_place(
-    sql: str, error: str, where: tuple[int, int]
-) -> None:
+def test_invalid_text_is_an_error_with_its_position(sql: str, error: str, where: tuple[int, int]) -> None:
     (lineage,) = parse([sql])
     assert lineage.error is not None
     assert error in lineage.error
@@ -129,13 +127,13 @@ def test_text_that_is_no_ksqldb_is_an_error_with_its_place(
     assert (lineage.reads, lineage.writes) == ((), ())
 
 
-def test_bad_statement_does_not_harm_those_around_it() -> None:
+def test_rejected_statement_leaves_the_others_of_its_text() -> None:
     (lineage,) = parse(["CREATE STREAM a AS SELECT * FROM x; SELEC; INSERT INTO b SELECT * FROM y;"])
     assert lineage.error is not None
     assert (lineage.reads, lineage.writes) == ((("X",), ("Y",)), (("A",), ("B",)))
 
 
-def test_declaration_tells_topic_keys_and_values() -> None:
+def test_declaration_has_topic_keys_and_values() -> None:
     text = parse_text(
         "CREATE TABLE `Users` (id INT PRIMARY KEY, `Name` STRING, a STRUCT<city STRING, m MAP<STRING, INT>>, "
         "d DECIMAL(4, 2), h BYTES HEADER('x')) WITH (kafka_topic = 'users.v1', 'VALUE_FORMAT'='AVRO');"
@@ -147,7 +145,7 @@ def test_declaration_tells_topic_keys_and_values() -> None:
     assert not declaration.derived
 
 
-def test_topics_are_found_through_all_texts() -> None:
+def test_topics_are_resolved_through_the_declarations_of_all_texts() -> None:
     texts = [
         "INSERT INTO audit SELECT * FROM orders",
         "CREATE STREAM orders (id INT KEY) WITH (KAFKA_TOPIC='orders.v1', VALUE_FORMAT='AVRO')",
@@ -171,7 +169,7 @@ def test_topics_are_found_through_all_texts() -> None:
     ]
 
 
-def test_variables_are_set() -> None:
+def test_variables_are_substituted() -> None:
     text = parse_text(
         "DEFINE src = 'orders'; DEFINE dst = '`Big One`'; DEFINE env = 'prod';"
         "CREATE STREAM ${dst} WITH (KAFKA_TOPIC='${env}.big') AS SELECT * FROM ${SRC} JOIN ${unset} ON 1 = 1;"
@@ -226,13 +224,13 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=40).map(" ".join) | st.text())
-def test_any_text_has_an_answer(sql: str) -> None:
+def test_any_text_has_a_result(sql: str) -> None:
     text = parse_text(sql)
     assert text.lineage.kind
     topic_flows([text])
 
 
 @pytest.mark.parametrize("unit", ["/*", "'", "''", "`", '"', "(", "a ", "${", "--", "1e"])
-def test_time_grows_with_the_text_and_no_faster(unit: str) -> None:
-    # A quadratic reader would not come back from these within the suite's time.
+def test_parse_time_is_linear_in_the_length(unit: str) -> None:
+    # A quadratic parser would run into the suite's timeout.
     assert parse([unit * 200_000])[0].kind
