@@ -22,7 +22,7 @@ from lineage_bridge_dagster.assets.table_commits import Commits, commit_metadata
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.chains import Chain
-from lineage_bridge_dagster.lineage.documents import PushOptions, render
+from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.redaction import redact_config
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
@@ -206,10 +206,7 @@ def parameter_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
 
 def _tree(chain: Chain, settings: PushSettings) -> str:
     """The description's block, with more room than Glue gives it."""
-    options = PushOptions(
-        set_parameters=settings.set_parameters, set_description=settings.set_description, sql=settings.sql
-    )
-    block = render(chain, options).block(_TREE_BYTES, "")
+    block = render(chain, settings).block(_TREE_BYTES, "")
     lines = [
         shorten(line, _TREE_WIDTH)
         for line in (block or "").splitlines()

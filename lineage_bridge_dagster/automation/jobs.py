@@ -18,7 +18,7 @@ from dagster import (
     in_process_executor,
     op,
 )
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.checks import report_discovery_check
@@ -32,6 +32,7 @@ from lineage_bridge_dagster.automation.data_versions import pushed_versions
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.config.views import view_of
 from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG, UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus
@@ -46,33 +47,29 @@ from lineage_bridge_dagster.text import counted
 Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]
 
 
+@view_of(PushSettings, only=("set_parameters", "set_description", "sql"))
 class PushConfig(Config):
-    """Options of one push. What is left empty is as the component has it."""
+    """Options of one push. An option that is left empty follows the component."""
 
     tables: list[str] = Field(
         default_factory=list, description="Tables to push, as database.table; empty means all of them."
     )
     dry_run: bool = Field(default=False, description="Show what would be written, and write nothing.")
-    set_parameters: bool | None = Field(default=None, description="Write the lineage_bridge.* parameters.")
-    set_description: bool | None = Field(default=None, description="Write our block of the description.")
-    sql: str | None = Field(default=None, description="How SQL text is pushed: full, redacted, hash or none.")
 
     def settings(self, base: PushSettings) -> PushSettings:
-        """The component's settings with this run's in their place.
+        """The component's settings, overridden by this run's.
 
         Raises:
-            ConfigurationError: `sql` is none of its four words.
+            ConfigurationError: an option is malformed.
         """
-        given: dict[str, Any] = {
-            name: value
-            for name in ("set_parameters", "set_description", "sql")
-            if (value := getattr(self, name)) is not None
-        }
-        if given.get("sql", "none") not in ("full", "redacted", "hash", "none"):
-            raise ConfigurationError(
-                f"sql: {given['sql']!r} is not a way to show SQL.", hint="Use full, redacted, hash or none."
-            )
-        return base.model_copy(update=given)
+        given = self.model_dump(exclude={"tables", "dry_run"}, exclude_none=True)
+        try:
+            return PushSettings.model_validate({**base.model_dump(), **given})
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            description = PushSettings.model_fields[name].description
+            raise ConfigurationError(f"{name}: {first['msg']}.", hint=f"{description}") from None
 
 
 def refresh_job(

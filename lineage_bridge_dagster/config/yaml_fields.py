@@ -15,8 +15,9 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, PushSettings
 from lineage_bridge_dagster.config.value_types import pattern_type, text_type
 from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
+from lineage_bridge_dagster.config.views import view_of
 from lineage_bridge_dagster.config.yaml_schema import Accepts
-from lineage_bridge_dagster.config.yaml_section import YamlSection, view_of
+from lineage_bridge_dagster.config.yaml_section import YamlSection, yaml_type
 from lineage_bridge_dagster.dagster_internals import is_valid_cron_schedule
 
 #: A part of the names of jobs and sensors.
@@ -30,22 +31,22 @@ CRON = Accepts(
 )
 
 
-@view_of(ConfluentSettings, leave_out={"credentials", "max_attempts"})
+@view_of(ConfluentSettings, yaml_type, leave_out={"credentials", "max_attempts"})
 class ConfluentConfig(YamlSection):
     """Where Confluent is, and what to read."""
 
 
-@view_of(AwsSettings)
+@view_of(AwsSettings, yaml_type)
 class AwsConfig(YamlSection):
     """Where the Glue Data Catalog is. boto3's own chain finds what is left empty."""
 
 
-@view_of(PushSettings)
+@view_of(PushSettings, yaml_type)
 class PushConfig(YamlSection):
     """What a push writes, and its limits. A run of the `push` job may override them for itself."""
 
 
-@view_of(CatalogSettings)
+@view_of(CatalogSettings, yaml_type)
 class CatalogConfig(YamlSection):
     """The catalog of the Iceberg tables. It follows `aws` where it has no field of its own."""
 

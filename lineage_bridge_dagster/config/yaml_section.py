@@ -6,14 +6,15 @@ written, or after its template was rendered, against what the field accepts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any, Self, TypeVar, get_args
+from typing import Annotated, Any, Self, get_args
 
 from dagster import Model, Resolvable
 from dagster.components import ResolutionContext
 from dagster.components.resolved.base import derive_model_type, resolve_fields
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails
 
 from lineage_bridge_dagster.config import yaml_schema
@@ -67,24 +68,9 @@ class YamlSection(Model, Resolvable):
         return {name: value for name, value in self.model_dump().items() if value not in (None, "", [], {})}
 
 
-S = TypeVar("S", bound=YamlSection)
-
-
-def view_of(settings: type[BaseModel], *, leave_out: Collection[str] = ()) -> Callable[[type[S]], type[S]]:
-    """Add the fields of a group of settings to a section; each may be left empty."""
-
-    def with_fields(section: type[S]) -> type[S]:
-        fields: dict[str, Any] = {
-            name: (
-                Annotated[optional_type(field, str), yaml_schema.Accepts(field.rebuild_annotation())],
-                Field(default=None, description=field.description, examples=field.examples),
-            )
-            for name, field in settings.model_fields.items()
-            if name not in leave_out
-        }
-        return create_model(section.__name__, __base__=section, __module__=section.__module__, **fields)
-
-    return with_fields
+def yaml_type(field: FieldInfo) -> Any:
+    """The type of a setting's field in the YAML, where a template may stand for the value."""
+    return Annotated[optional_type(field, str), yaml_schema.Accepts(field.rebuild_annotation())]
 
 
 @cache

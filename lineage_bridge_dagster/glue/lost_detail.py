@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, LineageDocument, PushOptions
+from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, DocumentOptions, LineageDocument
 from lineage_bridge_dagster.text import first_few
 
 #: Attributes that a hop may have besides its names.
@@ -23,7 +23,7 @@ _Hop = Mapping[str, Any]
 
 
 def lost_detail(
-    parameters: Mapping[str, str], block: str | None, document: LineageDocument, options: PushOptions
+    parameters: Mapping[str, str], block: str | None, document: LineageDocument, options: DocumentOptions
 ) -> str | None:
     """The hops and details of the current lineage that the new one does not have; None if it has them all.
 

@@ -19,8 +19,8 @@ from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
     PREFIX,
+    DocumentOptions,
     LineageDocument,
-    PushOptions,
     digest,
 )
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
@@ -80,7 +80,7 @@ Plan = NoChange | Update | Refuse | Hold
 def plan_update(
     table: GlueTable,
     document: LineageDocument | None,
-    options: PushOptions,
+    options: DocumentOptions,
     *,
     complete: bool,
     now: str,

@@ -151,7 +151,7 @@ class _Push:
         )
 
     def _plans_removal(self, table: GlueTable) -> bool:
-        return isinstance(plan_update(table, None, self._writer.options, complete=True, now=""), Update)
+        return isinstance(plan_update(table, None, self._settings, complete=True, now=""), Update)
 
     def _read(self, targets: Iterable[PushTarget]) -> Iterator[tuple[PushTarget, GlueTable | None]]:
         """Yield each target with its table as a page returned it, or None if it has to be read on its own."""

@@ -27,7 +27,7 @@ from lineage_bridge_dagster.glue.results import PushStatus, TableResult
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.glue.targets import PushTarget
 from lineage_bridge_dagster.lineage.chains import Chain
-from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument, PushOptions, render
+from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument, render
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
@@ -123,14 +123,9 @@ class GlueLineageWriter:
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.options = PushOptions(
-            set_parameters=settings.set_parameters,
-            set_description=settings.set_description,
-            sql=settings.sql,
-        )
         self.reader = GlueReader(client)
         self._client = client
-        self._max_attempts = settings.max_attempts
+        self._settings = settings
         self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
@@ -163,14 +158,14 @@ class GlueLineageWriter:
         """
         push = _TablePush(
             target,
-            document=render(chain, self.options) if chain and chain.hops else None,
+            document=render(chain, self._settings) if chain and chain.hops else None,
             complete=complete,
             dry_run=dry_run,
             now=iso(self._clock()),
             table=table,
         )
         retrying = Retrying(
-            stop=stop_after_attempt(self._max_attempts),
+            stop=stop_after_attempt(self._settings.max_attempts),
             wait=_WAIT,
             retry=retry_if_exception(_worth_retrying),
             sleep=self._sleep,
@@ -203,7 +198,7 @@ class GlueLineageWriter:
             if push.sent is not None and _was_applied(push.sent, table):
                 return push.updated(push.sent, table.version_id)
             push.in_doubt = False
-        plan = plan_update(table, push.document, self.options, complete=push.complete, now=push.now)
+        plan = plan_update(table, push.document, self._settings, complete=push.complete, now=push.now)
         if isinstance(plan, NoChange):
             return push.result(PushStatus.UNCHANGED)
         if isinstance(plan, Refuse):

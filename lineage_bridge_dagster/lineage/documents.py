@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from lineage_bridge_dagster.lineage.chains import Chain, Hop
 from lineage_bridge_dagster.lineage.description import DescriptionBlock, HopLine, without_time
@@ -35,13 +36,15 @@ KEY_DIGEST = PREFIX + "digest"
 _PUSH_KEYS = frozenset({KEY_LAST_SYNCED, KEY_DIGEST})
 
 
-@dataclass(frozen=True, slots=True)
-class PushOptions:
+class DocumentOptions(Protocol):
     """Which parts of a document are written, and how SQL is shown: one of `SQL_MODES`."""
 
-    set_parameters: bool = True
-    set_description: bool = True
-    sql: str = "redacted"
+    @property
+    def set_parameters(self) -> bool: ...
+    @property
+    def set_description(self) -> bool: ...
+    @property
+    def sql(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class LineageDocument:
         return None if self.content is None else self.content.render(budget_bytes, synced_at)
 
 
-def render(chain: Chain, options: PushOptions | None = None) -> LineageDocument:
+def render(chain: Chain, options: DocumentOptions) -> LineageDocument:
     """Return the document of a chain. It is empty for a chain without hops, which gets no lineage in Glue.
 
     It does not depend on when nodes were seen or whether they are stale, or an outage would rewrite every
@@ -77,7 +80,6 @@ def render(chain: Chain, options: PushOptions | None = None) -> LineageDocument:
     Raises:
         ValueError: `options.sql` is not one of `SQL_MODES`.
     """
-    options = options or PushOptions()
     if not chain.hops:
         return LineageDocument()
     environment = _nearest(chain, "environment_id")
@@ -138,7 +140,7 @@ def _nearest(chain: Chain, attribute: str) -> str:
     return ""
 
 
-def _content(chain: Chain, options: PushOptions, environment: str) -> DescriptionBlock:
+def _content(chain: Chain, options: DocumentOptions, environment: str) -> DescriptionBlock:
     return DescriptionBlock(
         lines=tuple(_line(hop, options) for hop in chain.hops),
         table=_table_name(GlueTableNode.of(chain.table)),
@@ -146,7 +148,7 @@ def _content(chain: Chain, options: PushOptions, environment: str) -> Descriptio
     )
 
 
-def _line(hop: Hop, options: PushOptions) -> HopLine:
+def _line(hop: Hop, options: DocumentOptions) -> HopLine:
     node = hop.node
     note = ""
     if node.node_type == NodeType.CONNECTOR:

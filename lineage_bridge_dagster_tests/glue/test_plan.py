@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, writable_fields
 from lineage_bridge_dagster.glue.plan import (
     Hold,
@@ -26,7 +27,6 @@ from lineage_bridge_dagster.lineage.documents import (
     KEY_UPSTREAM_CHAIN,
     PREFIX,
     LineageDocument,
-    PushOptions,
     digest,
     render,
 )
@@ -36,17 +36,17 @@ from lineage_bridge_dagster_tests.glue.builders import CLUSTER, add_table, glue_
 
 NOW = "2026-04-30T12:34:56.789Z"
 LATER = "2026-05-01T00:00:00.000Z"
-BOTH = PushOptions()
+BOTH = PushSettings()
 
 
-def document(options: PushOptions = BOTH, **graph_options: Any) -> LineageDocument:
+def document(options: PushSettings = BOTH, **graph_options: Any) -> LineageDocument:
     graph = Graph()
     table = add_table(graph, "orders.v1", **graph_options)
     return render(chain_of(graph, table.node_id), options)
 
 
 def update(
-    table: GlueTable, wanted: LineageDocument | None, options: PushOptions = BOTH, *, complete: bool = True
+    table: GlueTable, wanted: LineageDocument | None, options: PushSettings = BOTH, *, complete: bool = True
 ) -> Update:
     plan = plan_update(table, wanted, options, complete=complete, now=NOW)
     assert isinstance(plan, Update), plan
@@ -111,11 +111,11 @@ def test_a_changed_parameter_of_ours_is_drift(change: str) -> None:
 
 
 def test_options_leave_what_is_switched_off_alone() -> None:
-    only_parameters = PushOptions(set_description=False)
+    only_parameters = PushSettings(set_description=False)
     plan = update(glue_table(Description="mine"), document(only_parameters), only_parameters)
     assert plan.description == "mine"
     assert KEY_UPSTREAM_CHAIN in plan.parameters
-    only_description = PushOptions(set_parameters=False)
+    only_description = PushSettings(set_parameters=False)
     plan = update(glue_table(Description="mine"), document(only_description), only_description)
     assert dict(plan.parameters) == dict(glue_table().parameters)
     assert plan.description.startswith("mine\n\nUpstream lineage:")
@@ -277,7 +277,7 @@ def test_a_longer_chain_is_pushed_though_the_discovery_was_incomplete() -> None:
 
 
 def test_the_description_alone_is_compared_by_its_own_tree() -> None:
-    options = PushOptions(set_parameters=False)
+    options = PushSettings(set_parameters=False)
     pushed = after(update(glue_table(), document(options), options))
     shorter = document(options, connector=None)
     assert isinstance(plan_update(pushed, shorter, options, complete=False, now=LATER), Hold)
@@ -327,7 +327,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
 def test_no_writable_field_is_lost_or_changed_other_than_ours(
     raw: dict[str, Any], parameters: bool, description: bool
 ) -> None:
-    options = PushOptions(set_parameters=parameters, set_description=description)
+    options = PushSettings(set_parameters=parameters, set_description=description)
     table = GlueTable.from_raw({"Name": "t", "VersionId": "3", **raw}, "db")
     plan = plan_update(table, document(options), options, complete=True, now=NOW)
     if isinstance(plan, NoChange):

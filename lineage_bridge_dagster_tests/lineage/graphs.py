@@ -6,6 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.lineage import documents
 from lineage_bridge_dagster.lineage.chains import Chain, Hop, order_hops
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -119,3 +121,8 @@ def chains(draw: st.DrawFn, max_hops: int = 40) -> Chain:
             attributes["connector_class"] = draw(_NAMES)
         hops.append(Hop(draw(st.integers(1, 9)), node(str(i), kind, draw(_NAMES) or "x", **attributes)))
     return Chain(node("table", "catalog_table", draw(_NAMES) or "x"), order_hops(hops))
+
+
+def render(chain: Chain, options: documents.DocumentOptions | None = None) -> documents.LineageDocument:
+    """The document of a chain, by default under the default settings."""
+    return documents.render(chain, options or PushSettings())

@@ -11,7 +11,6 @@ from lineage_bridge_dagster.lineage.carry import STALE_ATTRIBUTES, STALE_SINCE, 
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.graph_json import dumps
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, scopes_of
 from lineage_bridge_dagster_tests.lineage.graphs import (
@@ -24,6 +23,7 @@ from lineage_bridge_dagster_tests.lineage.graphs import (
     coverage,
     edge,
     node,
+    render,
     shop,
 )
 

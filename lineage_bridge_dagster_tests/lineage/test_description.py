@@ -13,9 +13,8 @@ from lineage_bridge_dagster.lineage.description import (
     join_description,
     split_description,
 )
-from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES
-from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, shop
+from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, render, shop
 
 NOW = "2026-04-30T12:34:56.789Z"
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import Chain, Hop, chain_of, order_hops, to_json
 from lineage_bridge_dagster.lineage.documents import (
     KEY_CLUSTER_ID,
@@ -20,13 +21,11 @@ from lineage_bridge_dagster.lineage.documents import (
     KEY_SOURCE_TOPICS,
     KEY_UPSTREAM_CHAIN,
     KEY_UPSTREAM_TRUNCATED,
-    PushOptions,
     digest,
-    render,
 )
 from lineage_bridge_dagster.lineage.hops import MAX_CHAIN_BYTES, chain_json, drop_order, join_names
 from lineage_bridge_dagster.lineage.text import MAX_VALUE_BYTES
-from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, shop
+from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, render, shop
 
 NOW = "2026-04-30T12:34:56.789Z"
 
@@ -64,8 +63,8 @@ def test_chain_without_hops_wants_nothing_of_ours() -> None:
 def test_options_leave_out_what_is_not_to_be_written() -> None:
     source = chain_of(shop(), "table")
 
-    assert render(source, PushOptions(set_parameters=False)).parameters == {}
-    assert render(source, PushOptions(set_description=False)).block(2048, NOW) is None
+    assert render(source, PushSettings(set_parameters=False)).parameters == {}
+    assert render(source, PushSettings(set_description=False)).block(2048, NOW) is None
 
 
 def test_names_outside_ascii_are_written_as_they_are() -> None:
@@ -85,7 +84,7 @@ def test_names_outside_ascii_are_written_as_they_are() -> None:
 )
 def test_sql_is_shown_as_the_option_says(mode: str, shown: str | None) -> None:
     job = node("j", "flink_job", "job", sql="INSERT INTO a SELECT 1 /* password=hunter2 */")
-    document = render(chain(Hop(1, job)), PushOptions(sql=mode))
+    document = render(chain(Hop(1, job)), PushSettings(sql=mode))
     block = document.block(2048, NOW) or ""
 
     assert hops_of(document.parameters)[0].get("sql") == shown
@@ -95,7 +94,7 @@ def test_sql_is_shown_as_the_option_says(mode: str, shown: str | None) -> None:
 
 def test_unknown_way_to_show_sql_is_refused() -> None:
     with pytest.raises(ValueError, match="redcated"):
-        render(chain_of(shop(), "table"), PushOptions(sql="redcated"))
+        render(chain_of(shop(), "table"), PushSettings.model_construct(sql="redcated"))
 
 
 def test_staleness_and_times_change_nothing_that_is_pushed() -> None:

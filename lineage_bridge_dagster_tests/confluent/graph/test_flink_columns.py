@@ -14,7 +14,6 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.chains import chain_of, to_json
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE, flows_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.graph_json import dumps, loads
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
@@ -26,6 +25,7 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     settings,
     statement,
 )
+from lineage_bridge_dagster_tests.lineage.graphs import render
 
 ORDERS, ENRICHED = ids.topic_id("env-1", "lkc-a", "orders"), ids.topic_id("env-1", "lkc-a", "enriched")
 SCHEMAS = "psrc-1.us-east-1.aws.confluent.cloud/schemas"
