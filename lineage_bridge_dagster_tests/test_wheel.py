@@ -111,10 +111,14 @@ def test_dg_describes_the_component_and_each_of_its_fields(
     assert all(field.get("description") for field in schema["properties"].values())
 
 
-def test_scaffolded_instance_loads_beside_other_code(environment: WheelEnvironment, project: Path) -> None:
-    environment.run("dg", "scaffold", "defs", COMPONENT, "lineage", cwd=project)
+def test_two_scaffolded_instances_load_beside_other_code(
+    environment: WheelEnvironment, project: Path
+) -> None:
+    for name in ("lineage", "us"):
+        environment.run("dg", "scaffold", "defs", COMPONENT, name, cwd=project)
     environment.run("dg", "check", "yaml", cwd=project)
     environment.run("dg", "check", "defs", cwd=project)
     listed = json.loads(environment.run("dg", "list", "defs", "--json", cwd=project).stdout)
     assert "orders_report" in {asset["asset_key"] for asset in listed["assets"]}
-    assert {"refresh", "materialize_lineage"} <= {job["name"] for job in listed["jobs"]}
+    assert {"refresh", "us_refresh"} <= {job["name"] for job in listed["jobs"]}
+    assert {"glue", "us_glue"} <= {resource["name"] for resource in listed["resources"]}

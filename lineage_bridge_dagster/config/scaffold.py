@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from dagster import Scaffolder, ScaffoldRequest, scaffold_component
@@ -41,16 +43,28 @@ class InstanceScaffolder(Scaffolder[Any]):
             scaffold_component(request)
             return
         module, _, name = request.type_name.rpartition(".")
-        text = instance_yaml(getattr(import_module(module), name), request.type_name)
         path = request.target_path if request.append else request.target_path / "defs.yaml"
+        component = getattr(import_module(module), name)
+        text = instance_yaml(component, request.type_name, instance_name=_instance_name(request, path))
         with path.open("a" if request.append else "w", encoding="utf-8") as file:
             file.write(("---\n" if request.append else "") + text)
 
 
-def instance_yaml(component: type[YamlSection], type_name: str) -> str:
+def instance_yaml(component: type[YamlSection], type_name: str, *, instance_name: str = "") -> str:
     """The YAML of an instance that sets every field of a component to its variable or its default."""
     lines = [f"type: {type_name}", "", "attributes:", *_section(component, component, (), "  ")]
+    if instance_name:
+        lines[lines.index('  name: ""')] = f"  name: {instance_name}"
     return _HEADER + "\n".join(lines) + "\n"
+
+
+def _instance_name(request: ScaffoldRequest[Any], path: Path) -> str:
+    """A name for an instance beside another one, from its folder; the first instance needs none."""
+    root = request.project_root or request.target_path.parent
+    others = (other for other in root.rglob("defs.yaml") if request.append or other != path)
+    if not any(request.type_name in other.read_text(encoding="utf-8") for other in others):
+        return ""
+    return re.sub(r"\W+", "_", (path.parent if request.append else request.target_path).name, flags=re.ASCII)
 
 
 def _section(

@@ -90,3 +90,16 @@ def test_an_appended_instance_is_a_document_of_its_own(tmp_path: Path) -> None:
     first, second = yaml.safe_load_all(path.read_text())
     assert first["type"] == "other.Component"
     assert second == yaml.safe_load(scaffolded())
+
+
+def test_a_second_instance_gets_the_name_of_its_folder(tmp_path: Path) -> None:
+    names = []
+    for folder in ("confluent", "eu-west"):
+        path = tmp_path / "defs" / folder
+        path.mkdir(parents=True)
+        request: ScaffoldRequest[Any] = ScaffoldRequest(
+            type_name=TYPE, target_path=path, scaffold_format="yaml", project_root=tmp_path, params=None
+        )
+        InstanceScaffolder().scaffold(request)
+        names.append(yaml.safe_load((path / "defs.yaml").read_text())["attributes"]["name"])
+    assert names == ["", "eu_west"]
