@@ -31,16 +31,16 @@ MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (f"2026-01-0{day}T00:00:00.000Z" for day 
 
 
 def without(graph: Graph, *scopes: Scope, nodes: Iterable[str] = ()) -> Graph:
-    """The graph as a discovery sees it that got no answer of these scopes."""
-    silent = set(map(str, scopes))
+    """The graph as a discovery finds it that could not read these scopes."""
+    unread = set(map(str, scopes))
     kept = [
-        n for n in graph.nodes.values() if not scopes_of(n.attributes) & silent and n.node_id not in nodes
+        n for n in graph.nodes.values() if not scopes_of(n.attributes) & unread and n.node_id not in nodes
     ]
     ids = {n.node_id for n in kept}
     edges = [
         e
         for e in graph.edges.values()
-        if not scopes_of(e.attributes) & silent and e.src_id in ids and e.dst_id in ids
+        if not scopes_of(e.attributes) & unread and e.src_id in ids and e.dst_id in ids
     ]
     return Graph(kept, edges)
 
@@ -49,7 +49,7 @@ def last() -> Discovery:
     return carry_forward(Discovery(shop(), coverage(), MONDAY), None)
 
 
-def test_first_discovery_stands_as_it_is_with_its_times() -> None:
+def test_first_discovery_gets_its_times() -> None:
     first = last()
 
     assert first.graph.nodes.keys() == shop().nodes.keys()
@@ -59,7 +59,7 @@ def test_first_discovery_stands_as_it_is_with_its_times() -> None:
 
 @pytest.mark.parametrize("scope", [KAFKA, CONNECT, FLINK, TABLEFLOW, GLUE])
 @pytest.mark.parametrize("status", [Status.FAILED, Status.DENIED, Status.PARTIAL])
-def test_one_api_that_fails_loses_nothing(scope: Scope, status: Status) -> None:
+def test_one_failing_api_loses_nothing(scope: Scope, status: Status) -> None:
     seen = Discovery(without(shop(), scope), coverage(**{scope.api: status}), TUESDAY)
 
     carried = carry_forward(seen, last())
@@ -81,8 +81,8 @@ def test_everything_failing_at_once_loses_nothing() -> None:
     assert carried.graph.edges.keys() == shop().edges.keys()
 
 
-def test_failure_of_tableflow_keeps_the_glue_table_though_glue_answered() -> None:
-    # Which Glue tables are looked for is told by Tableflow, so Glue's whole answer proves nothing here.
+def test_tableflow_failure_keeps_the_glue_table_although_glue_was_read() -> None:
+    # Tableflow determines which Glue tables are looked for, so reading all of Glue proves nothing here.
     seen = Discovery(without(shop(), TABLEFLOW, nodes=["table"]), coverage(tableflow=Status.FAILED), TUESDAY)
 
     carried = carry_forward(seen, last())
@@ -91,7 +91,7 @@ def test_failure_of_tableflow_keeps_the_glue_table_though_glue_answered() -> Non
     assert ("tableflow", "table", "materializes") in carried.graph.edges
 
 
-def test_stale_time_is_the_first_one_through_repeated_failures() -> None:
+def test_stale_since_stays_the_same_through_repeated_failures() -> None:
     failed = coverage(connect=Status.FAILED)
     tuesday = carry_forward(Discovery(without(shop(), CONNECT), failed, TUESDAY), last())
     wednesday = carry_forward(Discovery(without(shop(), CONNECT), failed, WEDNESDAY), tuesday)
@@ -102,7 +102,7 @@ def test_stale_time_is_the_first_one_through_repeated_failures() -> None:
     assert STALE_SINCE not in wednesday.graph.nodes["job"].attributes
 
 
-def test_what_is_seen_again_is_stale_no_more_and_keeps_when_it_was_first_seen() -> None:
+def test_node_seen_again_is_not_stale_and_keeps_first_seen() -> None:
     tuesday = carry_forward(
         Discovery(without(shop(), CONNECT), coverage(connect=Status.FAILED), TUESDAY), last()
     )
@@ -114,7 +114,7 @@ def test_what_is_seen_again_is_stale_no_more_and_keeps_when_it_was_first_seen() 
     assert STALE_SINCE not in wednesday.graph.edges["debezium", "raw", "produces"].attributes
 
 
-def test_what_a_whole_answer_no_longer_names_goes() -> None:
+def test_node_missing_from_a_fully_read_scope_is_dropped() -> None:
     seen = Discovery(without(shop(), CONNECT), coverage(), TUESDAY)
 
     carried = carry_forward(seen, last())
@@ -123,7 +123,7 @@ def test_what_a_whole_answer_no_longer_names_goes() -> None:
     assert ("debezium", "raw", "produces") not in carried.graph.edges
 
 
-def test_deleted_connector_goes_though_its_topics_cluster_failed() -> None:
+def test_deleted_connector_is_dropped_although_listing_topics_failed() -> None:
     seen = Discovery(without(shop(), CONNECT, KAFKA), coverage(kafka=Status.FAILED), TUESDAY)
 
     carried = carry_forward(seen, last())
@@ -132,7 +132,7 @@ def test_deleted_connector_goes_though_its_topics_cluster_failed() -> None:
     assert "raw" in carried.graph
 
 
-def test_glue_table_goes_only_when_glue_answered() -> None:
+def test_glue_table_is_dropped_only_if_glue_was_read() -> None:
     gone = without(shop(), nodes=["table"])
 
     assert "table" not in carry_forward(Discovery(gone, coverage(), TUESDAY), last()).graph
@@ -140,11 +140,11 @@ def test_glue_table_goes_only_when_glue_answered() -> None:
     assert failed.nodes["table"].attributes[STALE_SINCE] == MONDAY
 
 
-def test_topic_that_two_scopes_reported_stays_until_both_answered() -> None:
+def test_topic_reported_by_two_scopes_is_kept_until_both_were_read() -> None:
     both = shop()
     both.add_node(node("raw", "kafka_topic", "shop.public.orders", FLINK))
     monday = carry_forward(Discovery(both, coverage(), MONDAY), None)
-    # Kafka fails and Flink still names it, then Flink no longer does, and Kafka still has not answered.
+    # Kafka fails while Flink still names the topic; then Flink no longer does, and Kafka still fails.
     only_flink = without(shop(), KAFKA)
     only_flink.add_node(node("raw", "kafka_topic", "shop.public.orders", FLINK))
     failed = coverage(kafka=Status.FAILED)
@@ -157,7 +157,7 @@ def test_topic_that_two_scopes_reported_stays_until_both_answered() -> None:
     assert "raw" not in thursday.graph
 
 
-def test_topic_keeps_its_fields_when_only_its_registry_failed() -> None:
+def test_topic_keeps_its_fields_if_only_its_registry_failed() -> None:
     seen = shop()
     seen.nodes["raw"] = node("raw", "kafka_topic", "shop.public.orders", KAFKA)
 
@@ -167,13 +167,13 @@ def test_topic_keeps_its_fields_when_only_its_registry_failed() -> None:
     assert topic.attributes["schema_fields"] == shop().nodes["raw"].attributes["schema_fields"]
     assert topic.attributes[STALE_ATTRIBUTES] == ["schema_fields"]
     assert STALE_SINCE not in topic.attributes
-    # A registry that answered has no such schema any more.
-    answered = carry_forward(Discovery(seen, coverage(), WEDNESDAY), failed).graph.nodes["raw"]
-    assert "schema_fields" not in answered.attributes
-    assert STALE_ATTRIBUTES not in answered.attributes
+    # Once the registry is read, it has no such schema any more.
+    read = carry_forward(Discovery(seen, coverage(), WEDNESDAY), failed).graph.nodes["raw"]
+    assert "schema_fields" not in read.attributes
+    assert STALE_ATTRIBUTES not in read.attributes
 
 
-def test_failure_elsewhere_keeps_no_attribute_that_is_gone() -> None:
+def test_unrelated_failure_keeps_no_outdated_attribute() -> None:
     before = shop()
     before.nodes["table"] = before.nodes["table"].with_attributes(conflict="orders and Orders")
     monday = carry_forward(Discovery(before, coverage(), MONDAY), None)
@@ -183,19 +183,19 @@ def test_failure_elsewhere_keeps_no_attribute_that_is_gone() -> None:
     assert "conflict" not in tuesday.graph.nodes["table"].attributes
 
 
-def test_environment_that_a_narrower_filter_leaves_out_goes() -> None:
-    # The list of environments answered whole; nothing below the one left out was asked.
-    asked = Coverage([ScopeReport(ENVIRONMENTS, Status.COMPLETE), ScopeReport(GLUE, Status.COMPLETE)])
+def test_environment_excluded_by_a_narrower_filter_is_dropped() -> None:
+    # The list of environments was fully read; nothing below the excluded one was.
+    read = Coverage([ScopeReport(ENVIRONMENTS, Status.COMPLETE), ScopeReport(GLUE, Status.COMPLETE)])
 
-    assert len(carry_forward(Discovery(Graph(), asked, TUESDAY), last()).graph) == 0
+    assert len(carry_forward(Discovery(Graph(), read, TUESDAY), last()).graph) == 0
 
 
-def test_node_without_a_scope_goes_only_when_everything_answered() -> None:
+def test_node_without_a_scope_is_dropped_only_if_every_scope_was_read() -> None:
     bare = Discovery(Graph([Node("x", "s", "kafka_topic", "x")]), Coverage(), MONDAY)
 
     assert "x" in carry_forward(Discovery(Graph(), coverage(glue=Status.FAILED), TUESDAY), bare).graph
     assert "x" not in carry_forward(Discovery(Graph(), coverage(), TUESDAY), bare).graph
-    # Nothing asked proves nothing.
+    # An empty coverage proves nothing.
     assert "x" in carry_forward(Discovery(Graph(), Coverage(), TUESDAY), bare).graph
 
 
@@ -218,13 +218,13 @@ def discoveries(draw: st.DrawFn, when: str) -> Discovery:
     ends = st.sampled_from(sorted(ids)) if ids else st.nothing()
     for src, dst in draw(st.lists(st.tuples(ends, ends), max_size=8)) if ids else []:
         graph.add_edge(edge(src, dst, "transforms", draw(st.sampled_from(_SCOPES))))
-    asked = Coverage(ScopeReport(scope, draw(st.sampled_from(Status))) for scope in _SCOPES)
-    return Discovery(graph, asked, when)
+    read = Coverage(ScopeReport(scope, draw(st.sampled_from(Status))) for scope in _SCOPES)
+    return Discovery(graph, read, when)
 
 
 @settings(max_examples=300)
 @given(discoveries(MONDAY), discoveries(TUESDAY))
-def test_nothing_seen_is_lost_and_nothing_unproven_goes(before: Discovery, now: Discovery) -> None:
+def test_nothing_seen_is_lost_and_nothing_is_dropped_without_proof(before: Discovery, now: Discovery) -> None:
     monday = carry_forward(before, None)
     carried = carry_forward(now, monday)
 
@@ -245,7 +245,7 @@ def test_nothing_seen_is_lost_and_nothing_unproven_goes(before: Discovery, now: 
 
 @settings(max_examples=100)
 @given(discoveries(MONDAY), discoveries(TUESDAY))
-def test_carrying_the_same_again_changes_nothing(before: Discovery, now: Discovery) -> None:
+def test_carrying_forward_is_idempotent(before: Discovery, now: Discovery) -> None:
     once = carry_forward(now, carry_forward(before, None))
 
     assert dumps(carry_forward(once, once)).replace(" ", "").count(STALE_SINCE) <= dumps(once).count(
@@ -255,7 +255,7 @@ def test_carrying_the_same_again_changes_nothing(before: Discovery, now: Discove
     assert carry_forward(now, once).graph.edges.keys() == once.graph.edges.keys()
 
 
-def test_large_graph_is_carried_whole() -> None:
+def test_large_graph_is_carried_over_completely() -> None:
     rng = random.Random(1)  # noqa: S311 - reproducible, not secret
     names = [f"n{i}" for i in range(30_000)]
     graph = Graph(node(n, "kafka_topic", n, KAFKA) for n in names)

@@ -43,19 +43,19 @@ def chain(*hops: Hop) -> Chain:
     return Chain(node("table", "catalog_table", "glue://db/t"), order_hops(hops))
 
 
-def test_block_reads_as_it_should() -> None:
+def test_block_matches_the_documented_sample() -> None:
     assert block_of(chain_of(shop(), "table")) == SAMPLE
 
 
 def test_exact_budget_is_enough() -> None:
-    # What a longer form of the time would take is kept free.
+    # Room for a longer form of the time is reserved.
     size = len(SAMPLE.encode()) + 32 - len(NOW)
 
     assert block_of(chain_of(shop(), "table"), size) == SAMPLE
     assert block_of(chain_of(shop(), "table"), size - 1) != SAMPLE
 
 
-def test_cut_does_not_hang_on_how_the_time_is_written() -> None:
+def test_truncation_does_not_depend_on_the_format_of_the_time() -> None:
     document = render(chain_of(shop(), "table"))
     for budget in range(250, 520):
         blocks = [document.block(budget, when) for when in ("2026-04-30T12:34:56Z", NOW)]
@@ -63,7 +63,7 @@ def test_cut_does_not_hang_on_how_the_time_is_written() -> None:
         assert len(rests) == 1
 
 
-def test_sql_goes_first_then_notes_then_middle_hops_then_the_block() -> None:
+def test_sql_is_dropped_first_then_notes_then_middle_hops_then_the_block() -> None:
     source = chain_of(shop(), "table")
     stages = []
     for budget in range(600, 0, -1):
@@ -83,7 +83,7 @@ def test_sql_goes_first_then_notes_then_middle_hops_then_the_block() -> None:
     assert stages == sorted(stages, key=["whole", "sql", "notes", "hops", "none"].index)
 
 
-def test_hops_left_out_are_counted_and_both_ends_stay() -> None:
+def test_dropped_hops_are_counted_and_both_ends_stay() -> None:
     source = chain(
         Hop(1, node("tf", "tableflow_table", "db.t")),
         Hop(2, node("own", "kafka_topic", "own")),
@@ -101,7 +101,7 @@ def test_hops_left_out_are_counted_and_both_ends_stay() -> None:
     assert "topic: own" in block
 
 
-def test_long_sql_is_one_shortened_line() -> None:
+def test_long_sql_is_shortened_to_one_line() -> None:
     job = node("j", "flink_job", "job", sql="INSERT INTO a\n\n  SELECT " + "x, " * 500)
     block = block_of(chain(Hop(1, job)))
     assert block is not None
@@ -111,7 +111,7 @@ def test_long_sql_is_one_shortened_line() -> None:
     assert line.endswith("...]")
 
 
-def test_one_column_is_no_columns() -> None:
+def test_single_column_is_singular() -> None:
     assert "[1 column]" in (block_of(chain(Hop(1, node("t", "kafka_topic", schema_fields=fields(1))))) or "")
 
 
@@ -143,7 +143,7 @@ def test_table_is_named_as_athena_writes_it() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(chains(), st.integers(0, 2500))
-def test_block_never_exceeds_its_budget_and_is_always_found_again(source: Chain, budget: int) -> None:
+def test_block_stays_within_its_budget_and_can_be_split_off_again(source: Chain, budget: int) -> None:
     block = block_of(source, budget)
     if block is None:
         return
@@ -156,24 +156,24 @@ def test_block_never_exceeds_its_budget_and_is_always_found_again(source: Chain,
 
 
 @pytest.mark.parametrize("text", [None, "", "A table.", "A table.\n", "\n\n", "Zeile\r\n\r\nZwei\r\n"])
-def test_text_without_a_block_is_all_the_users(text: str | None) -> None:
+def test_text_without_a_block_belongs_to_the_user(text: str | None) -> None:
     assert split_description(text) == (text or "", None)
 
 
-def test_text_about_upstream_lineage_without_our_end_is_the_users() -> None:
+def test_first_line_without_the_last_belongs_to_the_user() -> None:
     text = "Upstream lineage:\nask the shop team.\n- and read the wiki"
 
     assert split_description(text) == (text, None)
     assert split_description(join_description(text, SAMPLE)) == (text, SAMPLE)
 
 
-def test_our_end_without_our_start_is_the_users() -> None:
+def test_last_line_without_the_first_belongs_to_the_user() -> None:
     text = "This table is\nManaged by LineageBridge\nI am told"
 
     assert split_description(join_description(text, SAMPLE)) == (text, SAMPLE)
 
 
-def test_text_that_someone_wrote_below_the_block_is_kept() -> None:
+def test_text_below_the_block_is_kept() -> None:
     users, block = split_description(f"Above.\n\n{SAMPLE}\n\nBelow, by hand.")
 
     assert (users, block) == ("Above.\n\nBelow, by hand.", SAMPLE)
@@ -189,7 +189,7 @@ def test_two_blocks_become_one_and_count_as_out_of_sync() -> None:
     assert join_description(users, SAMPLE).count(FIRST_LINE) == 1
 
 
-def test_line_that_someone_wrote_inside_the_block_is_kept_and_the_block_written_anew() -> None:
+def test_foreign_line_inside_the_block_is_kept_and_makes_it_out_of_sync() -> None:
     edited = SAMPLE.replace("Environment:", "Owner is the shop team!\nEnvironment:")
     users, block = split_description(edited)
 
@@ -197,7 +197,7 @@ def test_line_that_someone_wrote_inside_the_block_is_kept_and_the_block_written_
     assert block == edited
 
 
-def test_block_with_windows_line_ends_is_found() -> None:
+def test_block_with_windows_line_endings_is_found() -> None:
     users, block = split_description("Mine.\r\n\r\n" + SAMPLE.replace("\n", "\r\n") + "\r\n")
 
     assert users.startswith("Mine.")
@@ -225,8 +225,8 @@ _USERS = st.text(st.characters(exclude_categories=("Cs",)) | st.sampled_from("\n
 
 @settings(max_examples=500)
 @given(_USERS)
-def test_users_text_survives_the_round_trip_byte_for_byte(text: str) -> None:
-    # A text that holds a whole block of ours is not only the user's.
+def test_users_text_round_trips_byte_for_byte(text: str) -> None:
+    # A text that contains a complete block of ours does not belong to the user alone.
     assume(split_description(text)[1] is None)
 
     assert split_description(join_description(text, SAMPLE)) == (text, SAMPLE)
@@ -235,7 +235,7 @@ def test_users_text_survives_the_round_trip_byte_for_byte(text: str) -> None:
 
 @settings(max_examples=300)
 @given(_USERS)
-def test_splitting_and_joining_settles_at_once(text: str) -> None:
+def test_splitting_and_joining_is_idempotent(text: str) -> None:
     joined = join_description(split_description(text)[0], SAMPLE)
     users, block = split_description(joined)
 
@@ -244,7 +244,7 @@ def test_splitting_and_joining_settles_at_once(text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=3000))
-def test_users_text_and_block_fit_the_description_together(text: str) -> None:
+def test_users_text_and_block_fit_into_the_description(text: str) -> None:
     budget = MAX_DESCRIPTION_BYTES - len(join_description(text, "").encode())
     block = render(chain_of(shop(), "table")).block(budget, NOW)
 

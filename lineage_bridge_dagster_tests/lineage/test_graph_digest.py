@@ -1,5 +1,3 @@
-"""One short text for a discovery: new when something new was found, and only then."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -11,7 +9,7 @@ from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.assets.world import EAST, World, many, world
 
 
-def test_times_orders_and_commits_are_nothing_new() -> None:
+def test_times_order_and_commits_leave_the_digest_unchanged() -> None:
     first = world().discovery("2026-01-01T00:00:00Z")
     nodes = [
         replace(
@@ -27,7 +25,7 @@ def test_times_orders_and_commits_are_nothing_new() -> None:
     assert graph_digest(again) == graph_digest(first)
 
 
-def test_a_node_an_edge_an_attribute_a_name_and_an_api_that_fails_are_new() -> None:
+def test_new_node_edge_attribute_name_or_failing_api_changes_the_digest() -> None:
     def failing() -> World:
         w = many(2)
         w.report("connect", EAST, Status.FAILED, "HTTP 500")

@@ -1,5 +1,3 @@
-"""What was parsed by the last discovery is not parsed by the next."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -39,7 +37,7 @@ SCHEMAS = "psrc-1.us-east-1.aws.confluent.cloud/schemas"
 
 
 class Counting:
-    """A parser that notes which texts it is given."""
+    """A parser that records the texts it gets."""
 
     def __init__(self, parser: FlinkSqlParser) -> None:
         self._parser = parser
@@ -72,7 +70,7 @@ def same(one: Graph, other: Graph) -> bool:
     } and one.edges.keys() == other.edges.keys()
 
 
-def test_the_same_statements_are_not_parsed_again(world: FakeConfluent, counting: Counting) -> None:
+def test_unchanged_statements_are_not_parsed_again(world: FakeConfluent, counting: Counting) -> None:
     world.routes[SCHEMAS] = [avro("orders-value", "id", "customer"), avro("enriched-value", "a", "b")]
     world.routes[flink_path("us-east-1")] = listing(VIEW, INSERT, STAR)
     first = run(world, counting)
@@ -85,9 +83,7 @@ def test_the_same_statements_are_not_parsed_again(world: FakeConfluent, counting
     assert same(first.graph, third.graph)
 
 
-def test_a_new_statement_is_parsed_with_the_views_it_may_read(
-    world: FakeConfluent, counting: Counting
-) -> None:
+def test_new_statement_is_parsed_with_the_views_it_may_read(world: FakeConfluent, counting: Counting) -> None:
     world.routes[flink_path("us-east-1")] = listing(VIEW, INSERT)
     first = run(world, counting)
     new = statement("z", "INSERT INTO enriched (z) SELECT c FROM v")
@@ -100,7 +96,7 @@ def test_a_new_statement_is_parsed_with_the_views_it_may_read(
 @pytest.mark.parametrize(
     ("statements", "schemas"),
     [
-        # The view reads another column; the schema has another order; there is none; the view is gone.
+        # The view reads another column; the fields are reordered; there is no schema; the view is gone.
         (
             [
                 {
@@ -117,7 +113,7 @@ def test_a_new_statement_is_parsed_with_the_views_it_may_read(
         ([INSERT, STAR], None),
     ],
 )
-def test_whatever_changes_the_columns_has_them_derived_again(
+def test_columns_are_derived_again_when_their_input_changes(
     world: FakeConfluent, counting: Counting, statements: list[dict[str, Any]], schemas: Any
 ) -> None:
     world.routes[SCHEMAS] = [avro("orders-value", "id", "customer"), avro("enriched-value", "a", "b")]
@@ -168,7 +164,7 @@ def test_malformed_cache_counts_as_empty(world: FakeConfluent, counting: Countin
     assert same(run(world, counting, first).graph, fresh.graph)
 
 
-def test_cache_is_no_part_of_the_digest_or_of_an_export(world: FakeConfluent, counting: Counting) -> None:
+def test_digest_and_export_exclude_the_cache(world: FakeConfluent, counting: Counting) -> None:
     found = run(world, counting)
     bare = replace(found, caches={})
     assert found.caches
@@ -180,11 +176,11 @@ def test_cache_is_no_part_of_the_digest_or_of_an_export(world: FakeConfluent, co
     ("schemas", "left"),
     [
         ([avro("orders-value", "id", "customer"), avro("enriched-value", "c", "d")], ["c", "d"]),
-        # Gone in truth, and not just untold.
+        # The schema is really gone.
         ([], []),
     ],
 )
-def test_a_registry_that_fails_loses_no_columns(
+def test_registry_failure_loses_no_columns(
     world: FakeConfluent, counting: Counting, schemas: Any, left: list[str]
 ) -> None:
     world.routes[SCHEMAS] = [avro("orders-value", "id", "customer"), avro("enriched-value", "a", "b")]

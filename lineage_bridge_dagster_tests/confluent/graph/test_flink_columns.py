@@ -1,5 +1,3 @@
-"""Column lineage as discovery puts it on Flink's jobs."""
-
 from __future__ import annotations
 
 import json
@@ -42,7 +40,7 @@ def job(name: str) -> str:
 
 
 def columns(found: Discovery, name: str) -> dict[str, set[tuple[str, str, str]]]:
-    """Column of `enriched` -> (topic, column, how) of its sources."""
+    """Map each column of `enriched` to its sources: (topic, column, how)."""
     return {
         flow.column.name: {(source.node_id, source.name, how) for source, how in flow.sources}
         for flow in flows_of(found.graph.nodes[job(name)])
@@ -50,7 +48,7 @@ def columns(found: Discovery, name: str) -> dict[str, set[tuple[str, str, str]]]
     }
 
 
-def test_a_star_is_expanded_with_the_registrys_schemas(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+def test_star_is_expanded_with_the_registrys_schemas(world: FakeConfluent, parser: FlinkSqlParser) -> None:
     world.routes[SCHEMAS] = [
         avro("orders-value", "id", "customer"),
         avro("enriched-value", "order_id", "who"),
@@ -62,9 +60,7 @@ def test_a_star_is_expanded_with_the_registrys_schemas(world: FakeConfluent, par
     }
 
 
-def test_without_the_targets_schema_columns_by_position_are_absent(
-    world: FakeConfluent, parser: FlinkSqlParser
-) -> None:
+def test_columns_by_position_need_the_targets_schema(world: FakeConfluent, parser: FlinkSqlParser) -> None:
     found = run(world, parser)
     assert COLUMN_LINEAGE not in found.graph.nodes[job("enrich")].attributes
     assert "warnings" not in found.graph.nodes[job("enrich")].attributes
@@ -83,7 +79,7 @@ def test_key_columns_come_first(world: FakeConfluent, parser: FlinkSqlParser) ->
     }
 
 
-def test_a_json_schema_gives_no_positions(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+def test_json_schema_gives_no_positions(world: FakeConfluent, parser: FlinkSqlParser) -> None:
     schema = json.dumps({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}})
     world.routes[SCHEMAS] = [
         avro("orders-value", "id", "customer"),
@@ -102,7 +98,9 @@ def test_a_json_schema_gives_no_positions(world: FakeConfluent, parser: FlinkSql
     }
 
 
-def test_views_and_expressions_are_seen_through(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+def test_columns_are_traced_through_views_and_expressions(
+    world: FakeConfluent, parser: FlinkSqlParser
+) -> None:
     found = run(
         world,
         parser,
@@ -120,7 +118,7 @@ def test_views_and_expressions_are_seen_through(world: FakeConfluent, parser: Fl
     }
 
 
-def test_a_materialized_table_has_its_querys_columns(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+def test_materialized_table_has_its_querys_columns(world: FakeConfluent, parser: FlinkSqlParser) -> None:
     world.routes[flink_path("us-east-1", "materialized-tables")] = listing(
         {
             "name": "big",
@@ -133,9 +131,7 @@ def test_a_materialized_table_has_its_querys_columns(world: FakeConfluent, parse
     assert [source for source, _ in flow.sources] == [(ORDERS, "id")]
 
 
-def test_a_statement_that_never_ran_and_one_that_is_no_sql_have_none(
-    world: FakeConfluent, parser: FlinkSqlParser
-) -> None:
+def test_failed_and_invalid_statements_have_no_columns(world: FakeConfluent, parser: FlinkSqlParser) -> None:
     sql = "INSERT INTO enriched (who) SELECT customer FROM orders"
     found = run(
         world,
@@ -148,7 +144,7 @@ def test_a_statement_that_never_ran_and_one_that_is_no_sql_have_none(
     assert columns(found, "good") == {"who": {(ORDERS, "customer", "identity")}}
 
 
-def test_a_failure_leaves_the_lineage_of_tables(
+def test_failure_leaves_table_lineage_intact(
     world: FakeConfluent, parser: FlinkSqlParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run(world, parser)
@@ -165,7 +161,7 @@ def test_a_failure_leaves_the_lineage_of_tables(
     assert "hunter2" not in dumps(found)
 
 
-def test_trees_past_the_bound_cost_columns_and_nothing_else(
+def test_exceeding_the_tree_limit_loses_only_columns(
     world: FakeConfluent, parser: FlinkSqlParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flink_columns, "MAX_TREE_NODES", 5)
@@ -174,7 +170,7 @@ def test_trees_past_the_bound_cost_columns_and_nothing_else(
     assert (ORDERS, job("x"), "consumes") in found.graph.edges
 
 
-def test_a_wide_statement_is_cut_and_says_so(
+def test_wide_statement_is_truncated_with_a_warning(
     world: FakeConfluent, parser: FlinkSqlParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(columns_of_graphs, "MAX_ENTRIES", 4)
@@ -185,7 +181,7 @@ def test_a_wide_statement_is_cut_and_says_so(
     assert warning.startswith("1 more of its columns")
 
 
-def test_it_stays_in_the_state_and_out_of_glue(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+def test_column_lineage_is_stored_but_not_pushed(world: FakeConfluent, parser: FlinkSqlParser) -> None:
     found = run(world, parser, statement("x", "INSERT INTO enriched (who) SELECT customer FROM orders"))
     assert columns(loads(dumps(found)), "x") == {"who": {(ORDERS, "customer", "identity")}}
     bare = Graph(

@@ -1,5 +1,3 @@
-"""ksqlDB: what its engine says becomes queries between topics, and what it does not say is no fact."""
-
 from __future__ import annotations
 
 import json
@@ -110,11 +108,11 @@ Run = Callable[..., Discovery]
 
 @pytest.fixture
 def run(world: FakeConfluent, parser: FlinkSqlParser) -> Run:
-    """Discovers a world with one ksqlDB cluster, whose `/ksql` answers what is given."""
+    """Discovers a world with one ksqlDB cluster and the given `/ksql` response."""
     world.routes[KSQL] = listing(ksql_cluster())
 
-    def discovered(answer: Json = None, **changes: Any) -> Discovery:
-        world.routes[CONTENTS] = answer if answer is not None else contents()
+    def discovered(response: Json = None, **changes: Any) -> Discovery:
+        world.routes[CONTENTS] = response if response is not None else contents()
         changed = settings(**{"max_attempts": 1, **changes})
         return discover(changed, transport=world.transport, parser=parser)
 
@@ -122,7 +120,7 @@ def run(world: FakeConfluent, parser: FlinkSqlParser) -> Run:
 
 
 def flow(found: Discovery) -> dict[tuple[str, str], str]:
-    """The ends of ksqlDB's edges, and how each is known."""
+    """Map the ends of ksqlDB's edges to their evidence."""
     return {
         (e.src_id, e.dst_id): e.attributes["evidence"]
         for e in found.graph.edges.values()
@@ -140,7 +138,7 @@ def report(found: Discovery, scope: Scope = SCOPE) -> ScopeReport:
     return known
 
 
-def test_a_query_stands_between_the_topics_that_the_engine_names(run: Run) -> None:
+def test_query_links_the_topics_that_the_engine_reports(run: Run) -> None:
     found = run()
     assert flow(found) == {(ORDERS, QUERY): "engine", (QUERY, ENRICHED): "engine"}
     (node,) = queries(found)
@@ -153,7 +151,7 @@ def test_a_query_stands_between_the_topics_that_the_engine_names(run: Run) -> No
     assert report(found).count == 1
 
 
-def test_all_is_asked_in_one_request_with_the_clusters_own_key(run: Run, world: FakeConfluent) -> None:
+def test_one_request_with_the_clusters_own_key_reads_everything(run: Run, world: FakeConfluent) -> None:
     own = Credential(key="OWN", secret="own-secret", variable="X")  # type: ignore[arg-type]
     run(credentials={**keys(), "ksqldb/LKSQLC_1": own})
     (request,) = world.asked(HOST)
@@ -180,16 +178,16 @@ def test_each_ksqldb_cluster_costs_one_request(world: FakeConfluent, parser: Fli
     assert asked() == without + 2
 
 
-def test_the_topics_that_the_engine_writes_come_before_the_names_of_its_sinks(run: Run) -> None:
+def test_reported_sink_topics_take_precedence_over_sink_names(run: Run) -> None:
     found = run(contents(queries=[running("CSAS_ENRICHED_3", ["ENRICHED"], ["totals"])]))
-    # `totals` is no topic of lkc-a: a warning, not an edge to what the sink's name would lead to.
+    # `totals` is not a topic of lkc-a: a warning, not an edge to the topic of the sink's name.
     assert set(flow(found)) == {(ORDERS, QUERY)}
     (node,) = queries(found)
     assert "totals" in node.attributes["warnings"][0]
     assert TOTALS not in found.graph
 
 
-def test_names_that_no_list_has_are_warnings_and_no_guesses(run: Run) -> None:
+def test_unlisted_names_become_warnings(run: Run) -> None:
     text = "CREATE STREAM GONE AS SELECT * FROM ORDERS;"
     query = described("CSAS_GONE_1", ["ORDERS", "LOST"], ["GONE"], text)
     found = run(contents([query]))
@@ -207,7 +205,7 @@ def test_names_keep_their_case_and_lose_their_backticks(run: Run) -> None:
     assert set(flow(found)) == {(ORDERS, query_id), (query_id, ENRICHED)}
 
 
-def test_a_text_is_read_only_where_the_engine_says_nothing(run: Run) -> None:
+def test_text_is_parsed_only_if_the_engine_reports_nothing(run: Run) -> None:
     only_running = running("CSAS_ENRICHED_3", [], [], "INSERT INTO enriched SELECT * FROM orders o;")
     found = run(contents([], [only_running]))
     assert flow(found) == {(ORDERS, QUERY): "parsed", (QUERY, ENRICHED): "parsed"}
@@ -216,20 +214,20 @@ def test_a_text_is_read_only_where_the_engine_says_nothing(run: Run) -> None:
     assert queries(found)[0].attributes["evidence"] == "engine+parsed"
 
 
-def test_a_text_that_is_no_ksqldb_is_said_on_its_query(run: Run) -> None:
+def test_parse_error_is_recorded_on_the_query(run: Run) -> None:
     found = run(contents([], [running("CSAS_ENRICHED_3", [], ["enriched"], "CREATE NONSENSE")]))
     assert set(flow(found)) == {(QUERY, ENRICHED)}
     assert queries(found)[0].attributes["parse_error"]
 
 
-def test_a_source_table_reads_its_own_topic(run: Run) -> None:
+def test_source_table_reads_its_own_topic(run: Run) -> None:
     text = "CREATE SOURCE TABLE T (ID INT PRIMARY KEY) WITH (KAFKA_TOPIC='orders');"
     found = run(contents([], [running("CST_T_1", [], [], text)], tables=[source("T", "orders", "TABLE")]))
     assert set(flow(found)) == {(ORDERS, ids.ksqldb_query_id("env-1", "lksqlc-1", "CST_T_1"))}
 
 
 @pytest.mark.parametrize("kind", ["PUSH", "PULL", "TRANSIENT", ""])
-def test_queries_that_end_with_their_asker_are_left_out(run: Run, kind: str) -> None:
+def test_transient_queries_are_excluded(run: Run, kind: str) -> None:
     query = described("transient_1", ["ORDERS"], [], "SELECT * FROM ORDERS EMIT CHANGES;", queryType=kind)
     found = run(contents([query]))
     assert queries(found) == []
@@ -243,7 +241,7 @@ def test_secrets_in_a_query_reach_no_node(run: Run) -> None:
     assert "enriched" in queries(found)[0].attributes["sql"]
 
 
-def test_its_own_bookkeeping_is_left_out_unless_something_reads_it(run: Run, world: FakeConfluent) -> None:
+def test_internal_topics_are_excluded_unless_something_reads_them(run: Run, world: FakeConfluent) -> None:
     internal = "_confluent-ksql-pksqlc-1query_CTAS_T_1-Aggregate-changelog"
     names = ("orders", "enriched", internal, "pksqlc-1-processing-log", "pksqlc-1SHOPS", "pksqlc-12-other")
     world.routes[kafka_path("lkc-a", "/topics")] = listing(*(topic(name) for name in names))
@@ -258,7 +256,7 @@ def test_its_own_bookkeeping_is_left_out_unless_something_reads_it(run: Run, wor
     assert (log.node_id, QUERY) in flow(found)
 
 
-def test_a_missing_key_is_named(run: Run) -> None:
+def test_missing_key_is_named(run: Run) -> None:
     planes = ("confluent_cloud", "kafka", "schema_registry", "flink", "tableflow")
     found = run(credentials=keys(*planes))
     assert report(found).status is Status.DENIED
@@ -266,7 +264,7 @@ def test_a_missing_key_is_named(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "told"),
+    ("response", "status", "reason"),
     [
         (failure(401), Status.DENIED, "LINEAGE_BRIDGE_KSQLDB_API_KEY"),
         (failure(403), Status.DENIED, "KsqlAdmin"),
@@ -284,26 +282,26 @@ def test_a_missing_key_is_named(run: Run) -> None:
         ([*contents(), {"@type": "statement_error", "message": "no such"}], Status.PARTIAL, "no such"),
     ],
 )
-def test_an_answer_that_is_none_loses_nothing_and_says_why(
-    run: Run, answer: Json, status: Status, told: str
+def test_failed_or_malformed_response_loses_nothing_and_gives_the_reason(
+    run: Run, response: Json, status: Status, reason: str
 ) -> None:
     before = run()
-    found = run(answer)
+    found = run(response)
     assert report(found).status is status
-    assert told in report(found).reason
+    assert reason in report(found).reason
     kept = carry_forward(found, before)
     assert QUERY in kept.graph
     assert {(ORDERS, QUERY), (QUERY, ENRICHED)} <= flow(kept).keys()
 
 
-def test_the_engines_own_words_of_a_refusal_are_told(run: Run) -> None:
+def test_reason_includes_the_engines_error_message(run: Run) -> None:
     body = {"@type": "generic_error", "error_code": 40300, "message": "You are forbidden\nfrom using it."}
     found = run(lambda _request: httpx.Response(403, json=body))
     assert "You are forbidden from using it." in report(found).reason
 
 
 @pytest.mark.parametrize("state", [{"is_paused": True}, {"phase": "PROVISIONING", "http_endpoint": None}])
-def test_a_cluster_that_cannot_answer_is_not_an_empty_one(
+def test_unavailable_cluster_does_not_count_as_empty(
     run: Run, world: FakeConfluent, state: dict[str, Json]
 ) -> None:
     before = run()
@@ -316,7 +314,7 @@ def test_a_cluster_that_cannot_answer_is_not_an_empty_one(
     assert QUERY in carry_forward(found, before).graph
 
 
-def test_a_query_that_ended_and_a_cluster_that_was_deleted_are_gone(run: Run, world: FakeConfluent) -> None:
+def test_ended_query_and_deleted_cluster_are_dropped(run: Run, world: FakeConfluent) -> None:
     before = run()
     assert QUERY not in carry_forward(run(contents([])), before).graph
     world.routes[KSQL] = listing()
@@ -324,7 +322,7 @@ def test_a_query_that_ended_and_a_cluster_that_was_deleted_are_gone(run: Run, wo
 
 
 @pytest.mark.parametrize("status", [403, 500])
-def test_clusters_that_cannot_be_listed_are_not_gone(run: Run, world: FakeConfluent, status: int) -> None:
+def test_unlisted_clusters_are_kept_if_listing_fails(run: Run, world: FakeConfluent, status: int) -> None:
     before = run()
     world.routes[KSQL] = failure(status)
     found = run()
@@ -332,25 +330,25 @@ def test_clusters_that_cannot_be_listed_are_not_gone(run: Run, world: FakeConflu
     assert QUERY in carry_forward(found, before).graph
 
 
-def test_an_organization_without_ksqldb_is_whole(run: Run, world: FakeConfluent) -> None:
+def test_organization_without_ksqldb_is_complete(run: Run, world: FakeConfluent) -> None:
     world.routes[KSQL] = failure(404)
     assert run().coverage.complete
 
 
-def test_an_address_outside_of_the_vendor_gets_no_key(run: Run, world: FakeConfluent) -> None:
+def test_untrusted_address_gets_no_key(run: Run, world: FakeConfluent) -> None:
     world.routes[KSQL] = listing(ksql_cluster(http_endpoint="https://ksql.evil.example"))
     assert report(run()).status is Status.DENIED
     assert not world.asked("evil.example")
 
 
-def test_clusters_that_the_settings_leave_out_are_not_asked(run: Run, world: FakeConfluent) -> None:
+def test_clusters_excluded_by_settings_are_not_read(run: Run, world: FakeConfluent) -> None:
     found = run(clusters=["analytics"])
     assert found.coverage.get(SCOPE) is None
     assert not world.asked(HOST)
     assert queries(run(clusters=["orders"]))
 
 
-def test_a_named_cluster_that_cannot_be_told_is_said(run: Run, world: FakeConfluent) -> None:
+def test_unresolvable_cluster_name_is_reported(run: Run, world: FakeConfluent) -> None:
     world.routes["/cmk/v2/clusters"] = failure(500)
     found = run(clusters=["orders"])
     assert report(found).status is Status.FAILED

@@ -1,5 +1,3 @@
-"""A schema as columns: nested fields and doc strings."""
-
 from __future__ import annotations
 
 import json
@@ -23,7 +21,7 @@ ADDRESS = {
 }
 
 
-def test_avro_records_show_their_fields_below_them_with_their_doc_strings() -> None:
+def test_nested_avro_fields_follow_their_record_with_doc_strings() -> None:
     record = {
         "type": "record",
         "name": "Order",
@@ -53,7 +51,7 @@ def test_avro_records_show_their_fields_below_them_with_their_doc_strings() -> N
     ]
 
 
-def test_a_record_within_itself_ends() -> None:
+def test_recursive_record_terminates() -> None:
     node = {
         "type": "record",
         "name": "Node",
@@ -69,7 +67,7 @@ def test_a_record_within_itself_ends() -> None:
     assert len(found) < 30
 
 
-def test_json_schema_properties_and_their_descriptions() -> None:
+def test_json_schema_properties_have_their_descriptions() -> None:
     document = {
         "properties": {
             "id": {"type": "integer", "description": "The key"},
@@ -93,13 +91,13 @@ def test_protobuf_shows_its_first_message() -> None:
     ]
 
 
-def test_what_is_no_schema_has_no_columns() -> None:
+def test_invalid_schema_has_no_columns() -> None:
     for text in ("", "{", "[]", '"string"', '{"type": "record"}', '{"fields": [1, {"name": null}]}'):
         assert columns(text) == []
         assert columns(text, "JSON") == []
 
 
-def test_a_generated_schema_is_cut() -> None:
+def test_huge_schema_is_truncated() -> None:
     record = {
         "type": "record",
         "name": "R",

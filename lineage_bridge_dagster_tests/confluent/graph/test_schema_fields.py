@@ -125,7 +125,7 @@ def test_protobuf_fields_of_the_first_message() -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "null", "3", '"string"', "message", "message X {", '{"fields": 5}', "[" * 100_000]
 )
-def test_any_text_gives_a_list_and_never_an_error(kind: str, text: str) -> None:
+def test_any_text_gives_a_list_without_error(kind: str, text: str) -> None:
     assert fields_of(schema(text, kind)) == []
     assert isinstance(record_name(schema(text, kind)), str)
 
@@ -152,16 +152,16 @@ class TestSubjects:
         assert found == [("orders-com.acme.Paid", 1.0), ("orders-com.acme.Sent", 1.0)]
         assert subjects_of("orders-v1", configs, *given) == [("orders-v1-com.acme.Paid", 1.0)]
 
-    def test_record_strategy_ties_no_subject_to_a_topic(self) -> None:
+    def test_record_strategy_assigns_no_subject_to_a_topic(self) -> None:
         configs = {VALUE_STRATEGY: PACKAGE + "RecordNameStrategy"}
         given = (avro("com.acme.Order", "id"), avro("orders-value", "id"))
         assert subjects_of("orders", configs, *given) == []
 
-    def test_a_topic_record_subject_is_known_by_its_look(self) -> None:
+    def test_topic_record_subject_is_recognized_by_its_name(self) -> None:
         (found,) = subjects_of("orders", {}, avro("orders-com.acme.Order", "id"))
         assert found[1] < 1
 
-    def test_another_contexts_subject_is_less_sure_than_ones_own(self) -> None:
+    def test_subject_of_another_context_has_lower_confidence(self) -> None:
         own, other = avro("orders-value", "id"), avro(":.eu:orders-value", "id")
         assert subjects_of("orders", {}, own, other) == [("orders-value", 1.0)]
         ((name, confidence),) = subjects_of("orders", {}, other)

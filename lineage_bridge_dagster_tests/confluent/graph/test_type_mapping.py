@@ -1,5 +1,3 @@
-"""Avro's types against Glue's columns."""
-
 from __future__ import annotations
 
 import pytest
@@ -26,7 +24,7 @@ from lineage_bridge_dagster.confluent.graph.type_mapping import (
         ("array<record<a.b:long,m:map<string,bytes>>>", "array<struct<a.b:bigint,m:map<string,binary>>>"),
     ],
 )
-def test_what_tableflow_makes_of_a_type_is_the_same(avro: str, glue: str) -> None:
+def test_type_that_tableflow_writes_matches(avro: str, glue: str) -> None:
     assert compare(avro, glue) is Match.SAME
 
 
@@ -61,17 +59,17 @@ def test_another_type_is_different(avro: str, glue: str) -> None:
         ("", "int"),
     ],
 )
-def test_what_is_not_known_is_never_called_wrong(avro: str, glue: str) -> None:
+def test_unknown_type_is_never_a_mismatch(avro: str, glue: str) -> None:
     assert compare(avro, glue) is Match.UNKNOWN
 
 
-def test_columns_without_a_field_are_no_fault_and_names_go_by_lower_case() -> None:
+def test_extra_columns_are_ignored_and_names_compare_in_lower_case() -> None:
     columns = [{"name": "key", "type": "binary"}, {"name": "amount", "type": "double"}, {"name": "$$offset"}]
     (found,) = compare_columns([{"name": "Amount", "type": "double"}], columns)
     assert (found.name, found.match) == ("Amount", Match.SAME)
 
 
-def test_of_protobuf_and_json_only_the_names_are_compared() -> None:
+def test_protobuf_and_json_compare_only_names() -> None:
     fields = [{"name": "a", "type": "int64"}, {"name": "b", "type": "int64"}]
     found = compare_columns(fields, [{"name": "a", "type": "bigint"}], "PROTOBUF")
     assert [one.match for one in found] == [Match.UNKNOWN, Match.MISSING]
