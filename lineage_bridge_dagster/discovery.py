@@ -57,7 +57,7 @@ def discover(
         clock=clock,
     )
     if last is None:
-        confluent.raise_if_hopeless(found)
+        confluent.require_environments(found)
     progress("Reading the Glue tables")
     enriched = glue.enrich(found, client, region=settings.aws.region or client.meta.region_name, clock=clock)
     return carry_forward(enriched, last)

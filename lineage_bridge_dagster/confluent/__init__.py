@@ -1,6 +1,5 @@
-"""What Confluent says: a session, one client per API, and the discovery over them."""
+"""Discovery of Confluent: API clients, and the graph built from what they list."""
 
-from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.discovery import discover, discover_with, raise_if_hopeless
+from lineage_bridge_dagster.confluent.discovery import discover, require_environments
 
-__all__ = ["ConfluentSession", "discover", "discover_with", "raise_if_hopeless"]
+__all__ = ["discover", "require_environments"]

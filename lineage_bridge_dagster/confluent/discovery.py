@@ -1,12 +1,4 @@
-"""One pass over Confluent: which calls are made, in which order, and what becomes of their answers.
-
-Requests of E environments with C clusters, R registries, F pairs of environment and Flink region and K
-ksqlDB clusters that are not paused: 2 (organization, environments) + 4 E (clusters, compute pools,
-registries, ksqlDB clusters) + 1 (Flink regions, if there are pools) + 7 C (topics, settings, mirrors,
-consumer groups, connectors, Tableflow topics, integrations) + R (schemas) + 2 F (statements, materialized
-tables) + K (streams, tables and queries), lists longer than a page aside; and 1 for the links of a cluster
-with mirrors, 1 for each consumer group of a dedicated cluster.
-"""
+"""One discovery of Confluent: fetches everything, then builds the graph and its coverage."""
 
 from __future__ import annotations
 
@@ -21,9 +13,9 @@ import httpx
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.access import ROLES
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.fetched import ClusterAnswers, EnvironmentAnswers, World
-from lineage_bridge_dagster.confluent.fetching import gather
-from lineage_bridge_dagster.confluent.graph.builder import Builder, Place
+from lineage_bridge_dagster.confluent.fetched import ClusterListing, EnvironmentListing, Fetched
+from lineage_bridge_dagster.confluent.fetching import fetch
+from lineage_bridge_dagster.confluent.graph.builder import Builder
 from lineage_bridge_dagster.confluent.graph.connectors import add_connectors
 from lineage_bridge_dagster.confluent.graph.console_links import Console
 from lineage_bridge_dagster.confluent.graph.flink import (
@@ -46,7 +38,7 @@ from lineage_bridge_dagster.confluent.graph.topics import (
     configs_by_topic,
     remove_unused_internal_topics,
 )
-from lineage_bridge_dagster.confluent.scopes import Asker, Progress
+from lineage_bridge_dagster.confluent.scopes import Progress, ScopeRecorder
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -74,43 +66,31 @@ def discover(
     progress: Progress = _silent,
     clock: Clock = utc_now,
 ) -> Discovery:
-    """Ask Confluent once. What could not be asked is in the coverage, never an error.
+    """Discover Confluent once. Failed requests are recorded in the coverage and raise nothing.
 
     Args:
-        settings: where to ask, with which keys, and what of it.
-        transport: exchanges the HTTP transport.
-        parser: shares a running Flink parser; without one, one is started if there is SQL, and ended.
-        last: the last discovery: SQL that it parsed is not parsed again.
-        progress: called with one readable line a step.
+        settings: the API's address, the keys, and what to read.
+        transport: replaces the HTTP transport.
+        parser: a running Flink parser to use; otherwise one is started if there is SQL to parse.
+        last: the last discovery; SQL that it parsed is not parsed again.
+        progress: called with one readable line per step.
         clock: the time that nodes, edges and the discovery are stamped with.
 
     Raises:
         ConfigurationError: the settings name an environment or a cluster that does not exist; Java is
             missing and there is SQL to parse.
     """
+    recorder = ScopeRecorder(progress)
     with ConfluentSession(settings, transport) as session:
-        return discover_with(session, parser=parser, last=last, progress=progress, clock=clock)
-
-
-def discover_with(
-    session: ConfluentSession,
-    *,
-    parser: FlinkSqlParser | None = None,
-    last: Discovery | None = None,
-    progress: Progress = _silent,
-    clock: Clock = utc_now,
-) -> Discovery:
-    """As `discover`, through a session that the caller keeps (and whose requests it can count)."""
-    asker = Asker(progress)
-    world = gather(session, asker)
+        fetched = fetch(session, recorder)
     now = iso(clock())
-    builder = Builder(now=now, console=Console.of(session.base), places=world.places)
-    _know_topics(builder, asker, world)
-    for cluster in world.clusters:
-        _add_cluster(builder, asker, cluster)
+    builder = Builder(now=now, console=Console.of(session.base), places=fetched.places)
+    _add_topics(builder, recorder, fetched)
+    for cluster in fetched.clusters:
+        _add_cluster(builder, recorder, cluster)
     cache = FlinkCache(last)
-    texts = _add_flink(builder, asker, world.environments, parser, cache)
-    for environment in world.environments:
+    texts = _add_flink(builder, recorder, fetched.environments, parser, cache)
+    for environment in fetched.environments:
         for ksqldb in environment.ksqldb:
             add_ksqldb(builder, environment.environment, ksqldb)
         add_schemas(builder, environment.environment, environment.schemas)
@@ -119,26 +99,24 @@ def discover_with(
         with _running(parser) as flink:
             add_columns(builder, texts, flink, cache)
     remove_unused_internal_topics(builder)
-    asker.say(
+    recorder.progress(
         f"Confluent: {len(builder.graph.nodes)} nodes, {len(builder.graph.edges)} edges, "
         f"{session.requests} requests"
     )
-    # Answers come in any order; what is stored must not differ by it.
-    coverage = Coverage(sorted(asker.coverage, key=lambda report: report.scope))
+    # Responses arrive in any order; the stored discovery must not depend on it.
+    coverage = Coverage(sorted(recorder.coverage, key=lambda report: report.scope))
     caches = {FlinkCache.NAME: cache.to_json()} if texts is not None else {}
     return Discovery(builder.graph, coverage, now, caches)
 
 
-def raise_if_hopeless(discovery: Discovery) -> None:
-    """Refuse a discovery that knows nothing, because not even the environments could be listed.
+def require_environments(discovery: Discovery) -> None:
+    """Reject a discovery that is empty because not even the environments could be listed.
 
     Raises:
-        LineageBridgeError: it names the plane and the variable, or what else stood in the way.
+        LineageBridgeError: the hint names the plane and the variable, or the failure.
     """
     report = discovery.coverage.get(Scope("environments"))
-    if report is None or report.status is Status.COMPLETE or len(discovery.graph):
-        return
-    if report.count:
+    if report is None or report.status is Status.COMPLETE or len(discovery.graph) or report.count:
         return
     raise LineageBridgeError(
         f"Confluent's environments could not be listed, so nothing can be discovered ({report.status}).",
@@ -146,103 +124,91 @@ def raise_if_hopeless(discovery: Discovery) -> None:
     )
 
 
-def _know_topics(builder: Builder, asker: Asker, world: World) -> None:
-    """What every cluster lists, before anything is tied to a topic: edges cross clusters."""
-    for cluster in world.clusters:
-        key = cluster.place.key
-        builder.topics[key] = {topic.topic_name for topic in cluster.topics}
-        # A list holds what the key may see. One that lacks a topic that Tableflow keeps a table of is short,
-        # and says nothing of any other topic that it lacks.
-        unlisted = sorted({one.display_name for one in cluster.tableflow} - builder.topics[key])
-        if cluster.topics_whole and unlisted:
-            asker.coverage.add(_short_list_report(asker, cluster.place, unlisted))
-        elif cluster.topics_whole:
-            builder.fully_listed.add(key)
-        add_topics(builder, cluster.place, cluster.topics, configs_by_topic(cluster.configs))
+def _add_topics(builder: Builder, recorder: ScopeRecorder, fetched: Fetched) -> None:
+    """Add every cluster's topics; must come first, because edges cross clusters."""
+    for cluster in fetched.clusters:
+        place = cluster.place
+        builder.topics[place.key] = {topic.topic_name for topic in cluster.topics}
+        # Lists contain what the key may see. A list that lacks a topic with a Tableflow table is incomplete,
+        # so the absence of other topics proves nothing either.
+        unlisted = sorted({topic.display_name for topic in cluster.tableflow} - builder.topics[place.key])
+        if cluster.topics_complete and unlisted:
+            reason = (
+                f"The key may not see all topics of {place.cluster.label}: Tableflow has "
+                f"{first_few(unlisted, 3)}. Grant its owner {ROLES['kafka']}."
+            )
+            _report_partial(recorder, place.scope("kafka"), reason)
+        elif cluster.topics_complete:
+            builder.fully_listed.add(place.key)
+        add_topics(builder, place, cluster.topics, configs_by_topic(cluster.configs))
 
 
-def _add_cluster(builder: Builder, asker: Asker, cluster: ClusterAnswers) -> None:
+def _add_cluster(builder: Builder, recorder: ScopeRecorder, cluster: ClusterListing) -> None:
     place = cluster.place
-    kafka = asker.coverage.get(place.scope("kafka"))
+    kafka = recorder.coverage.get(place.scope("kafka"))
     denied = kafka is not None and kafka.status is Status.DENIED
-    untold = add_connectors(builder, place, cluster.connectors, topics_failed=not denied)
-    if untold:
-        asker.coverage.add(_untold_report(asker, place, untold))
+    incomplete = add_connectors(builder, place, cluster.connectors, topics_failed=not denied)
+    if incomplete:
+        reason = (
+            f"The topics of {place.cluster.label} are not all known, so the connectors "
+            f"{', '.join(sorted(incomplete))} may lack topics. {kafka.reason if kafka else ''}"
+        )
+        _report_partial(recorder, place.scope("connect"), reason.strip())
     add_tableflow(builder, place, cluster.tableflow, cluster.integrations)
     for line in add_mirrors(builder, place, cluster.mirrors, cluster.links):
-        asker.say(f"{place.cluster.label}: {line}")
+        recorder.progress(f"{place.cluster.label}: {line}")
     add_consumer_groups(builder, place, cluster.groups, cluster.group_topics)
 
 
-def _short_list_report(asker: Asker, place: Place, unlisted: list[str]) -> ScopeReport:
-    scope = place.scope("kafka")
-    known = asker.coverage.get(scope)
-    return ScopeReport(
-        scope,
-        Status.PARTIAL,
-        f"The key may not see all topics of {place.cluster.label}: Tableflow has "
-        f"{first_few(unlisted, 3)}. Grant its owner {ROLES['kafka']}.",
-        known.count if known else None,
-    )
-
-
-def _untold_report(asker: Asker, place: Place, names: list[str]) -> ScopeReport:
-    scope = place.scope("connect")
-    known = asker.coverage.get(scope)
-    kafka = asker.coverage.get(place.scope("kafka"))
-    return ScopeReport(
-        scope,
-        Status.PARTIAL,
-        f"The topics of {place.cluster.label} are not all known, so the connectors "
-        f"{', '.join(sorted(names))} may lack topics. {kafka.reason if kafka else ''}".strip(),
-        known.count if known else None,
-    )
+def _report_partial(recorder: ScopeRecorder, scope: Scope, reason: str) -> None:
+    known = recorder.coverage.get(scope)
+    recorder.coverage.add(ScopeReport(scope, Status.PARTIAL, reason, known.count if known else None))
 
 
 def _add_flink(
     builder: Builder,
-    asker: Asker,
-    environments: Iterable[EnvironmentAnswers],
+    recorder: ScopeRecorder,
+    environments: Iterable[EnvironmentListing],
     parser: FlinkSqlParser | None,
     cache: FlinkCache,
 ) -> JobTexts | None:
     jobs: list[Job] = []
     for environment in environments:
-        for answers in environment.flink:
+        for listing in environment.flink:
             jobs += [
-                statement_job(environment.environment, answers.region, statement)
-                for statement in answers.statements
-                if not is_table_statement(statement, answers.tables)
+                statement_job(environment.environment, listing.region, statement)
+                for statement in listing.statements
+                if not is_table_statement(statement, listing.tables)
             ]
-            jobs += [table_job(environment.environment, answers.region, table) for table in answers.tables]
+            jobs += [table_job(environment.environment, listing.region, table) for table in listing.tables]
     if not jobs:
         return None
-    asker.say(f"Reading the SQL of {len(jobs)} Flink statements")
+    recorder.progress(f"Parsing the SQL of {len(jobs)} Flink statements")
     with _running(parser) as flink:
         texts = add_jobs(builder, jobs, flink, cache)
-    _report_unread(builder, asker)
+    _report_unparsed(builder, recorder)
     return texts
 
 
-def _report_unread(builder: Builder, asker: Asker) -> None:
-    """Count the statements that the parser rejects in the coverage of their region.
+def _report_unparsed(builder: Builder, recorder: ScopeRecorder) -> None:
+    """Count the statements that the parser rejected in the coverage of their region.
 
-    The list was whole, so the scope stays complete: what is gone from it is gone.
+    The scope stays complete: the list was fully read, so a statement missing from it no longer exists.
     """
-    unread: dict[Scope, list[str]] = {}
+    unparsed: dict[Scope, list[str]] = {}
     for job in builder.graph.of_type(NodeType.FLINK_JOB):
         if FlinkNode.of(job).parse_error:
-            unread.setdefault(Scope.parse(str(job.attributes["scope"])), []).append(job.qualified_name)
-    for scope, names in sorted(unread.items()):
-        report = asker.coverage.get(scope)
+            unparsed.setdefault(Scope.parse(str(job.attributes["scope"])), []).append(job.qualified_name)
+    for scope, names in sorted(unparsed.items()):
+        report = recorder.coverage.get(scope)
         if report is not None and report.status is Status.COMPLETE:
             reason = f"{plural(len(names), 'statement')} could not be parsed: {first_few(sorted(names), 3)}"
-            asker.coverage.add(replace(report, reason=reason))
+            recorder.coverage.add(replace(report, reason=reason))
 
 
 @contextmanager
 def _running(parser: FlinkSqlParser | None) -> Iterator[FlinkSqlParser]:
-    """The parser given, else one of our own, started by its first new statement and ended after."""
+    """Use the given parser, else one that starts at its first new statement and ends afterwards."""
     if parser is not None:
         yield parser
         return

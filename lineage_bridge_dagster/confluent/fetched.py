@@ -1,14 +1,21 @@
-"""What one discovery was answered: plain containers between the asking and the building."""
+"""Everything that one discovery fetched: plain containers, filled by `fetching`, read by `discovery`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.confluent.api.flink import FlinkStatement, MaterializedTable, RegionKey
+from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
+from lineage_bridge_dagster.confluent.api.flink import (
+    ComputePool,
+    FlinkStatement,
+    MaterializedTable,
+    RegionKey,
+)
 from lineage_bridge_dagster.confluent.api.kafka_rest import ConsumerGroup, Link, Mirror, Topic, TopicConfig
+from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster
 from lineage_bridge_dagster.confluent.api.org import Environment
-from lineage_bridge_dagster.confluent.api.schema_registry import Schema
+from lineage_bridge_dagster.confluent.api.schema_registry import Registry, Schema
 from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowTopic
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord
 from lineage_bridge_dagster.confluent.graph.builder import Place
@@ -16,12 +23,18 @@ from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing
 
 
 @dataclass(slots=True)
-class ClusterAnswers:
-    """Of one Kafka cluster. `integrations` is None when not all of them could be read."""
+class ClusterListing:
+    """Resources of one Kafka cluster.
+
+    Attributes:
+        topics_complete: whether the list of topics was fully read.
+        group_topics: the topics of each consumer group whose lags are available.
+        integrations: None if they could not all be read.
+    """
 
     place: Place
     topics: Sequence[Topic] = ()
-    topics_whole: bool = False
+    topics_complete: bool = False
     configs: Sequence[TopicConfig] = ()
     mirrors: Sequence[Mirror] = ()
     links: Sequence[Link] = ()
@@ -33,8 +46,8 @@ class ClusterAnswers:
 
 
 @dataclass(slots=True)
-class FlinkAnswers:
-    """Of Flink in one environment and region."""
+class FlinkListing:
+    """Flink statements and materialized tables of one environment and region."""
 
     region: RegionKey
     statements: Sequence[FlinkStatement] = ()
@@ -42,19 +55,28 @@ class FlinkAnswers:
 
 
 @dataclass(slots=True)
-class EnvironmentAnswers:
-    """Of one environment."""
+class EnvironmentListing:
+    """Resources of one environment. `kafka_clusters` includes those that the settings leave out."""
 
     environment: Environment
+    kafka_clusters: Sequence[KafkaCluster] = ()
+    compute_pools: Sequence[ComputePool] = ()
+    registries: Sequence[Registry] = ()
+    ksqldb_clusters: Sequence[KsqlCluster] = ()
     schemas: list[Schema] = field(default_factory=list)
-    flink: list[FlinkAnswers] = field(default_factory=list)
+    flink: list[FlinkListing] = field(default_factory=list)
     ksqldb: list[KsqlListing] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class World:
-    """All of it. `places` holds every cluster listed, those that the settings leave out too."""
+class Fetched:
+    """All listings of a discovery.
 
-    environments: list[EnvironmentAnswers] = field(default_factory=list)
-    clusters: list[ClusterAnswers] = field(default_factory=list)
+    Attributes:
+        clusters: the Kafka clusters that the settings select.
+        places: every listed Kafka cluster, by environment and cluster id.
+    """
+
+    environments: list[EnvironmentListing] = field(default_factory=list)
+    clusters: list[ClusterListing] = field(default_factory=list)
     places: dict[tuple[str, str], Place] = field(default_factory=dict)

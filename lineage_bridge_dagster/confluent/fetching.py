@@ -1,392 +1,201 @@
-"""The calls of a discovery, in stages: each stage's calls run at once, and need only the stage before."""
+"""All requests of a discovery, in stages.
+
+The requests of a stage run concurrently and depend only on the stages before.
+
+Requests of E environments with C clusters, R registries, F pairs of environment and Flink region and K
+ksqlDB clusters that are not paused: 2 (organization, environments) + 4 E (clusters, compute pools,
+registries, ksqlDB clusters) + 1 (Flink regions, if there are pools) + 7 C (topics, settings, mirrors,
+consumer groups, connectors, Tableflow topics, integrations) + R (schemas) + 2 F (statements, materialized
+tables) + K (streams, tables and queries); more for lists longer than a page, 1 for the links of each
+cluster with mirrors, 1 for each consumer group of a dedicated cluster.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from lineage_bridge_dagster.config.variables import PREFIX
 from lineage_bridge_dagster.confluent.api.access import ROLES
-from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
-from lineage_bridge_dagster.confluent.api.connect import ConnectClient
-from lineage_bridge_dagster.confluent.api.errors import (
-    ConfluentError,
-    Forbidden,
-    MissingCredential,
-    PartialResponse,
-    Unauthorized,
-    Unreachable,
-    UntrustedAddress,
-)
-from lineage_bridge_dagster.confluent.api.flink import (
-    ComputePool,
-    FlinkClient,
-    FlinkRegion,
-    RegionKey,
-    regions_of,
-)
-from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
+from lineage_bridge_dagster.confluent.api.clusters import ClusterClient
+from lineage_bridge_dagster.confluent.api.errors import Forbidden, PartialResponse
+from lineage_bridge_dagster.confluent.api.flink import FlinkClient
 from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqldbClient, KsqlQuery
-from lineage_bridge_dagster.confluent.api.org import Environment, Organization, OrgClient
+from lineage_bridge_dagster.confluent.api.org import Environment, OrgClient
 from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
-from lineage_bridge_dagster.confluent.fetched import (
-    ClusterAnswers,
-    EnvironmentAnswers,
-    FlinkAnswers,
-    World,
-)
-from lineage_bridge_dagster.confluent.filters import chosen, require_known
+from lineage_bridge_dagster.confluent.cluster_fetching import ClusterFetch
+from lineage_bridge_dagster.confluent.fetched import ClusterListing, EnvironmentListing, Fetched
+from lineage_bridge_dagster.confluent.filters import require_known, select
+from lineage_bridge_dagster.confluent.flink_fetching import FlinkFetch
 from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing
-from lineage_bridge_dagster.confluent.scopes import Asker
+from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
 from lineage_bridge_dagster.lineage.coverage import Scope
-
-#: Lags are one call a group, for edges that lead nowhere upstream: beyond this many groups they are left.
-MAX_GROUPS_WITH_LAGS = 200
 
 Task = Callable[[], None]
 
 
-def gather(session: ConfluentSession, asker: Asker) -> World:
-    """Ask for everything.
+def fetch(session: ConfluentSession, recorder: ScopeRecorder) -> Fetched:
+    """Run all requests of a discovery; failures are in the recorder's coverage.
 
     Raises:
         ConfigurationError: the settings name an environment or a cluster that does not exist.
     """
-    return _Gathering(session, asker).run()
+    return _Fetch(session, recorder).run()
 
 
-def _no_environment() -> Forbidden:
-    """Lists hold what the key's owner may see: an empty one is a key without a role, not an organization
-    without environments, and nothing that was known counts as gone by it."""
-    return Forbidden(
-        "The Cloud key may see no environment.",
-        hint=f"Grant the owner of the key in {PREFIX}CONFLUENT_CLOUD_API_KEY {ROLES['confluent_cloud']}.",
-    )
-
-
-class _Gathering:
-    def __init__(self, session: ConfluentSession, asker: Asker) -> None:
+class _Fetch:
+    def __init__(self, session: ConfluentSession, recorder: ScopeRecorder) -> None:
         self._session = session
-        self._asker = asker
+        self._recorder = recorder
         self._settings = session.settings
-        self._world = World()
-        self._listed: dict[str, list[KafkaCluster]] = {}
-        self._pools: dict[str, list[ComputePool]] = {}
-        self._registries: dict[str, list[Registry]] = {}
-        self._ksqldb: dict[str, list[KsqlCluster]] = {}
-        self._organization: Organization | ConfluentError | None = None
-        self._regions: list[FlinkRegion] = []
-        self._regions_error: ConfluentError | None = None
+        self._fetched = Fetched()
 
-    def run(self) -> World:
-        org = OrgClient(self._session)
-        scope = Scope("environments")
-        environments = self._asker.ask(scope, "Environments", org.environments)
-        if self._asker.is_complete(scope):
-            wanted = self._settings.environments
-            if environments:
-                require_known("environment", f"{PREFIX}ENVIRONMENTS", environments, wanted)
-            else:
-                self._asker.report(scope, "Environments", _no_environment(), 0)
-        environments = chosen(environments, self._settings.environments)
-        self._world.environments = [EnvironmentAnswers(one) for one in environments]
-        self._run_all(task for one in environments for task in self._environment_tasks(one))
-        self._choose_clusters(environments)
-        self._run_all(
+    def run(self) -> Fetched:
+        fetched = self._fetched
+        self._list_environments()
+        self._run_stage(self._environment_tasks())
+        self._select_clusters()
+        flink = FlinkFetch(self._session, self._recorder)
+        uses_flink = any(environment.compute_pools for environment in fetched.environments)
+        clusters = [ClusterFetch(self._session, self._recorder, listing) for listing in fetched.clusters]
+        self._run_stage(
             [
-                *self._flink_place_tasks(org),
-                *self._cluster_tasks(),
+                *(flink.lookup_tasks() if uses_flink else ()),
+                *(task for cluster in clusters for task in cluster.primary_tasks()),
                 *self._registry_tasks(),
                 *self._ksqldb_tasks(),
             ]
         )
-        self._run_all([*self._statement_tasks(), *self._extra_tasks()])
-        self._run_all(self._detail_tasks())
-        return self._world
+        self._run_stage(
+            [
+                *flink.region_tasks(fetched.environments),
+                *(task for cluster in clusters for task in cluster.secondary_tasks()),
+            ]
+        )
+        self._run_stage(task for cluster in clusters for task in cluster.detail_tasks())
+        return fetched
 
-    def _run_all(self, tasks: Iterable[Task]) -> None:
+    def _run_stage(self, tasks: Iterable[Task]) -> None:
         self._session.map(lambda task: task(), tasks)
 
-    def _environment_tasks(self, environment: Environment) -> list[Task]:
-        key = environment.id
-        clusters, flink = ClusterClient(self._session), FlinkClient(self._session)
-        registries = SchemaRegistryClient(self._session, key)
+    def _list_environments(self) -> None:
+        scope = Scope("environments")
+        wanted = self._settings.environments
+        environments = self._recorder.read(scope, "Environments", OrgClient(self._session).environments)
+        if self._recorder.is_complete(scope):
+            if environments:
+                require_known("environment", f"{PREFIX}ENVIRONMENTS", environments, wanted)
+            else:
+                self._recorder.record_failure(scope, "Environments", _no_environment(), 0)
+        self._fetched.environments = [EnvironmentListing(one) for one in select(environments, wanted)]
 
-        def list_clusters() -> None:
-            what = f"Kafka clusters of {environment.label}"
-            self._listed[key] = self._asker.ask(Scope("clusters", key), what, partial(clusters.clusters, key))
+    def _environment_tasks(self) -> list[Task]:
+        lists = (self._list_clusters, self._list_pools, self._list_registries, self._list_ksqldb_clusters)
+        return [partial(call, listing) for listing in self._fetched.environments for call in lists]
 
-        def list_pools() -> None:
-            what = f"Flink compute pools of {environment.label}"
-            self._pools[key] = self._asker.ask(
-                Scope("compute_pools", key), what, partial(flink.compute_pools, key)
-            )
+    def _list_clusters(self, listing: EnvironmentListing) -> None:
+        environment = listing.environment
+        call = partial(ClusterClient(self._session).clusters, environment.id)
+        scope = Scope("clusters", environment.id)
+        listing.kafka_clusters = self._recorder.read(scope, f"Kafka clusters of {environment.label}", call)
 
-        def list_registries() -> None:
-            what = f"Schema Registries of {environment.label}"
-            self._registries[key] = self._asker.ask(
-                Scope("schema_registry", key), what, registries.registries
-            )
+    def _list_pools(self, listing: EnvironmentListing) -> None:
+        environment = listing.environment
+        call = partial(FlinkClient(self._session).compute_pools, environment.id)
+        what = f"Flink compute pools of {environment.label}"
+        listing.compute_pools = self._recorder.read(Scope("compute_pools", environment.id), what, call)
 
-        def list_ksqldb() -> None:
-            what = f"ksqlDB clusters of {environment.label}"
-            call = partial(KsqldbClient(self._session).clusters, key)
-            # Where ksqlDB is not offered at all, there is none.
-            self._ksqldb[key] = self._asker.ask_optional(Scope("ksqldb_clusters", key), what, call) or []
+    def _list_registries(self, listing: EnvironmentListing) -> None:
+        environment = listing.environment
+        call = SchemaRegistryClient(self._session, environment.id).registries
+        what = f"Schema Registries of {environment.label}"
+        listing.registries = self._recorder.read(Scope("schema_registry", environment.id), what, call)
 
-        return [list_clusters, list_pools, list_registries, list_ksqldb]
+    def _list_ksqldb_clusters(self, listing: EnvironmentListing) -> None:
+        environment = listing.environment
+        call = partial(KsqldbClient(self._session).clusters, environment.id)
+        what = f"ksqlDB clusters of {environment.label}"
+        clusters = self._recorder.read_optional(Scope("ksqldb_clusters", environment.id), what, call)
+        listing.ksqldb_clusters = clusters or ()
 
-    def _choose_clusters(self, environments: Sequence[Environment]) -> None:
-        """Keep every cluster's name; go on with those that the settings name."""
-        listed = [
-            Place(environment, cluster)
-            for environment in environments
-            for cluster in self._listed.get(environment.id, [])
+    def _select_clusters(self) -> None:
+        """Keep the name of every cluster, and continue with those that the settings select."""
+        environments = [listing.environment for listing in self._fetched.environments]
+        places = [
+            Place(listing.environment, cluster)
+            for listing in self._fetched.environments
+            for cluster in listing.kafka_clusters
         ]
-        self._world.places = {place.key: place for place in listed}
+        self._fetched.places = {place.key: place for place in places}
+        clusters = [place.cluster for place in places]
         wanted = self._settings.clusters
-        whole = all(self._asker.is_complete(Scope("clusters", one.id)) for one in environments)
-        if whole and self._asker.is_complete(Scope("environments")):
-            require_known("Kafka cluster", f"{PREFIX}CLUSTERS", [place.cluster for place in listed], wanted)
-        kept = {id(cluster) for cluster in chosen([place.cluster for place in listed], wanted)}
-        self._world.clusters = [ClusterAnswers(place) for place in listed if id(place.cluster) in kept]
-
-    def _flink_place_tasks(self, org: OrgClient) -> list[Task]:
-        if not any(self._pools.values()):
-            return []
-
-        def find_organization() -> None:
-            try:
-                found = org.organizations()
-            except PartialResponse as some:
-                found = list(some.items)
-            except ConfluentError as error:
-                self._organization = error
-                return
-            self._organization = found[0] if found else None
-
-        def list_regions() -> None:
-            try:
-                self._regions = FlinkClient(self._session).regions()
-            except PartialResponse as some:
-                self._regions, self._regions_error = list(some.items), some
-            except ConfluentError as error:
-                self._regions_error = error
-
-        return [find_organization, list_regions]
-
-    def _cluster_tasks(self) -> list[Task]:
-        return [task for answers in self._world.clusters for task in self._tasks_of(answers)]
-
-    def _tasks_of(self, answers: ClusterAnswers) -> list[Task]:
-        place, asker = answers.place, self._asker
-        label = place.cluster.label
-        kafka = KafkaRestClient(self._session, place.environment.id, place.cluster)
-        tableflow = TableflowClient(self._session)
-        connect = ConnectClient(self._session)
-
-        def list_topics() -> None:
-            scope = place.scope("kafka")
-            answers.topics = asker.ask(scope, f"Topics of {label}", kafka.topics)
-            answers.topics_whole = asker.is_complete(scope)
-            if answers.topics:
-                what = f"Topic settings of {label}"
-                configs = asker.ask_optional(scope, what, kafka.topic_configs, beside=True, denial_tells=True)
-                answers.configs = configs or ()
-
-        def list_connectors() -> None:
-            answers.connectors = asker.ask(
-                place.scope("connect"), f"Connectors of {label}", partial(connect.connectors, *place.key)
-            )
-
-        def list_tableflow() -> None:
-            answers.tableflow = asker.ask(
-                place.scope("tableflow"),
-                f"Tableflow topics of {label}",
-                partial(tableflow.topics, *place.key),
-            )
-
-        def list_integrations() -> None:
-            scope = place.scope("catalog_integrations")
-            what = f"Catalog integrations of {label}"
-            found = asker.ask(scope, what, partial(tableflow.integrations, *place.key))
-            answers.integrations = found if asker.is_complete(scope) else None
-
-        return [list_topics, list_connectors, list_tableflow, list_integrations]
-
-    def _extra_tasks(self) -> list[Task]:
-        return [task for answers in self._world.clusters for task in self._extra_tasks_of(answers)]
-
-    def _extra_tasks_of(self, answers: ClusterAnswers) -> list[Task]:
-        """What a cluster tells beside its topics; not asked where that is known to be in vain."""
-        place, asker = answers.place, self._asker
-        label = place.cluster.label
-        kafka = KafkaRestClient(self._session, place.environment.id, place.cluster)
-        vain = asker.error_of(place.scope("kafka"))
-        if isinstance(vain, MissingCredential | Unauthorized | Unreachable | UntrustedAddress):
-            for api in ("mirrors", "consumer_groups"):
-                asker.coverage.add(asker.report_of(place.scope(api), vain))
-            return []
-
-        def list_mirrors() -> None:
-            mirrors = asker.ask_optional(place.scope("mirrors"), f"Mirror topics of {label}", kafka.mirrors)
-            answers.mirrors = mirrors or ()
-
-        def list_groups() -> None:
-            scope = place.scope("consumer_groups")
-            groups = asker.ask_optional(scope, f"Consumer groups of {label}", kafka.consumer_groups)
-            answers.groups = groups or ()
-
-        return [list_mirrors, list_groups]
+        scopes = [Scope("environments"), *(Scope("clusters", one.id) for one in environments)]
+        if all(map(self._recorder.is_complete, scopes)):
+            require_known("Kafka cluster", f"{PREFIX}CLUSTERS", clusters, wanted)
+        selected = {id(cluster) for cluster in select(clusters, wanted)}
+        self._fetched.clusters = [ClusterListing(place) for place in places if id(place.cluster) in selected]
 
     def _registry_tasks(self) -> list[Task]:
-        tasks: list[Task] = []
-        for answers in self._world.environments:
-            environment = answers.environment
-            client = SchemaRegistryClient(self._session, environment.id)
-            for registry in self._registries.get(environment.id, []):
+        return [
+            partial(self._list_schemas, listing, registry)
+            for listing in self._fetched.environments
+            for registry in listing.registries
+        ]
 
-                def list_schemas(
-                    answers: EnvironmentAnswers = answers,
-                    client: SchemaRegistryClient = client,
-                    registry: Registry = registry,
-                ) -> None:
-                    scope = Scope("schema_registry", answers.environment.id)
-                    what = f"Schemas of {registry.id}"
-                    found = self._asker.ask(scope, what, partial(client.latest_schemas, registry))
-                    at = {"registry_url": registry.http_endpoint}
-                    answers.schemas += [schema.model_copy(update=at) for schema in found]
-
-                tasks.append(list_schemas)
-        return tasks
+    def _list_schemas(self, listing: EnvironmentListing, registry: Registry) -> None:
+        environment = listing.environment
+        call = partial(SchemaRegistryClient(self._session, environment.id).latest_schemas, registry)
+        scope = Scope("schema_registry", environment.id)
+        schemas = self._recorder.read(scope, f"Schemas of {registry.id}", call)
+        address = {"registry_url": registry.http_endpoint}
+        listing.schemas += [schema.model_copy(update=address) for schema in schemas]
 
     def _ksqldb_tasks(self) -> list[Task]:
         tasks: list[Task] = []
-        for answers in self._world.environments:
-            environment = answers.environment
-            for cluster in self._ksqldb.get(environment.id, []):
-                if self._is_wanted(environment, cluster):
+        for listing in self._fetched.environments:
+            for cluster in listing.ksqldb_clusters:
+                if self._is_selected(listing.environment, cluster):
                     ksqldb = KsqlListing(cluster)
-                    answers.ksqldb.append(ksqldb)
-                    tasks.append(partial(self._list_queries, environment, ksqldb))
+                    listing.ksqldb.append(ksqldb)
+                    tasks.append(partial(self._list_queries, listing.environment, ksqldb))
         return tasks
 
-    def _is_wanted(self, environment: Environment, cluster: KsqlCluster) -> bool:
-        """Whether its Kafka cluster is one that the settings name; where that can't be told, it is said."""
+    def _is_selected(self, environment: Environment, cluster: KsqlCluster) -> bool:
+        """Whether the settings select its Kafka cluster; records a failure if that is unknown."""
         key = (environment.id, cluster.kafka_cluster_id)
-        if any(answers.place.key == key for answers in self._world.clusters):
+        if any(listing.place.key == key for listing in self._fetched.clusters):
             return True
-        unknown = self._asker.error_of(Scope("clusters", environment.id))
-        if key not in self._world.places and unknown is not None:
-            # Its topics are not known either: the few that ksqlDB names must not stand for all of them.
+        error = self._recorder.error_of(Scope("clusters", environment.id))
+        if key not in self._fetched.places and error is not None:
+            # Its topics are unknown too: the few that ksqlDB names must not pass for all of them.
             scope = Scope("ksqldb", environment.id, cluster.id)
-            self._asker.report(scope, f"Queries of {cluster.label}", unknown)
+            self._recorder.record_failure(scope, f"Queries of {cluster.label}", error)
             return False
         return not self._settings.clusters
 
-    def _list_queries(self, environment: Environment, answers: KsqlListing) -> None:
-        cluster = answers.cluster
+    def _list_queries(self, environment: Environment, listing: KsqlListing) -> None:
+        cluster = listing.cluster
 
         def list_queries() -> list[KsqlQuery]:
-            found = KsqldbClient(self._session).contents(environment.id, cluster)
-            answers.sources, answers.queries = found.sources, found.queries
-            if found.problem is not None:
-                raise PartialResponse(found.queries, found.problem)
-            return list(found.queries)
+            contents = KsqldbClient(self._session).contents(environment.id, cluster)
+            listing.sources, listing.queries = contents.sources, contents.queries
+            if contents.problem is not None:
+                raise PartialResponse(contents.queries, contents.problem)
+            return list(contents.queries)
 
-        self._asker.ask(
-            Scope("ksqldb", environment.id, cluster.id), f"ksqlDB queries of {cluster.label}", list_queries
-        )
+        scope = Scope("ksqldb", environment.id, cluster.id)
+        self._recorder.read(scope, f"ksqlDB queries of {cluster.label}", list_queries)
 
-    def _statement_tasks(self) -> list[Task]:
-        tasks: list[Task] = []
-        for answers in self._world.environments:
-            for region in regions_of(self._pools.get(answers.environment.id, [])):
-                flink = FlinkAnswers(region)
-                answers.flink.append(flink)
-                tasks.append(partial(self._list_statements, answers.environment, flink))
-        return tasks
 
-    def _list_statements(self, environment: Environment, answers: FlinkAnswers) -> None:
-        region = answers.region
-        scope = Scope("flink", environment.id, str(region))
-        label = f"{environment.label} in {region}"
-        client = FlinkClient(self._session)
-        try:
-            where = self._statements_place(client, region)
-        except ConfluentError as error:
-            self._asker.report(scope, f"Flink statements of {label}", error)
-            return
-        place = (*where, environment.id, region)
-        answers.statements = self._asker.ask(
-            scope, f"Flink statements of {label}", partial(client.statements, *place)
-        )
-        tables = self._asker.ask_optional(
-            scope,
-            f"Materialized tables of {label}",
-            partial(client.materialized_tables, *place),
-            beside=True,
-        )
-        answers.tables = tables or ()
+def _no_environment() -> Forbidden:
+    """The error for an empty list of environments.
 
-    def _statements_place(self, client: FlinkClient, region: RegionKey) -> tuple[str, str]:
-        """The endpoint and the organization.
-
-        Raises:
-            ConfluentError: one of them is not known.
-        """
-        if isinstance(self._organization, ConfluentError):
-            raise self._organization
-        if self._organization is None:
-            raise Unreachable(
-                "The organization's id is not known: its list is empty.",
-                hint="Give the Cloud key's owner a role in the organization.",
-            )
-        try:
-            endpoint = client.endpoint(region, self._regions)
-        except ConfluentError:
-            if self._regions_error is not None:
-                raise self._regions_error from None
-            raise
-        return endpoint, self._organization.id
-
-    def _detail_tasks(self) -> list[Task]:
-        """What is asked only where the stage before found something."""
-        tasks: list[Task] = []
-        for answers in self._world.clusters:
-            if answers.mirrors:
-                tasks.append(partial(self._list_links, answers))
-            if answers.place.cluster.is_dedicated:
-                tasks += [
-                    partial(self._list_lags, answers, group.consumer_group_id)
-                    for group in answers.groups[:MAX_GROUPS_WITH_LAGS]
-                ]
-        return tasks
-
-    def _list_links(self, answers: ClusterAnswers) -> None:
-        place = answers.place
-        client = KafkaRestClient(self._session, place.environment.id, place.cluster)
-        try:
-            answers.links = client.links()
-        except ConfluentError as error:
-            # There are mirrors, so there are links: without them no mirror's source is known.
-            if isinstance(error, PartialResponse):
-                answers.links = list(error.items)
-            what = f"Cluster links of {place.cluster.label}"
-            self._asker.report(place.scope("mirrors"), what, error, partial=True)
-
-    def _list_lags(self, answers: ClusterAnswers, group: str) -> None:
-        place = answers.place
-        client = KafkaRestClient(self._session, place.environment.id, place.cluster)
-        try:
-            lags = client.consumer_lags(group)
-        except ConfluentError as error:
-            # A group may end at any time.
-            if error.status not in (404, 405):
-                what = f"Lags of group {group}"
-                self._asker.report(place.scope("consumer_groups"), what, error, partial=True)
-            return
-        answers.group_topics[group] = tuple(lag.topic_name for lag in lags)
+    Lists contain what the key's owner may see, so an empty one means a key without a role, not an
+    organization without environments; nothing known before counts as deleted.
+    """
+    return Forbidden(
+        "The Cloud key may see no environment.",
+        hint=f"Grant the owner of the key in {PREFIX}CONFLUENT_CLOUD_API_KEY {ROLES['confluent_cloud']}.",
+    )

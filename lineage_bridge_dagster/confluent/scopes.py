@@ -1,4 +1,4 @@
-"""Asking a scope: its answer, or what of it there is, with a report of how it went."""
+"""Coverage of a discovery: for each scope, how the requests for it went."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from lineage_bridge_dagster.confluent.api.errors import ConfluentError, Forbidden, NotFound, PartialResponse
+from lineage_bridge_dagster.confluent.api.errors import (
+    ConfluentError,
+    Forbidden,
+    NotFound,
+    PartialResponse,
+)
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
@@ -17,11 +22,11 @@ Progress = Callable[[str], None]
 T = TypeVar("T")
 
 
-class Asker:
-    """Carries out calls for a discovery, from several threads at once.
+class ScopeRecorder:
+    """Runs a discovery's list requests and records their outcomes by scope; safe to share between threads.
 
     Attributes:
-        coverage: a report for every scope that was asked.
+        coverage: a report for every scope that was requested.
     """
 
     def __init__(self, progress: Progress) -> None:
@@ -30,72 +35,66 @@ class Asker:
         self._lock = threading.Lock()
         self._errors: dict[Scope, ConfluentError] = {}
 
-    def say(self, line: str) -> None:
-        """One readable line of progress."""
+    def progress(self, line: str) -> None:
+        """Report one readable line of progress."""
         with self._lock:
             self._progress(line)
 
-    def ask(self, scope: Scope, what: str, call: Callable[[], Sequence[T]]) -> list[T]:
-        """What the call lists; on a failure what could be read of it, and the scope is no longer complete."""
+    def read(self, scope: Scope, what: str, call: Callable[[], Sequence[T]]) -> list[T]:
+        """Run a list request; after a failure, return the part that was read and record the failure."""
         try:
-            found = list(call())
-        except PartialResponse as partial:
-            self.report(scope, what, partial, len(partial.items))
-            return list(partial.items)
+            items = list(call())
         except ConfluentError as error:
-            self.report(scope, what, error)
-            return []
+            return self._failed(scope, what, error) or []
         with self._lock:
-            self.coverage.add(ScopeReport(scope, Status.COMPLETE, count=len(found)))
-            self._progress(f"{what}: {len(found)}")
-        return found
+            self.coverage.add(ScopeReport(scope, Status.COMPLETE, count=len(items)))
+            self._progress(f"{what}: {len(items)}")
+        return items
 
-    def ask_optional(
+    def read_optional(
         self,
         scope: Scope,
         what: str,
         call: Callable[[], Sequence[T]],
         *,
-        beside: bool = False,
-        denial_tells: bool = False,
+        secondary: bool = False,
+        may_be_denied: bool = False,
     ) -> list[T] | None:
-        """As `ask`, for what not every cluster offers.
+        """Run a list request for something that not every cluster offers.
 
-        A 404 or 405 means that there is none: complete. A 403 is no such word: what was known of it before
-        must not count as gone, so it is reported like any other failure.
+        A 404 or 405 means that there is none, so the scope stays complete. A 403 does not mean that:
+        resources known before must not count as deleted, so it is recorded like any other failure.
 
         Args:
-            beside: the scope has another, main call; then a failure leaves it partial.
-            denial_tells: a 403 loses no node and no edge (a topic's settings), and is passed over.
+            scope: the scope to record.
+            what: what is listed, for progress.
+            call: the request.
+            secondary: the scope has another, primary request; a failure then makes it partial.
+            may_be_denied: a 403 loses no node and no edge (topic settings), so the scope stays complete.
 
         Returns:
-            None when it was not answered.
+            None if the request failed.
         """
         try:
-            found = list(call())
-        except PartialResponse as partial:
-            self.report(scope, what, partial, len(partial.items))
-            return list(partial.items)
+            items = list(call())
         except NotFound as error:
             log.debug("%s: not offered: %s", what, error.message)
-            self._complete(scope, None if beside else 0)
+            self._complete(scope, None if secondary else 0)
             return []
         except Forbidden as error:
-            if not denial_tells:
-                self.report(scope, what, error, partial=beside)
-                return None
-            log.info("%s: not shown: %s", what, error.reason)
-            self.say(f"{what}: not shown to this key")
+            if not may_be_denied:
+                return self._failed(scope, what, error, partial=secondary)
+            log.info("%s: denied: %s", what, error.reason)
+            self.progress(f"{what}: the key lacks permission")
             self._complete(scope, None)
             return None
         except ConfluentError as error:
-            self.report(scope, what, error, partial=beside)
-            return None
-        self._complete(scope, None if beside else len(found))
-        self.say(f"{what}: {len(found)}")
-        return found
+            return self._failed(scope, what, error, partial=secondary)
+        self._complete(scope, None if secondary else len(items))
+        self.progress(f"{what}: {len(items)}")
+        return items
 
-    def report(
+    def record_failure(
         self,
         scope: Scope,
         what: str,
@@ -104,13 +103,10 @@ class Asker:
         *,
         partial: bool = False,
     ) -> None:
-        """Record that a scope was not answered whole."""
+        """Record that a scope was not fully read."""
         with self._lock:
             self._errors[scope] = error
-            known = self.coverage.get(scope)
-            if count is None and known is not None:
-                count = known.count
-            report = self.report_of(scope, error, count, partial=partial)
+            report = self.report_of(scope, error, self._known_count(scope, count), partial=partial)
             self.coverage.add(report)
             self._progress(f"{what}: {report.status}: {report.reason}")
 
@@ -118,7 +114,7 @@ class Asker:
     def report_of(
         scope: Scope, error: ConfluentError, count: int | None = None, *, partial: bool = False
     ) -> ScopeReport:
-        """How an error counts: partial, denied or failed."""
+        """Map an error to a report: partial, denied or failed."""
         if partial or isinstance(error, PartialResponse):
             status = Status.PARTIAL
         else:
@@ -126,17 +122,28 @@ class Asker:
         return ScopeReport(scope, status, redact_text(error.reason), count)
 
     def error_of(self, scope: Scope) -> ConfluentError | None:
-        """Why a scope was not answered whole; None where it was, or was not asked."""
+        """Why a scope was not fully read; None if it was, or was not requested."""
         return self._errors.get(scope)
 
     def is_complete(self, scope: Scope) -> bool:
-        """Whether the scope was asked and answered whole."""
+        """Whether the scope was requested and fully read."""
         report = self.coverage.get(scope)
         return report is not None and report.status is Status.COMPLETE
 
+    def _failed(
+        self, scope: Scope, what: str, error: ConfluentError, *, partial: bool = False
+    ) -> list[T] | None:
+        """Record a failure; returns the part that was read, if any."""
+        if isinstance(error, PartialResponse):
+            self.record_failure(scope, what, error, len(error.items))
+            return list(error.items)
+        self.record_failure(scope, what, error, partial=partial)
+        return None
+
     def _complete(self, scope: Scope, count: int | None) -> None:
         with self._lock:
-            known = self.coverage.get(scope)
-            if count is None and known is not None:
-                count = known.count
-            self.coverage.add(ScopeReport(scope, Status.COMPLETE, count=count))
+            self.coverage.add(ScopeReport(scope, Status.COMPLETE, count=self._known_count(scope, count)))
+
+    def _known_count(self, scope: Scope, count: int | None) -> int | None:
+        known = self.coverage.get(scope)
+        return known.count if count is None and known is not None else count

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lineage_bridge_dagster.confluent import ConfluentSession, discover, discover_with, raise_if_hopeless
+from lineage_bridge_dagster.confluent import discover, require_environments
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
@@ -150,11 +150,11 @@ class TestWhole:
         assert "Flink statements of prod in aws.eu-west-1: 1" in lines
 
     def test_requests_are_as_few_as_promised(self, world: FakeConfluent, parser: FlinkSqlParser) -> None:
-        with ConfluentSession(settings(), world.transport) as session:
-            discover_with(session, parser=parser)
+        lines: list[str] = []
+        discover(settings(), transport=world.transport, parser=parser, progress=lines.append)
         environments, clusters, registries, regions = 1, 2, 1, 2
-        assert session.requests == len(world.requests)
-        assert session.requests == 3 + 4 * environments + 7 * clusters + registries + 2 * regions
+        assert lines[-1].endswith(f", {len(world.requests)} requests")
+        assert len(world.requests) == 3 + 4 * environments + 7 * clusters + registries + 2 * regions
         assert len(world.asked("/ksqldbcm/")) == environments
         assert len(world.asked("/schemas")) == registries
         assert len(world.asked("/topics")) == 2 * clusters
@@ -834,7 +834,7 @@ class TestFailures:
         world.routes["/org/v2/environments"] = failure(code)
         found = run()
         with pytest.raises(LineageBridgeError) as raised:
-            raise_if_hopeless(found)
+            require_environments(found)
         assert "/org/v2/environments" in str(raised.value)
         if code == 401:
             assert "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY" in str(raised.value)
@@ -845,7 +845,7 @@ class TestFailures:
         found = run(environments=["env-1"])
         assert status(found, "environments") is Status.DENIED
         with pytest.raises(LineageBridgeError, match="LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY"):
-            raise_if_hopeless(found)
+            require_environments(found)
         kept = carry_forward(found, last)
         assert set(kept.graph.nodes) == set(last.graph.nodes)
         assert set(kept.graph.edges) == set(last.graph.edges)

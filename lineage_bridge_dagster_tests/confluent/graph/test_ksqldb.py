@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from lineage_bridge_dagster.config.credentials import Credential
-from lineage_bridge_dagster.confluent import ConfluentSession, discover, discover_with
+from lineage_bridge_dagster.confluent import discover
 from lineage_bridge_dagster.confluent.api.ksqldb import MEDIA_TYPE, STATEMENTS
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
@@ -165,17 +165,17 @@ def test_one_request_with_the_clusters_own_key_reads_everything(run: Run, world:
 
 
 def test_each_ksqldb_cluster_costs_one_request(world: FakeConfluent, parser: FlinkSqlParser) -> None:
-    def asked() -> int:
-        with ConfluentSession(settings(), world.transport) as session:
-            discover_with(session, parser=parser)
-            return session.requests
+    def requests() -> int:
+        before = len(world.requests)
+        discover(settings(), transport=world.transport, parser=parser)
+        return len(world.requests) - before
 
-    without = asked()
+    without = requests()
     world.routes[CONTENTS] = contents()
     world.routes[KSQL] = listing(
         ksql_cluster(), ksql_cluster("lksqlc-2", "lkc-b"), ksql_cluster("lksqlc-3", is_paused=True)
     )
-    assert asked() == without + 2
+    assert requests() == without + 2
 
 
 def test_reported_sink_topics_take_precedence_over_sink_names(run: Run) -> None:

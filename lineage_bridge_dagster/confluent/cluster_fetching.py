@@ -1,0 +1,121 @@
+"""The requests for one Kafka cluster's resources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from lineage_bridge_dagster.confluent.api.connect import ConnectClient
+from lineage_bridge_dagster.confluent.api.errors import (
+    ConfluentError,
+    MissingCredential,
+    PartialResponse,
+    Unauthorized,
+    Unreachable,
+    UntrustedAddress,
+)
+from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
+from lineage_bridge_dagster.confluent.fetched import ClusterListing
+from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
+
+Task = Callable[[], None]
+
+#: Lags take one request per group, for edges that are never upstream; groups beyond this many get none.
+MAX_GROUPS_WITH_LAGS = 200
+
+
+class ClusterFetch:
+    """Fills one cluster's listing, in three stages of requests that may run concurrently."""
+
+    def __init__(self, session: ConfluentSession, recorder: ScopeRecorder, listing: ClusterListing) -> None:
+        self._recorder = recorder
+        self._listing = listing
+        self._place = place = listing.place
+        self._label = place.cluster.label
+        self._kafka = KafkaRestClient(session, place.environment.id, place.cluster)
+        self._tableflow = TableflowClient(session)
+        self._connect = ConnectClient(session)
+
+    def primary_tasks(self) -> list[Task]:
+        return [self._list_topics, self._list_connectors, self._list_tableflow, self._list_integrations]
+
+    def secondary_tasks(self) -> list[Task]:
+        """Mirrors and consumer groups; none if the topics' failure shows that they would fail too."""
+        error = self._recorder.error_of(self._place.scope("kafka"))
+        if isinstance(error, MissingCredential | Unauthorized | Unreachable | UntrustedAddress):
+            for api in ("mirrors", "consumer_groups"):
+                self._recorder.coverage.add(self._recorder.report_of(self._place.scope(api), error))
+            return []
+        return [self._list_mirrors, self._list_groups]
+
+    def detail_tasks(self) -> list[Task]:
+        """Requests needed only for resources that an earlier stage found."""
+        tasks: list[Task] = [self._list_links] if self._listing.mirrors else []
+        if self._place.cluster.is_dedicated:
+            groups = self._listing.groups[:MAX_GROUPS_WITH_LAGS]
+            tasks += [partial(self._list_lags, group.consumer_group_id) for group in groups]
+        return tasks
+
+    def _list_topics(self) -> None:
+        scope = self._place.scope("kafka")
+        listing, recorder = self._listing, self._recorder
+        listing.topics = recorder.read(scope, f"Topics of {self._label}", self._kafka.topics)
+        listing.topics_complete = recorder.is_complete(scope)
+        if listing.topics:
+            what = f"Topic settings of {self._label}"
+            listing.configs = (
+                recorder.read_optional(
+                    scope, what, self._kafka.topic_configs, secondary=True, may_be_denied=True
+                )
+                or ()
+            )
+
+    def _list_connectors(self) -> None:
+        what = f"Connectors of {self._label}"
+        call = partial(self._connect.connectors, *self._place.key)
+        self._listing.connectors = self._recorder.read(self._place.scope("connect"), what, call)
+
+    def _list_tableflow(self) -> None:
+        what = f"Tableflow topics of {self._label}"
+        call = partial(self._tableflow.topics, *self._place.key)
+        self._listing.tableflow = self._recorder.read(self._place.scope("tableflow"), what, call)
+
+    def _list_integrations(self) -> None:
+        scope = self._place.scope("catalog_integrations")
+        what = f"Catalog integrations of {self._label}"
+        call = partial(self._tableflow.integrations, *self._place.key)
+        integrations = self._recorder.read(scope, what, call)
+        self._listing.integrations = integrations if self._recorder.is_complete(scope) else None
+
+    def _list_mirrors(self) -> None:
+        scope = self._place.scope("mirrors")
+        mirrors = self._recorder.read_optional(scope, f"Mirror topics of {self._label}", self._kafka.mirrors)
+        self._listing.mirrors = mirrors or ()
+
+    def _list_groups(self) -> None:
+        scope = self._place.scope("consumer_groups")
+        what = f"Consumer groups of {self._label}"
+        self._listing.groups = self._recorder.read_optional(scope, what, self._kafka.consumer_groups) or ()
+
+    def _list_links(self) -> None:
+        try:
+            self._listing.links = self._kafka.links()
+        except ConfluentError as error:
+            # A mirror's source is known only by its link, so that even a 404 is a failure here.
+            if isinstance(error, PartialResponse):
+                self._listing.links = list(error.items)
+            scope = self._place.scope("mirrors")
+            self._recorder.record_failure(scope, f"Cluster links of {self._label}", error, partial=True)
+
+    def _list_lags(self, group: str) -> None:
+        try:
+            lags = self._kafka.consumer_lags(group)
+        except ConfluentError as error:
+            # A group may end at any time.
+            if error.status not in (404, 405):
+                scope = self._place.scope("consumer_groups")
+                self._recorder.record_failure(scope, f"Lags of group {group}", error, partial=True)
+            return
+        self._listing.group_topics[group] = tuple(lag.topic_name for lag in lags)
