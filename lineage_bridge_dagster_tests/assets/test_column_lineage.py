@@ -160,7 +160,7 @@ def test_it_reads_well() -> None:
         "| column | comes from |",
         "| --- | --- |",
         "| orderid | raw.id on cluster west1 |",
-        "| amount | raw.price of west1 |",
+        "| amount | raw.price on cluster west1 |",
     ]
 
 
