@@ -1,7 +1,7 @@
 """The `translation` of the YAML instance: attributes of assets as templates over `node` and `spec`.
 
-A template that can't be right is found when the YAML is read, whatever the state holds; one that fails on a
-node names the node. Both say the file, the line and what to write.
+A template that is wrong for every node is reported when the YAML is read, even before there is a state; one
+that fails on a node is reported with the node. Both errors give the file, the line and a remedy.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from lineage_bridge_dagster.config.yaml_errors import check_variables, did_you_m
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs import keys
 
-#: What may follow `node.` and `spec.`.
+#: The attributes of `node` and `spec`.
 _FIELDS = {
     "node": sorted(
         {field.name for field in dataclasses.fields(Node)}
-        | {name for name, held in vars(Node).items() if isinstance(held, property)}
+        | {name for name, value in vars(Node).items() if isinstance(value, property)}
     ),
     "spec": sorted(name for name in dir(AssetSpec) if not name.startswith("_")),
 }
 
-#: What Dagster refuses or the UI's addresses break on.
+#: Characters that Dagster refuses or that break the UI's URLs.
 _NOT_IN_KEYS = re.compile(r'[/"\\%*\x00-\x1f\x7f]')
 
-_DEFAULT = "Where not every node has the value, give a default: {{ node.attributes.get('partitions', '') }}."
+_DEFAULT = "If some nodes lack the value, give a default: {{ node.attributes.get('partitions', '') }}."
 _REMEDIES = {
     "owners": "Write an email address or team:name, for example owners: ['team:data-platform'].",
     "group_name": "Write letters, digits, _ and /, as in {{ node.cluster_id | replace('-', '_') }}.",
@@ -53,7 +53,7 @@ _REMEDIES["key_prefix"] = _REMEDIES["key"]
 
 
 class NodeTranslation(TranslationFnResolver[Node]):
-    """Resolves `translation`. Templates see `node`, `spec` (the asset so far), `key_part` and `env`."""
+    """Resolves `translation`. Templates can use `node`, `spec` (the asset so far), `key_part`, `env`."""
 
     def __init__(self) -> None:
         super().__init__(_scope)
@@ -64,12 +64,12 @@ def _scope(node: Node) -> Mapping[str, Any]:
     return {"node": node, "key_part": keys.key_part}
 
 
-class _CompiledOnce(ResolutionContext):
-    """Renders as Dagster does, which compiles each template anew for each of fifty thousand assets."""
+class _CachedTemplates(ResolutionContext):
+    """Renders as Dagster does, without compiling a template again for each of some 50,000 assets."""
 
     def _resolve_inner_value(self, val: Any) -> Any:
         if isinstance(val, str) and val:
-            # What fails is left to Dagster, which says why and where.
+            # On failure Dagster renders it, and reports why and where it failed.
             with contextlib.suppress(Exception):
                 rendered = _compiled(val).render(**self.scope)
                 if not isinstance(rendered, Undefined):
@@ -91,18 +91,19 @@ def _resolve(context: ResolutionContext, model: str | BaseModel) -> TranslationF
             translated = _translated(context, model, spec, node)
         except Exception as error:
             raise _failure(context, model, spec, node, error) from None
-        if translated.key != spec.key and any(_is_bad(part) for part in translated.key.path):
-            name = "key" if "key" in _written(model) else "key_prefix"
-            what = f"The asset key {translated.key.path} of {node.node_id} has a part that is empty or holds "
-            raise error_at(context.at_path(name), what + 'one of / " \\ % *', _REMEDIES["key"])
+        if translated.key != spec.key and not all(_is_key_part(part) for part in translated.key.path):
+            name = "key" if "key" in _as_written(model) else "key_prefix"
+            key = f"The asset key {translated.key.path} of {node.node_id}"
+            problem = f'{key} has a part that is empty or contains one of / " \\ % *'
+            raise error_at(context.at_path(name), problem, _REMEDIES["key"])
         return translated
 
     return translate
 
 
 def _translated(context: ResolutionContext, model: str | BaseModel, spec: AssetSpec, node: Node) -> AssetSpec:
-    # Dagster adds the field's own name to the path, which has it already.
-    parent = _CompiledOnce(
+    # Dagster appends the field's name to the path, which already ends with it.
+    parent = _CachedTemplates(
         scope=context.scope,
         path=context.path[:-1],
         source_position_tree=context.source_position_tree,
@@ -113,34 +114,36 @@ def _translated(context: ResolutionContext, model: str | BaseModel, spec: AssetS
 
 
 def _check_templates(context: ResolutionContext, model: str | BaseModel) -> None:
-    """Raise on a template that can't be right for any node."""
-    written = _written(model)
+    """Raise an error for a template that is wrong for every node."""
+    written = _as_written(model)
     check_variables(context, written, "")
     scope = {*context.scope, *_FIELDS, "key_part"}
     for path, text in templates_in(written):
-        place = context
+        field = context
         for part in path:
-            place = place.at_path(part)
+            field = field.at_path(part)
         try:
             tree = Environment(autoescape=True).parse(text)
         except TemplateSyntaxError as error:
             raise error_at(
-                place,
-                f"The template {text!r} can't be read: {error.message}",
+                field,
+                f"The template {text!r} is malformed: {error.message}",
                 'Close what it opens, for example "{{ node.cluster_name }}".',
             ) from None
         for name in sorted(meta.find_undeclared_variables(tree) - scope):
-            raise error_at(place, f"The template {text!r} knows no {name!r}", _one_of(name, scope))
-        for thing, attribute in _asked(tree):
-            if attribute not in _FIELDS[thing]:
-                what = f"The template {text!r} asks for {thing}.{attribute}, which no {thing} has"
-                remedy = _one_of(attribute, _FIELDS[thing])
-                more = " What an API said beyond that is in node.attributes." if thing == "node" else ""
-                raise error_at(place, what, remedy + more)
+            raise error_at(
+                field, f"The template {text!r} uses {name!r}, which is not defined", _one_of(name, scope)
+            )
+        for variable, attribute in _attributes_used(tree):
+            if attribute not in _FIELDS[variable]:
+                problem = f"The template {text!r} uses {variable}.{attribute}, which does not exist"
+                remedy = _one_of(attribute, _FIELDS[variable])
+                more = " Other values from the APIs are in node.attributes." if variable == "node" else ""
+                raise error_at(field, problem, remedy + more)
 
 
-def _asked(tree: nodes.Template) -> Iterator[tuple[str, str]]:
-    """What a template takes of `node` and `spec`."""
+def _attributes_used(tree: nodes.Template) -> Iterator[tuple[str, str]]:
+    """The attributes of `node` and `spec` that a template uses."""
     for node in tree.find_all(nodes.Getattr):
         if isinstance(node.node, nodes.Name) and node.node.name in _FIELDS:
             yield node.node.name, node.attr
@@ -148,35 +151,34 @@ def _asked(tree: nodes.Template) -> Iterator[tuple[str, str]]:
 
 def _one_of(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    return f"{did_you_mean(name, names)}There are {', '.join(names)}."
+    return f"{did_you_mean(name, names)}Use one of {', '.join(names)}."
 
 
 def _failure(
     context: ResolutionContext, model: str | BaseModel, spec: AssetSpec, node: Node, error: Exception
 ) -> ResolutionException:
-    """The error of one node, at the one attribute that it comes from."""
+    """The error for a node, placed at the one attribute that causes it."""
     name, template = "", model if isinstance(model, str) else ""
     if isinstance(model, BaseModel):
         for field in sorted(model.model_fields_set):
             value = getattr(model, field)
-            alone = type(model).model_construct(_fields_set={field}, **{field: value})
+            only_field = type(model).model_construct(_fields_set={field}, **{field: value})
             try:
-                _translated(context, alone, spec, node)
-            except Exception as of_field:
-                name, template, error = field, value, of_field
+                _translated(context, only_field, spec, node)
+            except Exception as field_error:
+                name, template, error = field, value, field_error
                 break
-    place = context.at_path(name) if name else context
-    said = str(error).strip().splitlines() or [type(error).__name__]
+    lines = str(error).strip().splitlines() or [type(error).__name__]
     return error_at(
-        place,
-        f"The translation {template!r} fails on {node.node_id}: {said[-1]}",
+        context.at_path(name) if name else context,
+        f"The translation {template!r} fails on {node.node_id}: {lines[-1]}",
         _DEFAULT if isinstance(error, ResolutionException) else _REMEDIES.get(name, _DEFAULT),
     )
 
 
-def _written(model: str | BaseModel) -> Any:
+def _as_written(model: str | BaseModel) -> Any:
     return model if isinstance(model, str) else model.model_dump(exclude_unset=True)
 
 
-def _is_bad(part: str) -> bool:
-    return not part or _NOT_IN_KEYS.search(part) is not None
+def _is_key_part(part: str) -> bool:
+    return bool(part) and not _NOT_IN_KEYS.search(part)

@@ -229,11 +229,11 @@ def test_an_account_id_in_a_variable_is_no_number(
 @pytest.mark.parametrize(
     ("translation", "wanted"),
     [
-        ({"group_name": "{{ node.cluster_id | "}, "can't be read"),
+        ({"group_name": "{{ node.cluster_id | "}, "is malformed"),
         ({"group_name": "in_{{ node.clustr_id }}"}, "Did you mean cluster_id?"),
         ({"group_name": "{{ nod.cluster_id }}"}, "Did you mean node?"),
         ({"description": "{{ spec.descripton }}"}, "Did you mean description?"),
-        ({"metadata": {"a": {"b": "{{ node.nam }}"}}}, "asks for node.nam, which no node has"),
+        ({"metadata": {"a": {"b": "{{ node.nam }}"}}}, "uses node.nam, which does not exist"),
         ({"owners": ["{{ env.OUR_TEAM }}"]}, "The variable OUR_TEAM is not set"),
     ],
 )
@@ -262,7 +262,7 @@ def odd_one() -> World:
             "g{{ node.attributes['partitions_count'] + 1 }}{% endif %}_",
             "group_name",
             "has no attribute 'partitions_count'",
-            "Where not every node has the value, give a default",
+            "If some nodes lack the value, give a default",
         ),
         (
             "{{ node.qualified_name if node.qualified_name == 'odd' else 'team:data' }}",
