@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pytest
+from dagster import Definitions
+from dagster.components.testing import create_defs_folder_sandbox
+
+from lineage_bridge_dagster.component import LineageBridgeComponent
 
 TYPE = "lineage_bridge_dagster.component.LineageBridgeComponent"
 
@@ -109,3 +118,25 @@ def all_at_once() -> tuple[str, dict[int, Mistake]]:
                 lines.append(("    " if section else "  ") + mistake.line)
                 at[len(lines)] = mistake
     return "\n".join(lines) + "\n", at
+
+
+@contextmanager
+def loaded(attributes: dict[str, Any]) -> Iterator[Definitions]:
+    """The definitions of a component instance with these attributes."""
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=LineageBridgeComponent,
+            defs_yaml_contents={"type": TYPE, "attributes": attributes},
+        )
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, definitions):
+            yield definitions
+
+
+def load_error(attributes: dict[str, Any]) -> str:
+    """The innermost error of loading a component instance, as text."""
+    with pytest.raises(Exception, match=r"defs\.yaml") as raised, loaded(attributes):
+        pass
+    error: BaseException = raised.value
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error)

@@ -13,16 +13,21 @@ from typing import Any
 
 import pytest
 import yaml
-from dagster import DagsterInstance, Definitions
+from dagster import DagsterInstance
 from dagster._core.storage.defs_state.base import set_defs_state_storage
-from dagster.components.testing import create_defs_folder_sandbox
 
-from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.embedded.dagster_process import answers, free_port
-from lineage_bridge_dagster_tests.assets.world import EAST, World, world
-from lineage_bridge_dagster_tests.bad_instance import MISTAKES, TYPE, Mistake, all_at_once, project
+from lineage_bridge_dagster_tests.bad_instance import (
+    MISTAKES,
+    TYPE,
+    Mistake,
+    all_at_once,
+    load_error,
+    loaded,
+    project,
+)
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 
 _ERROR = """query { workspaceOrError { ... on Workspace { locationEntries { loadStatus
@@ -35,32 +40,11 @@ def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
         yield made
 
 
-@contextmanager
-def loaded(attributes: dict[str, Any]) -> Iterator[Definitions]:
-    with create_defs_folder_sandbox() as sandbox:
-        path = sandbox.scaffold_component(
-            component_cls=LineageBridgeComponent,
-            defs_yaml_contents={"type": TYPE, "attributes": attributes},
-        )
-        with sandbox.load_component_and_build_defs(defs_path=path) as (_, definitions):
-            yield definitions
-
-
-def told(attributes: dict[str, Any]) -> str:
-    """The words of the innermost error of loading an instance."""
-    with pytest.raises(Exception, match=r"defs\.yaml") as raised, loaded(attributes):
-        pass
-    error: BaseException = raised.value
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return str(error)
-
-
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.line)
 def test_loading_says_which_line_is_wrong_and_what_to_write(
     instance: DagsterInstance, mistake: Mistake
 ) -> None:
-    text = told(yaml.safe_load(mistake.yaml)["attributes"])
+    text = load_error(yaml.safe_load(mistake.yaml)["attributes"])
     field = mistake.line.partition(":")[0]
     # The dump of these is one field a line below `attributes`, and below the section where there is one.
     line = 4 if mistake.section else 3
@@ -168,7 +152,7 @@ def webserver(folder: Path) -> Iterator[DagsterUi]:
 def test_a_variable_that_is_not_set_is_named_with_a_good_value(
     instance: DagsterInstance, template: str
 ) -> None:
-    text = told({"aws": {"region": template}})
+    text = load_error({"aws": {"region": template}})
     assert re.search(r"defs\.yaml:\d+ - attributes\.aws\.region: The variable OUR_REGION is not set", text)
     assert "OUR_REGION=us-east-1" in text
 
@@ -189,7 +173,7 @@ def test_a_variable_with_a_default_or_one_of_the_projects_own_may_be_left_out(
 
 
 def test_a_slip_in_the_name_of_a_variable_of_ours_is_told(instance: DagsterInstance) -> None:
-    text = told({"aws": {"region": "{{ env.LINEAGE_BRIDGE_AWS_REGOIN }}"}})
+    text = load_error({"aws": {"region": "{{ env.LINEAGE_BRIDGE_AWS_REGOIN }}"}})
     assert "Did you mean LINEAGE_BRIDGE_AWS_REGION?" in text
 
 
@@ -212,7 +196,7 @@ def test_a_variable_that_is_badly_set_is_named_and_what_stands_in_it_is_not_show
     remedy: str,
 ) -> None:
     monkeypatch.setenv("OUR_VALUE", value)
-    text = told({section: {field: "{{ env.OUR_VALUE }}"}})
+    text = load_error({section: {field: "{{ env.OUR_VALUE }}"}})
     assert re.search(rf"defs\.yaml:\d+ - attributes\.{section}\.{field}: ", text), text
     assert f"-> Set OUR_VALUE, which the value comes from, to {remedy}" in text
     assert value not in text
@@ -224,80 +208,3 @@ def test_an_account_id_in_a_variable_is_no_number(
     monkeypatch.setenv("LINEAGE_BRIDGE_AWS_CATALOG_ID", "111122223333")
     with loaded({"aws": {"catalog_id": "{{ env.LINEAGE_BRIDGE_AWS_CATALOG_ID }}"}}) as definitions:
         assert (definitions.resources or {})["glue"].catalog_id == "111122223333"
-
-
-@pytest.mark.parametrize(
-    ("translation", "wanted"),
-    [
-        ({"group_name": "{{ node.cluster_id | "}, "is malformed"),
-        ({"group_name": "in_{{ node.clustr_id }}"}, "Did you mean cluster_id?"),
-        ({"group_name": "{{ nod.cluster_id }}"}, "Did you mean node?"),
-        ({"description": "{{ spec.descripton }}"}, "Did you mean description?"),
-        ({"metadata": {"a": {"b": "{{ node.nam }}"}}}, "uses node.nam, which does not exist"),
-        ({"owners": ["{{ env.OUR_TEAM }}"]}, "The variable OUR_TEAM is not set"),
-    ],
-)
-def test_a_template_that_can_be_right_for_no_node_is_told_before_there_is_a_state(
-    instance: DagsterInstance, translation: dict[str, Any], wanted: str
-) -> None:
-    text = told({"translation": translation})
-    (attribute,) = translation
-    assert re.search(rf"defs\.yaml:\d+ - attributes\.translation\.{attribute}", text), text
-    assert wanted in text
-
-
-def odd_one() -> World:
-    """A world of which one topic has an attribute less than all others."""
-    w = world()
-    node = w.graph.nodes[w.topic(EAST, "odd")]
-    del node.attributes["partitions_count"]
-    return w
-
-
-@pytest.mark.parametrize(
-    ("template", "attribute", "said", "remedy"),
-    [
-        (
-            "{% if node.node_type == 'kafka_topic' %}"
-            "g{{ node.attributes['partitions_count'] + 1 }}{% endif %}_",
-            "group_name",
-            "has no attribute 'partitions_count'",
-            "If some nodes lack the value, give a default",
-        ),
-        (
-            "{{ node.qualified_name if node.qualified_name == 'odd' else 'team:data' }}",
-            "owners",
-            "Invalid owner 'odd'",
-            "Write an email address or team:name",
-        ),
-        (
-            "{{ 'not a group' if node.qualified_name == 'odd' else 'a_group' }}",
-            "group_name",
-            "is not a valid asset group name",
-            "Write letters, digits, _ and /",
-        ),
-        (
-            "ours/{{ '/odd' if node.qualified_name == 'odd' else key_part(node.node_id) }}",
-            "key",
-            "has a part that is empty",
-            "Wrap names in key_part",
-        ),
-    ],
-)
-def test_a_translation_that_fails_on_one_node_names_the_node_the_template_and_what_to_write(
-    instance: DagsterInstance, template: str, attribute: str, said: str, remedy: str
-) -> None:
-    StateStore.of(instance, "LineageBridgeComponent").store(odd_one().discovery())
-    translation = {attribute: [template] if attribute == "owners" else template}
-    text = told({"translation": {"kinds": ["kafka"], **translation}})
-    assert re.search(rf"defs\.yaml:\d+ - attributes\.translation\.{attribute}: ", text), text
-    assert "confluent:kafka_topic:env-abc123:lkc-east1/odd" in text
-    assert said in text
-    assert f"-> {remedy}" in text
-
-
-def test_names_that_a_key_can_not_hold_are_made_fit_by_key_part(instance: DagsterInstance) -> None:
-    StateStore.of(instance, "LineageBridgeComponent").store(world().discovery())
-    with loaded({"translation": {"key": "ours/{{ key_part(node.node_id) }}"}}) as definitions:
-        keys = {spec.key.to_user_string() for spec in definitions.resolve_all_asset_specs()}
-    assert "ours/external:external_dataset:postgres:||pg1.example:5432|shop.public.orders" in keys
