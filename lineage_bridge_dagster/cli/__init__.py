@@ -1,1 +1,1 @@
-"""The command line: one module per command."""
+"""The `lineage-bridge` command, one module per subcommand."""

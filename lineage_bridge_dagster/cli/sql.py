@@ -1,4 +1,4 @@
-"""`lineage-bridge sql`: what statements read, write and derive."""
+"""`lineage-bridge sql`: what SQL statements read, write and derive."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import IO
 
 import click
 
-_FAILED = 1
+from lineage_bridge_dagster.cli.output import EXIT_FAILED
 
 
 @click.command("sql")
@@ -15,13 +15,13 @@ _FAILED = 1
 @click.option("--catalog", default="", metavar="C", help="Current catalog: an environment, by id or name.")
 @click.option("--database", default="", metavar="D", help="Current database: a cluster, by id or name.")
 @click.option("--jsonl", is_flag=True, help='Lines {"id", "sql"} in, lines with reads and writes out.')
-@click.option("--columns", is_flag=True, help="Also what each written column is made of, and how.")
+@click.option("--columns", is_flag=True, help="Also derive each written column from its source columns.")
 def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool, columns: bool) -> None:
-    """Tell what SQL statements read, write and derive.
+    """Report what SQL statements read, write and derive.
 
-    Reads a FILE, or stdin. Exits 1 when a statement could not be parsed. With --jsonl such a line has its
-    reason under "error", and the command exits 0 once every line has its answer, in the order given. With
-    --columns a line may bring "schemas", the columns by table name.
+    Reads FILE, or stdin. Exits 1 if a statement could not be parsed. With --jsonl the output line of such a
+    statement has the reason under "error", and the command exits 0 after one output line per input line, in
+    the same order. With --columns an input line may include "schemas", the columns by table name.
 
     \b
     Examples:
@@ -36,10 +36,9 @@ def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool,
                 raise click.UsageError(f"{option} is for --dialect flink")
     if getattr(file, "name", "") == "<stdin>" and file.isatty():
         click.echo("Reading from the terminal; end with Ctrl-D.", err=True)
-    # Imported here: other commands need none of it.
     from lineage_bridge_dagster.sql.report import command
 
     if jsonl:
         command.print_records(file, dialect, catalog, database, columns)
     elif not command.print_report(command.read_text(file), dialect, catalog, database, columns):
-        raise SystemExit(_FAILED)
+        raise SystemExit(EXIT_FAILED)

@@ -1,0 +1,40 @@
+"""`lineage-bridge extract`: a discovery as lineage_graph.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lineage_bridge_dagster.cli.graph import discover, output_option
+from lineage_bridge_dagster.cli.output import err, exit_by_coverage
+
+
+@click.command()
+@output_option
+@click.option(
+    "--last",
+    type=click.Path(path_type=Path, exists=True),
+    help="The last lineage_graph.json; what can't be read now is carried over from it.",
+)
+def extract(output: Path | None, last: Path | None) -> None:
+    """Discover everything and write lineage_graph.json.
+
+    Prints the coverage on stderr; exits 3 if a scope could not be read.
+
+    \b
+    Examples:
+      lineage-bridge extract --output lineage_graph.json
+      lineage-bridge extract | jq '.nodes[] | select(.node_type == "catalog_table")'
+    """
+    from lineage_bridge_dagster.lineage import graph_json
+
+    discovery = discover(graph_json.load(last) if last else None)
+    if output is None:
+        click.echo(graph_json.dumps(discovery))
+    else:
+        graph_json.dump(discovery, output)
+        err.print(
+            f"Wrote {len(discovery.graph.nodes)} nodes and {len(discovery.graph.edges)} edges to {output}"
+        )
+    exit_by_coverage(discovery.coverage)

@@ -1,0 +1,57 @@
+"""The graph that a command works on: read from a file or discovered; and the options for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lineage_bridge_dagster.cli.output import err
+from lineage_bridge_dagster.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.lineage.discovery import Discovery
+
+graph_option = click.option(
+    "--graph",
+    type=click.Path(path_type=Path),
+    help="A lineage_graph.json, or a folder with nodes.parquet and edges.parquet. "
+    "Without it, everything is discovered first.",
+)
+output_option = click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write here instead of to stdout."
+)
+
+
+def load_or_discover(graph: Path | None) -> Discovery:
+    """Read the graph's file or folder, or discover if there is none."""
+    from lineage_bridge_dagster.lineage import graph_json
+
+    return discover() if graph is None else graph_json.load(graph)
+
+
+def discover(last: Discovery | None = None) -> Discovery:
+    """Discover on top of the last discovery, with progress on stderr.
+
+    Raises:
+        ConfigurationError: there is no Confluent key.
+    """
+    from lineage_bridge_dagster import discovery
+    from lineage_bridge_dagster.config.settings import Settings
+
+    settings = Settings.from_env()
+    if not settings.confluent.credentials:
+        raise ConfigurationError(
+            "No Confluent key is set.",
+            hint="Set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and ..._SECRET, in the environment or in .env; "
+            "or pass a lineage_graph.json with --graph.",
+        )
+    with err.status("Discovering") as status:
+
+        def progress(line: str) -> None:
+            status.update(line)
+            if not err.is_terminal:
+                err.print(line, markup=False)
+
+        return discovery.discover(settings, last, progress=progress)

@@ -1,0 +1,28 @@
+"""How commands print and exit. Results go to stdout, progress and messages to stderr.
+
+Exit codes: 0 success; 1 something failed, is unknown or was refused; 2 wrong usage or configuration;
+3 success, but coverage was incomplete.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.lineage.coverage import Coverage
+
+EXIT_FAILED = 1
+EXIT_INCOMPLETE = 3
+
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def exit_by_coverage(coverage: Coverage) -> None:
+    """Print the scopes that were not fully read; exit 3 if there are any."""
+    for report in coverage.incomplete:
+        err.print(f"{report.status:<8} {report.scope}  {report.reason}", style="yellow", markup=False)
+    err.print(f"Coverage: {len(coverage) - len(coverage.incomplete)} of {len(coverage)} scopes complete")
+    if not coverage.complete:
+        raise SystemExit(EXIT_INCOMPLETE)

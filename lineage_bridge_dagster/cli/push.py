@@ -1,0 +1,83 @@
+"""`lineage-bridge push`: each table's upstream lineage into Glue."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lineage_bridge_dagster.cli.graph import graph_option, load_or_discover
+from lineage_bridge_dagster.cli.output import EXIT_FAILED, err, exit_by_coverage
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.glue.results import PushReport
+
+
+@click.command()
+@graph_option
+@click.option("--table", "tables", multiple=True, metavar="DB.TABLE", help="Only this table; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Show the diff of each table and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.option("--parameters/--no-parameters", default=None, help="Write the lineage_bridge.* parameters.")
+@click.option("--description/--no-description", default=None, help="Write our block of the description.")
+def push(
+    graph: Path | None,
+    tables: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+    parameters: bool | None,
+    description: bool | None,
+) -> None:
+    """Write each table's upstream lineage into its Glue parameters and description.
+
+    A table that is in sync is not written. Parameters and text that others wrote are always kept.
+
+    \b
+    Examples:
+      lineage-bridge push --dry-run
+      lineage-bridge push --graph lineage_graph.json --table lkc-abc123.orders.v1
+      lineage-bridge push --json | jq .counts
+    """
+    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.glue.client import glue_client
+    from lineage_bridge_dagster.glue.push import push_tables
+
+    settings = Settings.from_env(
+        given={"push": {"set_parameters": parameters, "set_description": description}}, groups=["aws", "push"]
+    )
+    discovery = load_or_discover(graph)
+    with err.status("Pushing") as status:
+        report = push_tables(
+            discovery,
+            glue_client(settings.aws),
+            settings.push,
+            tables=tables or None,
+            dry_run=dry_run,
+            progress=lambda done, total, _result: status.update(f"Pushing {done}/{total}"),
+        )
+    if as_json:
+        click.echo(json.dumps(report.to_json(), ensure_ascii=False))
+    else:
+        _print_report(report, dry_run)
+    if report.failed:
+        raise SystemExit(EXIT_FAILED)
+    if graph is None or len(discovery.coverage):
+        exit_by_coverage(discovery.coverage)
+
+
+def _print_report(report: PushReport, dry_run: bool) -> None:
+    for result in report.results:
+        click.echo(f"{result.status:<10} {result.name}" + (f"  {result.reason}" if result.reason else ""))
+        if result.hint and not result.ok:
+            click.echo(f"{'':<10} -> {result.hint}")
+        if dry_run and result.diff:
+            for line in result.diff:
+                click.secho(f"    {line}", fg={"+": "green", "-": "red"}.get(line[:1]))
+    would = "would be " if dry_run else ""
+    click.echo(
+        ", ".join(
+            f"{count} {would * (status == 'updated')}{status}" for status, count in report.counts.items()
+        )
+    )
