@@ -14,6 +14,7 @@ from lineage_bridge_dagster.confluent.graph.type_mapping import ColumnMatch, Mat
 from lineage_bridge_dagster.glue.results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.coverage import Coverage, Status
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.text import first_few
 
@@ -89,8 +90,8 @@ def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
             True, f"Nothing to compare: {len(topics)} topics lead to this table, and its columns are one's."
         )
     topic = topics[0]
-    fields = topic.attributes.get("schema_fields") or []
-    columns = table.attributes.get("columns") or []
+    topic_view = TopicNode.of(topic)
+    fields, columns = topic_view.schema_fields, GlueTableNode.of(table).columns
     if not fields:
         return CheckOutcome(
             True,
@@ -99,12 +100,12 @@ def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
         )
     if not columns:
         return CheckOutcome(True, "Nothing to compare: Glue tells no columns of this table.")
-    found = compare_columns(fields, columns, str(topic.attributes.get("schema_type") or "AVRO"))
+    found = compare_columns(fields, columns, topic_view.schema_type or "AVRO")
     rows = [(one.name, one.schema_type, one.column_type, one.match) for one in _by_weight(found)]
     wrong = [one for one in found if one.match in (Match.DIFFERENT, Match.MISSING)]
     unknown = [one.name for one in found if one.match is Match.UNKNOWN]
-    subject = topic.attributes.get("schema_subject") or topic.qualified_name
-    version = topic.attributes.get("schema_version")
+    subject = topic_view.schema_subject or topic.qualified_name
+    version = topic_view.schema_version
     schema = f"{subject} version {version}" if version else str(subject)
     header = ("field", "in the schema", "in Glue", "")
     if not wrong:

@@ -1,6 +1,6 @@
-"""A schema as columns for a person: nested fields below their parents, with their doc strings. Pure.
+"""The columns of a schema for display: nested fields after their parents, with their doc strings.
 
-Nested names are spelled as Iceberg spells those of the table: `page.path`, `lines.element.sku` in a list,
+Nested names are spelled as in the Iceberg table: `page.path`, `lines.element.sku` in a list,
 `tags.value.text` in a map.
 """
 
@@ -19,7 +19,7 @@ from lineage_bridge_dagster.confluent.graph.schema_fields import (
     record_of,
 )
 
-#: Rows of one schema; generated schemas have thousands.
+#: Maximum columns of one schema; generated schemas have thousands of fields.
 MAX_COLUMNS = 500
 _MAX_DEPTH = 8
 
@@ -27,9 +27,9 @@ Column = dict[str, str]
 
 
 def columns_of(schema: Schema) -> list[Column]:
-    """`[{name, type, comment?}]`, at most `MAX_COLUMNS` of them.
+    """Return at most `MAX_COLUMNS` columns as `[{name, type, comment?}]`.
 
-    Of Protobuf, where we read the fields of the first message alone, nothing nested is known.
+    Protobuf has no nested columns, since only the first message's own fields are parsed.
     """
     kind = schema.schema_type.upper()
     if kind == "AVRO":
@@ -42,12 +42,12 @@ def columns_of(schema: Schema) -> list[Column]:
 
 
 def _column(name: str, kind: str, comment: object) -> Column:
-    words = " ".join(comment.split()) if isinstance(comment, str) else ""
-    return {"name": name, "type": kind, **({"comment": words} if words else {})}
+    text = " ".join(comment.split()) if isinstance(comment, str) else ""
+    return {"name": name, "type": kind, **({"comment": text} if text else {})}
 
 
 def _avro(record: Any, prefix: str, named: dict[str, Any], depth: int) -> Iterator[Column]:
-    """The fields of a record. `named` holds the types declared so far: a later field may be of one's name."""
+    """The columns of a record. `named` holds the types declared so far, which later fields may refer to."""
     if not isinstance(record, Mapping) or depth > _MAX_DEPTH:
         return
     if record.get("name"):
@@ -61,10 +61,10 @@ def _avro(record: Any, prefix: str, named: dict[str, Any], depth: int) -> Iterat
 
 
 def _avro_inner(kind: Any, name: str, named: dict[str, Any], depth: int) -> Iterator[Column]:
-    """What is within a field's type: its record's fields, however deep in unions, lists and maps."""
+    """The columns nested in a field's type: its record's, within any unions, lists and maps."""
     if isinstance(kind, list):
-        members = [one for one in kind if one != "null"]
-        # A true union has no one set of fields.
+        members = [member for member in kind if member != "null"]
+        # A union of several types has no single set of fields.
         kind = members[0] if len(members) == 1 else None
     if isinstance(kind, str):
         kind = named.get(kind.rsplit(".", 1)[-1])

@@ -1,4 +1,4 @@
-"""The fields of a schema's text: Avro, JSON Schema, and what a light reading of Protobuf gives. Pure."""
+"""The fields of a schema: of Avro and JSON Schema, and of Protobuf's first message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROTO_WORD = re.compile(
 
 
 def fields_of(schema: Schema) -> list[Field]:
-    """Top-level fields as `[{name, type}]`; empty when the text is no record or can't be read."""
+    """Return the top-level fields as `[{name, type}]`; empty if the text is not a record or malformed."""
     kind = schema.schema_type.upper()
     if kind == "PROTOBUF":
         message = _proto_message(schema.text)
@@ -33,9 +33,9 @@ def fields_of(schema: Schema) -> list[Field]:
 
 
 def record_name(schema: Schema) -> str:
-    """The full name of the record, as RecordNameStrategy uses it; empty when there is none.
+    """Return the full name of the record, as RecordNameStrategy uses it; empty if there is none.
 
-    Avro: namespace and name; JSON Schema: its title; Protobuf: package and first message.
+    Avro: namespace and name; JSON Schema: the title; Protobuf: package and first message.
     """
     kind = schema.schema_type.upper()
     if kind == "PROTOBUF":
@@ -51,7 +51,7 @@ def record_name(schema: Schema) -> str:
 
 
 def document_of(text: str) -> Any:
-    """The JSON that an Avro or JSON Schema is; None when it is no JSON."""
+    """Parse an Avro or JSON Schema; None if it is not valid JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -59,9 +59,11 @@ def document_of(text: str) -> Any:
 
 
 def record_of(document: Any) -> Mapping[str, Any] | None:
-    """The record of an Avro schema: itself, or the one record of a top-level union."""
+    """Return the record of an Avro schema: the schema itself, or the only record of a top-level union."""
     if isinstance(document, list):
-        records = [one for one in document if isinstance(one, Mapping) and one.get("type") == "record"]
+        records = [
+            member for member in document if isinstance(member, Mapping) and member.get("type") == "record"
+        ]
         document = records[0] if len(records) == 1 else None
     return document if isinstance(document, Mapping) else None
 
@@ -76,13 +78,13 @@ def _avro_fields(document: Any) -> list[Field]:
 
 
 def avro_type(value: Any, depth: int = 0) -> str:
-    """A type in words: `string`, `decimal(10,2)`, `array<long>`; a nullable one as if not null."""
+    """Spell an Avro type: `string`, `decimal(10,2)`, `array<long>`; a nullable type as its other member."""
     if depth > _MAX_DEPTH:
         return "..."
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        members = [avro_type(one, depth + 1) for one in value if one != "null"]
+        members = [avro_type(member, depth + 1) for member in value if member != "null"]
         return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
     if not isinstance(value, Mapping):
         return "unknown"
@@ -120,16 +122,17 @@ def _json_fields(document: Any) -> list[Field]:
 
 
 def json_type(value: Any, depth: int = 0) -> str:
+    """Spell a JSON Schema type, as `avro_type` does."""
     if not isinstance(value, Mapping) or depth > _MAX_DEPTH:
         return "unknown"
     for key in ("oneOf", "anyOf"):
         choices = value.get(key)
         if isinstance(choices, list):
-            members = [m for one in choices if (m := json_type(one, depth + 1)) != "null"]
+            members = [name for choice in choices if (name := json_type(choice, depth + 1)) != "null"]
             return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
     kind = value.get("type")
     if isinstance(kind, list):
-        kinds = [str(one) for one in kind if one != "null"]
+        kinds = [str(member) for member in kind if member != "null"]
         kind = kinds[0] if len(kinds) == 1 else f"union<{','.join(kinds)}>"
     if kind == "array":
         return f"array<{json_type(value.get('items'), depth + 1)}>"
@@ -139,7 +142,7 @@ def json_type(value: Any, depth: int = 0) -> str:
 
 
 def _proto_message(text: str) -> tuple[str, list[Field]] | None:
-    """Full name and fields of the first message; a oneof's fields count, nested messages' do not."""
+    """The full name and fields of the first message, with those of a oneof but not of nested messages."""
     words = iter(_PROTO_WORD.findall(_PROTO_COMMENT.sub(" ", text)))
     package = ""
     for word in words:

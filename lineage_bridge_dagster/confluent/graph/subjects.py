@@ -1,7 +1,7 @@
-"""Which subjects hold a topic's schemas. Pure.
+"""Finding the subjects with a topic's schemas.
 
-The serializers name a subject by a strategy (Confluent, "Subject name strategy"): TopicName `{topic}-value`,
-RecordName the record's full name, TopicRecordName `{topic}-{record}`. A topic's configuration may say which.
+Serializers name a subject by a strategy (Confluent, "Subject name strategy"): TopicName `{topic}-value`,
+RecordName the record's full name, TopicRecordName `{topic}-{record}`. A topic's configuration may set it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from lineage_bridge_dagster.confluent.graph.schema_fields import record_name
 
 Role = Literal["key", "value"]
 
-#: Confidence of a subject found by its look alone, not by the topic's configuration.
-_BY_LOOK = 0.8
-#: Confidence of a subject of the right name in a context that may belong to another cluster's topic.
+#: Confidence of a subject found by its name only, without a strategy in the topic's configuration.
+_BY_NAME = 0.8
+#: Confidence of a subject with the right name in a context that may belong to another cluster's topic.
 _OTHER_CONTEXT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectMatch:
-    """A schema of a topic. `certain` when name and strategy settle it."""
+    """A schema of a topic. It is `certain` if name and strategy determine it."""
 
     schema: Schema
     role: Role
@@ -35,7 +35,7 @@ class SubjectMatch:
 
 
 def split_context(subject: str) -> tuple[str, str]:
-    """`:.ctx:orders-value` -> (`.ctx`, `orders-value`); of the default context (``, subject)."""
+    """Split `:.ctx:orders-value` into (`.ctx`, `orders-value`); the default context is empty."""
     if subject.startswith(":."):
         context, found, name = subject[1:].partition(":")
         if found:
@@ -44,7 +44,7 @@ def split_context(subject: str) -> tuple[str, str]:
 
 
 def role_of(subject: str) -> Role | None:
-    """What a subject's ending says; None when the strategy is not TopicName."""
+    """Return the role by the subject's suffix; None if it does not follow the TopicName strategy."""
     if subject.endswith("-key"):
         return "key"
     return "value" if subject.endswith("-value") else None
@@ -52,7 +52,7 @@ def role_of(subject: str) -> Role | None:
 
 @dataclass(slots=True)
 class SubjectIndex:
-    """The schemas of one environment, found by topic."""
+    """The schemas of one environment, indexed to find those of a topic."""
 
     by_subject: dict[str, Schema] = field(default_factory=dict)
     by_name: dict[str, list[Schema]] = field(default_factory=dict)
@@ -73,9 +73,9 @@ class SubjectIndex:
         return index
 
     def schemas_of(self, topic: str, configs: Mapping[str, str]) -> list[SubjectMatch]:
-        """The schemas of a topic's values and keys.
+        """Return the schemas of a topic's values and keys.
 
-        A RecordNameStrategy ties no subject to a topic by name: then there is none to tell.
+        None can be found under RecordNameStrategy, where the subject does not name the topic.
         """
         return [match for role in _ROLES for match in self._of_role(topic, role, strategy_of(configs, role))]
 
@@ -83,14 +83,14 @@ class SubjectIndex:
         if strategy == "RecordNameStrategy":
             return []
         if strategy == "TopicRecordNameStrategy":
-            # It is set for keys and values alike, and nothing in the subject tells which.
+            # The subject does not show the role, and the strategy may be set for keys and values.
             found = self.by_topic_record.get(topic, ()) if role == "value" else ()
             return [SubjectMatch(schema, role) for schema in found]
         name = f"{topic}-{role}"
         if (exact := self.by_subject.get(name)) is not None:
             return [SubjectMatch(exact, role)]
         if role == "value" and not strategy and (found := self.by_topic_record.get(topic, ())):
-            return [SubjectMatch(schema, role, _BY_LOOK) for schema in found]
+            return [SubjectMatch(schema, role, _BY_NAME) for schema in found]
         elsewhere = self.by_name.get(name, [])
         return [SubjectMatch(elsewhere[0], role, _OTHER_CONTEXT)] if len(elsewhere) == 1 else []
 
@@ -99,5 +99,5 @@ _ROLES: tuple[Role, ...] = ("value", "key")
 
 
 def strategy_of(configs: Mapping[str, str], role: Role) -> str:
-    """The plain class name of a topic's strategy; empty when its configuration does not say."""
+    """Return the simple class name of a topic's strategy; empty if its configuration does not set it."""
     return configs.get(f"confluent.{role}.subject.name.strategy", "").rsplit(".", 1)[-1]

@@ -1,9 +1,9 @@
-"""How a field of an Avro schema shows as a column in Glue, in the table that Tableflow makes. Pure.
+"""Comparing fields of an Avro schema with the columns in Glue of the table that Tableflow writes.
 
-Sources of the facts: Confluent's page "Schemas with Tableflow" for which fields become columns; the Iceberg
-specification's appendix on Avro for the type that each becomes; Iceberg's `IcebergToGlueConverter` for how
-Glue spells that type (it has no word for `time` and `uuid` and says `string`, and one for both timestamps).
-Where writers are known to differ, every spelling counts. What is in none of these is unknown, never wrong.
+Sources: Confluent's page "Schemas with Tableflow" for which fields become columns; the appendix on Avro of
+the Iceberg specification for their types; Iceberg's `IcebergToGlueConverter` for the spelling in Glue
+(`string` for `time` and `uuid`, which Glue lacks, and one type for both timestamps). Where writers differ,
+each spelling matches. A type in none of these is unknown, never a mismatch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: Avro type or logical type -> what its column may be called in Glue. Types with parts are compared by part.
+from lineage_bridge_dagster.lineage.nodes import Field
+
+#: Avro type or logical type -> the possible types of its column in Glue. Nested types are compared by part.
 GLUE_TYPES: Mapping[str, frozenset[str]] = {
     "boolean": frozenset({"boolean"}),
     "int": frozenset({"int"}),
@@ -26,7 +28,7 @@ GLUE_TYPES: Mapping[str, frozenset[str]] = {
     "enum": frozenset({"string"}),
     "uuid": frozenset({"string", "uuid"}),
     "date": frozenset({"date"}),
-    # Iceberg has a time of day, which Glue calls a string; Spark has none and keeps the number.
+    # Iceberg's time of day is a string in Glue; Spark has no such type and keeps the number.
     "time-millis": frozenset({"string", "time", "int"}),
     "time-micros": frozenset({"string", "time", "bigint"}),
     "timestamp-millis": frozenset({"timestamp"}),
@@ -35,8 +37,8 @@ GLUE_TYPES: Mapping[str, frozenset[str]] = {
     "local-timestamp-micros": frozenset({"timestamp"}),
 }
 
-#: Other spellings in Glue: Hive's, and those of engines that tell the timestamps apart.
-_SAME = {
+#: Other spellings in Glue: Hive's, and those of engines that distinguish timestamps.
+_SYNONYMS = {
     "integer": "int",
     "long": "bigint",
     "timestamptz": "timestamp",
@@ -50,7 +52,7 @@ _NAME = re.compile(r"[^<>(),]+")
 
 
 class Match(StrEnum):
-    """How a field and its column go together."""
+    """Result of comparing a field with its column."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -70,7 +72,7 @@ class ColumnMatch:
 
 @dataclass(frozen=True, slots=True)
 class _Type:
-    """A type in words: `decimal(10,2)`, `array<long>`, `record<a:int,b:string>`."""
+    """A parsed type: `decimal(10,2)`, `array<long>`, `record<a:int,b:string>`."""
 
     name: str
     arguments: tuple[str, ...] = ()
@@ -78,37 +80,34 @@ class _Type:
 
 
 def compare_columns(
-    fields: Iterable[Mapping[str, object]],
-    columns: Iterable[Mapping[str, object]],
-    schema_type: str = "AVRO",
+    fields: Iterable[Field], columns: Iterable[Field], schema_type: str = "AVRO"
 ) -> list[ColumnMatch]:
-    """Each field of a topic's value schema with the column that it should have become.
+    """Compare each field of a topic's value schema with the column of its name.
 
-    Columns that no field stands behind are no fault: the key's fields and Tableflow's metadata are columns
-    too. Names are compared as Glue keeps them, in lower case.
+    Extra columns are ignored: the key's fields and Tableflow's metadata become columns too. Names are
+    compared in lower case, as Glue stores them.
 
     Args:
-        fields: `[{name, type}]`, types in words.
-        columns: `[{name, type}]`, as Glue gives them.
-        schema_type: AVRO, JSON or PROTOBUF; of the latter two only the names are compared.
+        fields: With types as `avro_type` spells them.
+        columns: As in Glue.
+        schema_type: AVRO, JSON or PROTOBUF; for the latter two only names are compared.
     """
-    held = {str(column.get("name") or "").lower(): str(column.get("type") or "") for column in columns}
-    found = []
+    types = {column.name.lower(): column.type for column in columns}
+    matches = []
     for field in fields:
-        name, kind = str(field.get("name") or ""), str(field.get("type") or "")
-        column = held.get(name.lower())
+        column = types.get(field.name.lower())
         if column is None:
             match = Match.MISSING
         elif schema_type.upper() != "AVRO" or not column:
             match = Match.UNKNOWN
         else:
-            match = compare(kind, column)
-        found.append(ColumnMatch(name, kind, column or "", match))
-    return found
+            match = compare(field.type, column)
+        matches.append(ColumnMatch(field.name, field.type, column or "", match))
+    return matches
 
 
 def compare(avro: str, glue: str) -> Match:
-    """Whether a Glue column of type `glue` is what an Avro field of type `avro` becomes.
+    """Compare the type of an Avro field with that of its Glue column.
 
     >>> str(compare("array<long>", "array<bigint>")), str(compare("long", "int"))
     ('same', 'different')
@@ -122,32 +121,32 @@ def compare(avro: str, glue: str) -> Match:
 
 
 def _compare(schema: _Type, column: _Type) -> Match:
-    held = _SAME.get(column.name, column.name)
+    name = _SYNONYMS.get(column.name, column.name)
     match schema.name:
         case "decimal":
-            if held != "decimal":
+            if name != "decimal":
                 return Match.DIFFERENT
             if "?" in schema.arguments or not column.arguments:
                 return Match.UNKNOWN
             return _is(schema.arguments == column.arguments)
         case "array" | "map":
-            if held != schema.name:
+            if name != schema.name:
                 return Match.DIFFERENT
             if not schema.parts or len(schema.parts) != len(column.parts):
                 return Match.UNKNOWN
             return _worst(_compare(s, c) for (_, s), (_, c) in zip(schema.parts, column.parts, strict=True))
         case "record":
-            if held != "struct":
+            if name != "struct":
                 return Match.DIFFERENT
             if not schema.parts or not column.parts:
                 return Match.UNKNOWN
             inner = dict(column.parts)
             return _worst(
-                _compare(part, inner[name.lower()]) if name.lower() in inner else Match.DIFFERENT
-                for name, part in schema.parts
+                _compare(part, inner[label.lower()]) if label.lower() in inner else Match.DIFFERENT
+                for label, part in schema.parts
             )
-    wanted = GLUE_TYPES.get(schema.name)
-    return Match.UNKNOWN if wanted is None else _is(held in wanted)
+    expected = GLUE_TYPES.get(schema.name)
+    return Match.UNKNOWN if expected is None else _is(name in expected)
 
 
 def _is(same: bool) -> Match:
@@ -160,7 +159,7 @@ def _worst(matches: Iterable[Match]) -> Match:
 
 
 def _parsed(text: str) -> _Type | None:
-    """A type in words, taken apart; None when it is not well formed."""
+    """Parse a type; None if it is malformed."""
     try:
         found, rest = _type(text.strip())
     except RecursionError:
@@ -182,7 +181,7 @@ def _type(text: str) -> tuple[_Type | None, str]:
         return _Type(name), rest
     parts: list[tuple[str, _Type]] = []
     while rest[:1] in ("<", ","):
-        # A field's name may hold a dot or a dollar; its type begins behind the first colon.
+        # A field's name may contain dots and dollar signs; its type follows the first colon.
         label, colon, behind = rest[1:].partition(":")
         if not colon or not _NAME.fullmatch(label):
             label, behind = "", rest[1:]

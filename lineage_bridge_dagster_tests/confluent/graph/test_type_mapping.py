@@ -8,6 +8,7 @@ from lineage_bridge_dagster.confluent.graph.type_mapping import (
     compare,
     compare_columns,
 )
+from lineage_bridge_dagster.lineage.nodes import Field
 
 
 @pytest.mark.parametrize(
@@ -64,12 +65,12 @@ def test_unknown_type_is_never_a_mismatch(avro: str, glue: str) -> None:
 
 
 def test_extra_columns_are_ignored_and_names_compare_in_lower_case() -> None:
-    columns = [{"name": "key", "type": "binary"}, {"name": "amount", "type": "double"}, {"name": "$$offset"}]
-    (found,) = compare_columns([{"name": "Amount", "type": "double"}], columns)
+    columns = [Field("key", "binary"), Field("amount", "double"), Field("$$offset")]
+    (found,) = compare_columns([Field("Amount", "double")], columns)
     assert (found.name, found.match) == ("Amount", Match.SAME)
 
 
 def test_protobuf_and_json_compare_only_names() -> None:
-    fields = [{"name": "a", "type": "int64"}, {"name": "b", "type": "int64"}]
-    found = compare_columns(fields, [{"name": "a", "type": "bigint"}], "PROTOBUF")
-    assert [one.match for one in found] == [Match.UNKNOWN, Match.MISSING]
+    fields = [Field("a", "int64"), Field("b", "int64")]
+    found = compare_columns(fields, [Field("a", "bigint")], "PROTOBUF")
+    assert [each.match for each in found] == [Match.UNKNOWN, Match.MISSING]
