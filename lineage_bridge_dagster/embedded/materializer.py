@@ -41,14 +41,14 @@ from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryC
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, fetch_schemas
-from lineage_bridge_dagster.spark.iceberg_tables import exists, location
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.tableflow.append import (
     Failures,
     SuspendedError,
-    Target,
     TopicSchemas,
     TopicTable,
+    TopicTableConfig,
     drop,
 )
 
@@ -123,8 +123,9 @@ class Entry:
             created_at=raw.get("created_at", ""),
         )
 
-    def target(self, catalog: str) -> Target:
-        return Target(catalog, self.database, self.table, self.table_path, self.failures, self.portable_names)
+    def table_config(self, catalog: str) -> TopicTableConfig:
+        name = TableName(catalog, self.database, self.table)
+        return TopicTableConfig(name, self.table_path, self.failures, self.portable_names)
 
 
 class Emulator:
@@ -175,7 +176,7 @@ class Flow:
         self._known = TopicSchemas(SubjectSchemas(f"{entry.topic}-key"), SubjectSchemas(entry.subject))
         bootstrap = Bootstrap.of_cluster(confluent.settings, entry.bootstrap, "", entry.cluster)
         self._topic = KafkaTopic(entry.topic, bootstrap)
-        self._table = TopicTable(spark, self._topic, entry.target(catalog), self._schemas)
+        self._table = TopicTable(spark, self._topic, entry.table_config(catalog), self._schemas)
         self._looked = self._retry = float("-inf")
         self._failures = 0
         self._seen: Any = None
@@ -203,7 +204,10 @@ class Flow:
 
     def is_for(self, entry: Entry) -> bool:
         """Whether it still is for the topic as it now is listed; a restarted broker may have another port."""
-        same = (entry.target("") == self.entry.target(""), entry.bootstrap == self.entry.bootstrap)
+        same = (
+            entry.table_config("") == self.entry.table_config(""),
+            entry.bootstrap == self.entry.bootstrap,
+        )
         return all(same)
 
     @property
@@ -300,10 +304,10 @@ class Materializer:
         return True
 
     def _drop(self, entry: Entry) -> None:
-        target = entry.target(self._catalog)
+        table = TableName(self._catalog, entry.database, entry.table)
         # The topic may have been enabled again meanwhile, and the name be another table's.
-        if exists(self._spark, target.name) and location(self._spark, target.name) == entry.table_path:
-            drop(self._spark, target)
+        if exists(self._spark, table) and location(self._spark, table) == entry.table_path:
+            drop(self._spark, table)
         self._emulator.forget(entry)
 
     def _report(self, entry: Entry, phase: str, message: str = "") -> None:

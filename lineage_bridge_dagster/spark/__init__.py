@@ -1,4 +1,4 @@
 """The data pipeline: sessions, chains at scale, DataFrames of topics, tables and chains.
 
-Importing this package starts no JVM; a session starts when one is first asked for.
+Importing this package starts no JVM; a session starts when an asset first needs one.
 """

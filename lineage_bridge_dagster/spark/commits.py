@@ -1,170 +1,185 @@
-"""One write of ours as commits of an Iceberg table: how they are marked, found again, and how they fail.
+"""Commits to Iceberg tables: marked, looked up when their outcome is unknown, retried on conflicts.
 
-Each snapshot of a write has its id in the summary. So the commit is found among those of other writers, a
-commit whose outcome is unknown is looked up, and what a write consumed is stored with the rows it made.
+Every snapshot of a write has the write's id in its summary. So the write is found among those of other
+writers, and what it consumed is stored in the same commit as the rows.
 """
 
 from __future__ import annotations
 
-import json
-import re
+import logging
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tenacity import (
+    Retrying,
+    before_sleep_log,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
+
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg import quoted, spark_name
-from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, ancestors, explain_missing_warehouse
+from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors, current_snapshot
+from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 
-#: Keys of snapshot summaries. The run's is dagster-iceberg's.
+#: Key of snapshot summaries.
 WRITE_ID = "lineage_bridge.write_id"
-CONSUMED = "lineage_bridge.consumed"
-RUN_ID = "dagster-run-id"
 
-#: Starts what a row says that must not be written, within Spark's long account of the failed stage.
-OUTSIDE = "row outside the slice: "
-_ENDS = "\x1f"
-
-#: What Iceberg says when a commit would undo another one.
-_CHANGED = re.compile(r"ValidationException: (Found|Cannot commit)|Cannot fast-forward|is not an ancestor")
+_log = logging.getLogger(__name__)
 
 
 class CommitConflictError(LineageBridgeError):
-    """Another writer was in the way; nothing was written, and the same write may succeed later."""
+    """Another writer interfered; nothing was written, and the same write may succeed later."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The table that a DataFrame is written to."""
+class CommitMarker:
+    """What every snapshot of one write has in its summary: the write's id, and further properties."""
 
-    catalog: str
-    database: str
-    table: str
-
-    @property
-    def name(self) -> str:
-        """The quoted name in Spark."""
-        return spark_name(self.catalog, self.database, self.table)
-
-    def __str__(self) -> str:
-        return f"{self.catalog}.{self.database}.{self.table}"
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """One write: its id, and what else its snapshots say."""
-
-    run_id: str = ""
-    consumed: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
     write_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
-    def properties(self) -> dict[str, str]:
-        """What goes into the summary of each snapshot of the write."""
-        found = {WRITE_ID: self.write_id}
-        if self.run_id:
-            found[RUN_ID] = self.run_id
-        if self.consumed:
-            found[CONSUMED] = json.dumps(self.consumed, sort_keys=True)
-        return found
+    def summary(self) -> dict[str, str]:
+        """The entries of the snapshot summary."""
+        return {**self.properties, WRITE_ID: self.write_id}
 
-    def writer(self, frame: DataFrame, name: str) -> DataFrameWriterV2:
-        """Spark's writer of a frame to a table."""
-        writer = frame.writeTo(name)
-        for key, value in self.properties.items():
+    def writer(self, frame: DataFrame, target: str) -> DataFrameWriterV2:
+        """Spark's writer of a frame to a table or a branch, by its quoted name."""
+        writer = frame.writeTo(target)
+        for key, value in self.summary.items():
             writer = writer.option(f"snapshot-property.{key}", value)
         return writer
 
-    @contextmanager
-    def session(self, spark: SparkSession) -> Iterator[SparkSession]:
-        """A session for SQL statements of the write, which take no options: the settings stay in it."""
+    def session(self, spark: SparkSession) -> SparkSession:
+        """A copy of the session for SQL statements of the write, which take no options."""
         from pyspark.sql import SparkSession
 
         jvm_session: Any = spark._jsparkSession
         session = SparkSession(spark.sparkContext, jvm_session.cloneSession())
-        for key, value in self.properties.items():
+        for key, value in self.summary.items():
             session.conf.set(f"spark.sql.iceberg.snapshot-property.{key}", value)
-        yield session
+        return session
 
-    def snapshots(self, spark: SparkSession, name: str, since: int | None) -> list[Snapshot]:
-        """The snapshots of the write that are in the table, newest first, none older than `since`."""
+    def snapshots(self, spark: SparkSession, table: TableName, since: int | None) -> tuple[Snapshot, ...]:
+        """The write's snapshots in the table after snapshot `since`, newest first."""
         found = []
-        for snapshot in ancestors(spark, name):
+        for snapshot in ancestors(spark, table):
             if snapshot.snapshot_id == since:
                 break
             if snapshot.summary.get(WRITE_ID) == self.write_id:
                 found.append(snapshot)
+        return tuple(found)
+
+
+def commit(
+    spark: SparkSession,
+    table: TableName,
+    marker: CommitMarker,
+    write: Callable[[], object],
+    *,
+    attempts: int = 1,
+) -> tuple[Snapshot, ...]:
+    """Run a write and return its snapshots, newest first.
+
+    A commit whose outcome the catalog did not report is looked up by its marker.
+
+    Args:
+        spark: the session.
+        table: the table that is written to.
+        marker: of the write.
+        write: commits to the table with the marker; called again after a conflict.
+        attempts: calls of `write` in all, besides the retries that Iceberg makes of each commit.
+
+    Raises:
+        CommitConflictError: the last attempt conflicted with another writer.
+        LineageBridgeError: the outcome of the commit is unknown.
+    """
+    retrying = Retrying(
+        retry=retry_if_exception_type(CommitConflictError),
+        stop=stop_after_attempt(attempts),
+        wait=wait_random_exponential(multiplier=0.5, max=5),
+        before_sleep=before_sleep_log(_log, logging.INFO),
+        reraise=True,
+    )
+    return retrying(_commit_once, spark, table, marker, write)
+
+
+def _commit_once(
+    spark: SparkSession, table: TableName, marker: CommitMarker, write: Callable[[], object]
+) -> tuple[Snapshot, ...]:
+    before = current_snapshot(spark, table)
+    since = before.snapshot_id if before else None
+    try:
+        write()
+    except Exception as error:
+        if "CommitStateUnknownException" not in java_classes(error):
+            if (conflict := conflict_of(error, table)) is None:
+                raise
+            raise conflict from error
+        found = _look_up(spark, table, marker, since, "may have succeeded")
+        if not found:
+            raise LineageBridgeError(
+                f"The catalog did not report whether the commit to {table} succeeded, and the table does not "
+                "have it now.",
+                hint=f"Look at the table {table.sql}.snapshots before the next run.",
+            ) from error
+        _log.warning("The commit to %s succeeded, though the catalog did not report it.", table)
         return found
+    return _look_up(spark, table, marker, since, "succeeded")
+
+
+def _look_up(
+    spark: SparkSession, table: TableName, marker: CommitMarker, since: int | None, outcome: str
+) -> tuple[Snapshot, ...]:
+    """The write's snapshots. If they cannot be read, the rows must not be written again all the same."""
+    try:
+        return marker.snapshots(spark, table, since)
+    except Exception as error:
+        raise LineageBridgeError(
+            f"The commit to {table} {outcome}, and could not be looked up: {root_cause(error)}",
+            hint=f"Look at the table {table.sql}.snapshots before the next run.",
+        ) from error
+
+
+def conflict_of(error: Exception, table: TableName) -> CommitConflictError | None:
+    """The conflict with another writer that made a commit fail, None for any other failure.
+
+    Iceberg raises ValidationException when a commit would undo another one, CommitFailedException when its
+    retries have run out; a Glue catalog may pass Glue's ConcurrentModificationException on.
+    """
+    classes = java_classes(error)
+    if "ValidationException" in classes:
+        return changed_meanwhile(table)
+    if not classes & {"CommitFailedException", "ConcurrentModificationException"}:
+        return None
+    return CommitConflictError(
+        f"Other writers kept committing to {table}, and Iceberg's retries ran out. Nothing was written.",
+        hint="Materialize again when they are done. Where many write at once, raise the table property "
+        "commit.retry.num-retries (4 by default).",
+    )
+
+
+def changed_meanwhile(table: TableName) -> CommitConflictError:
+    """The conflict of a write whose rows another writer has changed."""
+    return CommitConflictError(
+        f"Rows of {table} that this write replaces were changed meanwhile. Nothing was written.",
+        hint="Materialize again, and let only one writer at a time change the same rows.",
+    )
 
 
 @contextmanager
-def view(frame: DataFrame) -> Iterator[str]:
-    """A frame under a name that SQL of any session can use."""
+def global_view(frame: DataFrame) -> Iterator[str]:
+    """Register a frame under a name that SQL in any session can use."""
     name = f"lineage_bridge_{uuid.uuid4().hex}"
     frame.createGlobalTempView(name)
     try:
-        yield quoted("global_temp", name)
+        yield f"global_temp.{name}"
     finally:
         frame.sparkSession.catalog.dropGlobalTempView(name)
-
-
-def within(frame: DataFrame, condition: str, exprs: tuple[str, ...]) -> DataFrame:
-    """The frame, failing while it is written when a row does not satisfy the condition."""
-    from pyspark.sql import functions as F
-
-    values = F.concat_ws(", ", *[F.coalesce(F.expr(e).cast("string"), F.lit("null")) for e in exprs])
-    # The row's number keeps the optimizer from asking rows that a filter or a join leaves out: a condition
-    # that is not deterministic stays where it is.
-    number = F.monotonically_increasing_id().cast("string")
-    told = F.concat(F.lit(OUTSIDE), values, F.lit(_ENDS), number)
-    return frame.where(F.when(F.expr(condition), F.lit(True)).otherwise(F.raise_error(told)))
-
-
-def outcome_unknown(error: BaseException) -> bool:
-    """Whether the catalog did not say if the commit was made."""
-    return "CommitStateUnknownException" in str(error)
-
-
-def explain(error: Exception, target: Target) -> Exception:
-    """A failed write in words that say what to do; an error that is the user's own comes back as it is."""
-    text = str(error)
-    if OUTSIDE in text:
-        values = text.partition(OUTSIDE)[2].partition(_ENDS)[0].strip()
-        return LineageBridgeError(
-            f"The DataFrame for {target} has a row outside the slice that it replaces"
-            f"{f': {values[:200]}' if values else ''}. Nothing was written.",
-            hint="Filter the DataFrame to the partition or the overwrite_filter.",
-        )
-    if outcome_unknown(error):
-        return LineageBridgeError(
-            f"The catalog did not say whether the commit to {target} was made, and it is not there now.",
-            hint=f"Look at the table {target.name}.snapshots before the next run.",
-        )
-    if "CommitFailedException" in text:
-        return CommitConflictError(
-            f"Other writers kept committing to {target}; Iceberg's own retries ran out. Nothing was written.",
-            hint="Materialize again when they are done. Where many write at once, raise the table property "
-            "commit.retry.num-retries (4 by default).",
-        )
-    if _CHANGED.search(text):
-        return CommitConflictError(
-            f"Rows of {target} that this write replaces were changed meanwhile. Nothing was written.",
-            hint="Materialize again, and have one writer at a time change the same rows.",
-        )
-    if "Cannot find source column for sort field" in text:
-        return LineageBridgeError(
-            f"{target} was once sorted by a column that the DataFrame lacks or has of another type, and "
-            "Iceberg can't replace the columns of such a table. Nothing was written.",
-            hint="Keep that column, or drop the table first; its snapshots go with it.",
-        )
-    if "NoSuchIcebergTableException" in text:
-        return LineageBridgeError(
-            f"{target} is in the catalog already, and is no Iceberg table.",
-            hint="Give the asset another dagster/table_name, or drop the table that is there.",
-        )
-    return explain_missing_warehouse(error, target.catalog)

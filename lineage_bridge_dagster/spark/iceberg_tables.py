@@ -1,24 +1,41 @@
-"""What Spark is asked of an Iceberg table besides its rows: is it there, and what was last committed."""
+"""Iceberg tables through Spark: names, snapshots, creation."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark.java_errors import java_classes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_NO_NAMESPACE = re.compile(r"NoSuchNamespace|SCHEMA_NOT_FOUND|EntityNotFoundException")
+_NO_NAMESPACE = {"NoSuchNamespaceException", "NoSuchDatabaseException", "EntityNotFoundException"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """The name of a table: its catalog in Spark, its database and its name there."""
+
+    catalog: str
+    database: str
+    table: str
+
+    @property
+    def sql(self) -> str:
+        """The quoted name in Spark SQL."""
+        return quoted(self.catalog, self.database, self.table)
+
+    def __str__(self) -> str:
+        return f"{self.catalog}.{self.database}.{self.table}"
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot of a table's current branch; `summary` as Iceberg's specification names its keys."""
+    """A snapshot of a table; `summary` has the keys of Iceberg's specification."""
 
     snapshot_id: int
     operation: str
@@ -27,75 +44,125 @@ class Snapshot:
     """Epoch milliseconds."""
 
     def count(self, name: str) -> int:
-        """A number of the summary, 0 where it is left out."""
+        """A number of the summary, 0 if it is missing."""
         return int(self.summary.get(name, 0))
 
 
 def ensure_namespace(spark: SparkSession, catalog: str, namespace: str) -> None:
-    """Create the namespace (a Glue database) unless it is there."""
+    """Create the namespace (a Glue database) if it does not exist."""
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(catalog, namespace)}")
 
 
-def exists(spark: SparkSession, name: str) -> bool:
-    """Whether the table of this quoted name is there and readable as Iceberg."""
-    return bool(spark.catalog.tableExists(name))
+def ensure_table(
+    spark: SparkSession,
+    table: TableName,
+    columns: str,
+    *,
+    partitioned_by: str = "",
+    properties: Mapping[str, str] | None = None,
+) -> None:
+    """Create the table and its namespace if they do not exist.
 
+    Args:
+        spark: the session.
+        table: the table.
+        columns: its columns as DDL.
+        partitioned_by: the PARTITIONED BY clause.
+        properties: table properties.
 
-def current_snapshot(spark: SparkSession, name: str) -> Snapshot | None:
-    """The current snapshot of a table, None while nothing was ever committed to it.
-
-    Asked of Iceberg's own API: a query of the metadata tables takes several times as long, and this is
-    asked before every append.
+    Raises:
+        ConfigurationError: the catalog has no warehouse to place the table in.
+        LineageBridgeError: the catalog has a table of this name that is not an Iceberg table.
     """
-    return next(ancestors(spark, name), None)
+    ensure_namespace(spark, table.catalog, table.database)
+    listed = {"format-version": "2", **(properties or {})}
+    assigned = ", ".join(f"{string_literal(key)} = {string_literal(value)}" for key, value in listed.items())
+    try:
+        spark.sql(
+            f"CREATE TABLE IF NOT EXISTS {table.sql} ({columns}) USING iceberg "
+            f"{partitioned_by} TBLPROPERTIES ({assigned})"
+        )
+    except Exception as error:
+        if "NoSuchIcebergTableException" in java_classes(error):
+            raise LineageBridgeError(
+                f"{table} exists in the catalog and is not an Iceberg table.",
+                hint="Give the asset another dagster/table_name, or drop the existing table.",
+            ) from error
+        # GlueCatalog and HadoopCatalog report it as a ValidationException without a class of its own.
+        if "warehouse" in str(error) and "null or empty" in str(error):
+            raise ConfigurationError(
+                f"Catalog {table.catalog} has no warehouse, so a new table has no location.",
+                hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE to an S3 location, such as s3://bucket/prefix.",
+            ) from error
+        raise
 
 
-def ancestors(spark: SparkSession, name: str) -> Iterator[Snapshot]:
+def exists(spark: SparkSession, table: TableName) -> bool:
+    """Whether the table exists and can be read as Iceberg."""
+    return bool(spark.catalog.tableExists(table.sql))
+
+
+def load_table(spark: SparkSession, table: TableName) -> Any:
+    """Load Iceberg's Java `Table` from the catalog.
+
+    Its API answers several times as fast as a query of the metadata tables.
+    """
+    jvm: Any = spark._jvm
+    return jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, table.sql)
+
+
+def current_snapshot(spark: SparkSession, table: TableName) -> Snapshot | None:
+    """The current snapshot of a table, None before the first commit."""
+    return next(ancestors(spark, table), None)
+
+
+def ancestors(spark: SparkSession, table: TableName) -> Iterator[Snapshot]:
     """The snapshots of the current branch, newest first, as far back as they are kept."""
-    table = load_table(spark, name)
-    at = table.currentSnapshot()
+    loaded = load_table(spark, table)
+    at = loaded.currentSnapshot()
     while at is not None:
         yield _snapshot(at)
         parent = at.parentId()
-        at = None if parent is None else table.snapshot(parent)
+        at = None if parent is None else loaded.snapshot(parent)
 
 
-def snapshot(spark: SparkSession, name: str, snapshot_id: int) -> Snapshot | None:
+def snapshot(spark: SparkSession, table: TableName, snapshot_id: int) -> Snapshot | None:
     """A snapshot that is still kept, on the current branch or not."""
-    found = load_table(spark, name).snapshot(snapshot_id)
+    found = load_table(spark, table).snapshot(snapshot_id)
     return None if found is None else _snapshot(found)
 
 
-def at_snapshot(spark: SparkSession, name: str, snapshot_id: int) -> DataFrame:
-    """The rows of a snapshot, lazily, in the columns that the table had then.
+def at_snapshot(spark: SparkSession, table: TableName, snapshot_id: int) -> DataFrame:
+    """The rows of a snapshot, lazily, with the columns that the table had then.
 
-    With the read option `snapshot-id` they would come in the columns that it has now.
+    With the read option `snapshot-id` they would have the table's current columns.
     """
-    return spark.sql(f"SELECT * FROM {name} VERSION AS OF {int(snapshot_id)}")  # noqa: S608 - quoted
+    return spark.sql(f"SELECT * FROM {table.sql} VERSION AS OF {int(snapshot_id)}")  # noqa: S608 - quoted
 
 
-def snapshot_as_of(spark: SparkSession, name: str, moment: int) -> int | None:
-    """The id of the snapshot that was current at an epoch millisecond, None before the first that is kept."""
+def snapshot_as_of(spark: SparkSession, table: TableName, moment: int) -> int | None:
+    """The id of the snapshot that was current at an epoch millisecond, None before the first kept one."""
     jvm: Any = spark._jvm
-    table = load_table(spark, name)
-    at = [entry for entry in table.history() if entry.timestampMillis() <= moment]
-    return int(jvm.org.apache.iceberg.util.SnapshotUtil.snapshotIdAsOfTime(table, moment)) if at else None
+    loaded = load_table(spark, table)
+    if all(entry.timestampMillis() > moment for entry in loaded.history()):
+        return None
+    return int(jvm.org.apache.iceberg.util.SnapshotUtil.snapshotIdAsOfTime(loaded, moment))
 
 
-def first_kept(spark: SparkSession, name: str) -> int | None:
-    """When the oldest entry of a table's history was made, in epoch milliseconds."""
-    return min((int(e.timestampMillis()) for e in load_table(spark, name).history()), default=None)
+def history_start(spark: SparkSession, table: TableName) -> int | None:
+    """The time of the oldest entry in a table's history, in epoch milliseconds."""
+    return min((int(e.timestampMillis()) for e in load_table(spark, table).history()), default=None)
 
 
-def is_sorted(spark: SparkSession, name: str) -> bool:
-    """Whether a table has a sort order of its own."""
-    return bool(load_table(spark, name).sortOrder().isSorted())
+def location(spark: SparkSession, table: TableName) -> str:
+    """The base location of a table's data and metadata."""
+    return str(load_table(spark, table).location())
 
 
-def tables(spark: SparkSession, catalog: str, namespace: str) -> list[str] | None:
-    """The Iceberg tables of a namespace, None where there is no such namespace.
+def table_names(spark: SparkSession, catalog: str, namespace: str) -> list[str] | None:
+    """The Iceberg tables of a namespace, None if the namespace does not exist.
 
-    Raises what Spark does where the catalog can't be asked.
+    Raises Spark's own error if the catalog cannot be reached.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import AnalysisException
@@ -103,43 +170,22 @@ def tables(spark: SparkSession, catalog: str, namespace: str) -> list[str] | Non
     try:
         rows = spark.sql(f"SHOW TABLES IN {quoted(catalog, namespace)}").collect()
     except (AnalysisException, Py4JJavaError) as error:
-        if not _NO_NAMESPACE.search(str(error)):
+        if not _NO_NAMESPACE & java_classes(error):
             raise
         return None
     return [str(row.tableName) for row in rows]
 
 
-def cause(error: Exception) -> str:
-    """What a failure began with, in a line: an error of Spark's JVM has its causes in its text."""
-    first, *rest = str(error).splitlines() or [""]
-    if first.startswith("An error occurred while calling") and rest:
-        first = rest[0].removeprefix(": ")
-    deeper = [line.removeprefix("Caused by: ") for line in rest if line.startswith("Caused by: ")]
-    return (deeper[-1] if deeper else first)[:300]
+def string_literal(text: str) -> str:
+    r"""A text as a string literal of Spark SQL.
+
+    >>> print(string_literal("it's a \\ "))
+    'it\'s a \\ '
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _snapshot(found: Any) -> Snapshot:
     return Snapshot(
         int(found.snapshotId()), str(found.operation()), dict(found.summary()), int(found.timestampMillis())
     )
-
-
-def location(spark: SparkSession, name: str) -> str:
-    """Where a table's data and metadata are."""
-    return str(load_table(spark, name).location())
-
-
-def load_table(spark: SparkSession, name: str) -> Any:
-    """Iceberg's `Table`, loaded from the catalog now."""
-    jvm: Any = spark._jvm
-    return jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
-
-
-def explain_missing_warehouse(error: Exception, catalog: str) -> Exception:
-    """Iceberg's refusal to place a table without a warehouse, in words that say what to set."""
-    if "warehouse" in str(error) and "null or empty" in str(error):
-        return ConfigurationError(
-            f"Catalog {catalog} has no warehouse, so a new table has nowhere to go.",
-            hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE to an S3 location, such as s3://bucket/prefix.",
-        )
-    return error

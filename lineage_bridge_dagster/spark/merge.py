@@ -1,14 +1,16 @@
-"""Rows merged into a table by key: those with a known key replace their row, the others are added."""
+"""Rows merged into a table by key: rows with a known key replace their row, the others are added."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.spark.commits import Target, Write, view
-from lineage_bridge_dagster.spark.io.options import WriteOptions
-from lineage_bridge_dagster.spark.io.schemas import column
+from lineage_bridge_dagster.spark.commits import CommitMarker, global_view
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,95 +20,115 @@ _EXAMPLES = 3
 
 
 class MergeKeyError(LineageBridgeError):
-    """The rows can't be merged by their keys."""
+    """The rows cannot be merged by their keys."""
 
 
-def check_columns(frame: StructType, options: WriteOptions, target: Target) -> None:
-    """Refuse key and delete columns that the frame has not.
+@dataclass(frozen=True, slots=True)
+class MergeKeys:
+    """How rows find those that they replace or delete.
 
-    Raises:
-        MergeKeyError: one is missing, or the delete column is no boolean.
+    `delete_column` names a boolean column that is true on rows to delete; it is not stored. Null keys are
+    refused unless `match_nulls`, with which null equals null.
     """
-    types = {field.name.lower(): field.dataType.typeName() for field in frame}
-    for name in (*options.join_cols, *([options.delete_column] if options.delete_column else [])):
-        if name.lower() not in types:
-            role = "delete_column" if name == options.delete_column else "join_cols"
+
+    columns: tuple[str, ...]
+    delete_column: str = ""
+    match_nulls: bool = False
+
+    def check_columns(self, frame: StructType, table: TableName) -> None:
+        """Refuse key and delete columns that the frame does not have.
+
+        Raises:
+            MergeKeyError: one is missing, or the delete column is not a boolean.
+        """
+        types = {field.name.lower(): field.dataType.typeName() for field in frame}
+        roles = dict.fromkeys(self.columns, "join_cols")
+        if self.delete_column:
+            roles[self.delete_column] = "delete_column"
+        for name, role in roles.items():
+            if name.lower() not in types:
+                raise MergeKeyError(
+                    f"The DataFrame for {table} has no column {name}, which {role} names.",
+                    hint=f"Its columns are {', '.join(frame.names[:30])}.",
+                )
+        if self.delete_column and types[self.delete_column.lower()] != "boolean":
             raise MergeKeyError(
-                f"The DataFrame for {target} has no column {name}, which {role} names.",
-                hint=f"Its columns are {', '.join(frame.names[:30])}.",
+                f"delete_column {self.delete_column} of {table} is {types[self.delete_column.lower()]}.",
+                hint="Make it a boolean that is true on rows to delete, such as F.col('op') == 'd'.",
             )
-    if options.delete_column and types[options.delete_column.lower()] != "boolean":
-        raise MergeKeyError(
-            f"delete_column {options.delete_column} of {target} is {types[options.delete_column.lower()]}.",
-            hint="Make it a boolean that is true on rows to delete, such as F.col('op') == 'd'.",
+
+    def check_rows(self, rows: DataFrame, table: TableName) -> int:
+        """Count the rows, after refusing null keys and keys that occur twice.
+
+        Raises:
+            MergeKeyError: with examples.
+        """
+        from pyspark.sql import functions as F
+
+        keys = [F.col(quoted(name)) for name in self.columns]
+        has_null = F.lit(False)
+        for key in keys:
+            has_null = has_null | key.isNull()
+        counts = rows.agg(F.count(F.lit(1)).alias("n"), F.count_if(has_null).alias("nulls")).collect()[0]
+        names = ", ".join(self.columns)
+        if counts.nulls and not self.match_nulls:
+            raise MergeKeyError(
+                f"{counts.nulls} of {counts.n} rows for {table} have null in {names}.",
+                hint="Filter them out, or set null_keys: match to have null equal null.",
+            )
+        grouped = rows.groupBy(*keys).agg(F.count(F.lit(1)).alias("n"))
+        if duplicates := grouped.where("n > 1").limit(_EXAMPLES).collect():
+            examples = "; ".join(_example(row[:-1], self.columns, row[-1]) for row in duplicates)
+            raise MergeKeyError(
+                f"The DataFrame for {table} has several rows with the same key: {examples}. "
+                "Nothing was written.",
+                hint=f"Keep one row of each key, such as the newest by a window over {names}, or name more "
+                "columns in join_cols.",
+            )
+        return int(counts.n)
+
+    def statement(self, table: TableName, source: str, columns: Sequence[str]) -> str:
+        """The MERGE INTO statement for a source with these columns.
+
+        Only the source's columns are set: other columns keep their values, and are null in new rows.
+        """
+        keys = {name.lower() for name in self.columns}
+        stored = [name for name in columns if name.lower() != self.delete_column.lower()]
+        equals = "<=>" if self.match_nulls else "="
+        on = " AND ".join(f"t.{quoted(name)} {equals} s.{quoted(name)}" for name in self.columns)
+        sets = ", ".join(
+            f"t.{quoted(name)} = s.{quoted(name)}" for name in stored if name.lower() not in keys
         )
+        deleted = f"coalesce(s.{quoted(self.delete_column)}, false)" if self.delete_column else ""
+        names, values = ", ".join(map(quoted, stored)), ", ".join(f"s.{quoted(name)}" for name in stored)
+        lines = [f"MERGE INTO {table.sql} t USING {source} s ON {on}"]
+        if deleted:
+            lines.append(f"WHEN MATCHED AND {deleted} THEN DELETE")
+        if sets:
+            lines.append(f"WHEN MATCHED THEN UPDATE SET {sets}")
+        lines.append(f"WHEN NOT MATCHED{f' AND NOT {deleted}' if deleted else ''} THEN")
+        lines.append(f"INSERT ({names}) VALUES ({values})")  # noqa: S608 - all quoted
+        return "\n".join(lines)
 
 
-def merge(frame: DataFrame, target: Target, options: WriteOptions, write: Write) -> int:
-    """MERGE INTO the table; returns how many rows the frame had.
+def merge(rows: DataFrame, table: TableName, keys: MergeKeys, marker: CommitMarker) -> None:
+    """Merge rows into a table, in one commit. MERGE reads its source twice: persist it (`persisted`)."""
+    with global_view(rows) as source:
+        marker.session(rows.sparkSession).sql(keys.statement(table, source, rows.columns))
 
-    Only the frame's own columns are set; others of the table keep their values, and are null in new rows.
 
-    Raises:
-        MergeKeyError: a key comes twice, or is null where that is not allowed.
-    """
+@contextmanager
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
+    """Keep a frame's rows, so that everything that reads them reads the same ones."""
     from pyspark import StorageLevel
 
-    # MERGE reads its source twice, and the checks once more: all of them must see the same rows.
     rows = frame.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        count = check_keys(rows, target, options)
-        with view(rows) as source, write.session(frame.sparkSession) as session:
-            session.sql(statement(rows.columns, target, options, source))
+        yield rows
     finally:
         rows.unpersist()
-    return count
 
 
-def check_keys(rows: DataFrame, target: Target, options: WriteOptions) -> int:
-    """Count the rows, after refusing null keys (unless they are to match) and keys that come twice."""
-    from pyspark.sql import functions as F
-
-    keys = [column(name) for name in options.join_cols]
-    empty = F.lit(False)
-    for key in keys:
-        empty = empty | key.isNull()
-    told = rows.agg(F.count(F.lit(1)).alias("n"), F.count_if(empty).alias("nulls")).collect()[0]
-    if told.nulls and options.null_keys == "error":
-        raise MergeKeyError(
-            f"{told.nulls} of {told.n} rows for {target} have null in {', '.join(options.join_cols)}.",
-            hint="Filter them out, or set null_keys: match to have null equal null.",
-        )
-    twice = rows.groupBy(*keys).agg(F.count(F.lit(1)).alias("n")).where("n > 1").limit(_EXAMPLES).collect()
-    if twice:
-        shown = "; ".join(_shown(row[:-1], options.join_cols, row[-1]) for row in twice)
-        raise MergeKeyError(
-            f"The DataFrame for {target} has rows of one key more than once: {shown}. Nothing was written.",
-            hint="Keep one row of each key, such as the newest by a window over "
-            f"{', '.join(options.join_cols)}, or name more columns in join_cols.",
-        )
-    return int(told.n)
-
-
-def statement(columns: list[str], target: Target, options: WriteOptions, source: str) -> str:
-    """The MERGE INTO statement for a source with these columns."""
-    keys = {name.lower() for name in options.join_cols}
-    own = [name for name in columns if name.lower() != options.delete_column.lower()]
-    equals = "<=>" if options.null_keys == "match" else "="
-    on = " AND ".join(f"t.{quoted(name)} {equals} s.{quoted(name)}" for name in options.join_cols)
-    sets = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in own if name.lower() not in keys)
-    deleted = f"coalesce(s.{quoted(options.delete_column)}, false)" if options.delete_column else ""
-    names, values = ", ".join(map(quoted, own)), ", ".join(f"s.{quoted(name)}" for name in own)
-    lines = [f"MERGE INTO {target.name} t USING {source} s ON {on}"]
-    if deleted:
-        lines.append(f"WHEN MATCHED AND {deleted} THEN DELETE")
-    if sets:
-        lines.append(f"WHEN MATCHED THEN UPDATE SET {sets}")
-    lines.append(f"WHEN NOT MATCHED{f' AND NOT {deleted}' if deleted else ''} THEN")
-    lines.append(f"INSERT ({names}) VALUES ({values})")  # noqa: S608 - all quoted
-    return "\n".join(lines)
-
-
-def _shown(values: tuple[object, ...], names: tuple[str, ...], count: int) -> str:
+def _example(values: tuple[object, ...], names: tuple[str, ...], count: int) -> str:
     pairs = ", ".join(f"{name}={str(value)[:60]}" for name, value in zip(names, values, strict=True))
     return f"{pairs} ({count} rows)"

@@ -1,4 +1,4 @@
-"""The Spark session, as dagster-pyspark's lazy resource with the jars and the catalog added."""
+"""The Spark session: dagster-pyspark's lazy resource, with jars and a catalog."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _lock = threading.Lock()
 
 
 class SparkResource(LazyPySparkResource):
-    """One Spark session a process, started when an asset first asks for it.
+    """One Spark session per process, started when an asset first needs it.
 
     It is dagster-pyspark's `LazyPySparkResource` with the Iceberg, Kafka and Avro jars, the Iceberg
-    extensions and the catalog put into its configuration. Whatever `spark_config` says wins.
+    extensions and the catalog in its configuration. `spark_config` takes precedence.
     """
 
     spark_config: dict[str, Any] = Field(
         default_factory=dict,
-        description="Spark configuration, flat or nested: {'spark.master': 'local[2]'} and any other.",
+        description="Spark configuration, flat or nested, such as {'spark.master': 'local[2]'}.",
     )
     catalog: dict[str, Any] = Field(
         default_factory=dict,
@@ -47,10 +47,10 @@ class SparkResource(LazyPySparkResource):
 
     @property
     def catalog_config(self) -> CatalogSettings:
-        """The catalog, whole.
+        """The catalog, with the fields that the environment sets.
 
         Raises:
-            ConfigurationError: it is malformed or not safe for concurrent commits.
+            ConfigurationError: it is malformed, or not safe for concurrent commits.
         """
         return Settings.from_env(given={"catalog": self.catalog}, groups=["catalog"]).catalog
 
@@ -62,13 +62,13 @@ class SparkResource(LazyPySparkResource):
 def spark_session(
     catalog: CatalogSettings, conf: Mapping[str, Any] | None = None, *, app_name: str = "lineage-bridge"
 ) -> SparkSession:
-    """The process's Spark session, started if there is none.
+    """The process's Spark session, started if none runs.
 
-    A session that already runs is kept: the catalog is added to it, and what only a start can set (memory,
-    jars, the master) stays as it was.
+    The catalog is added to a running session; settings that only a start can apply (memory, jars, the
+    master) stay as they are.
 
     Raises:
-        ConfigurationError: Java is missing or too old, or Spark did not start; the hint says what to do.
+        ConfigurationError: Java is missing or too old, or Spark did not start.
     """
     with _lock:
         from pyspark.sql import SparkSession
@@ -80,7 +80,7 @@ def spark_session(
         settings = session_conf(catalog, conf)
         _point_at_java()
         if settings["spark.master"].startswith("local"):
-            # Workers are this Python, not whichever `python3` comes first on the path.
+            # Workers run this Python, not whichever `python3` comes first on the path.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = SparkSession.builder.appName(app_name)
@@ -92,17 +92,17 @@ def spark_session(
         except Exception as error:
             raise ConfigurationError(
                 f"Spark did not start on {settings['spark.master']}: {_first_line(error)}",
-                hint="Check spark.master, the memory and the Java in use; the lines above are Spark's own.",
+                hint="Check spark.master, the memory and the Java in use; Spark logged the lines above.",
             ) from error
 
 
 def session_conf(catalog: CatalogSettings, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """The whole configuration of a session: ours, then what the user set, which wins.
+    """The configuration of a session: our defaults, overridden by the user's settings.
 
-    Lists of the user's (`spark.jars`, `spark.sql.extensions`) are added to ours, not put in their place.
+    The user's lists (`spark.jars`, `spark.sql.extensions`) are appended to ours.
     """
-    given = flatten_dict(dict(conf or {}))  # type: ignore[no-untyped-call]
-    user = {key: _text(value) for key, value in given}
+    flat = flatten_dict(dict(conf or {}))  # type: ignore[no-untyped-call]
+    user = {key: _text(value) for key, value in flat}
     master = user.get("spark.master") or os.environ.get("SPARK_MASTER") or "local[*]"
     settings = {
         "spark.master": master,
@@ -112,7 +112,7 @@ def session_conf(catalog: CatalogSettings, conf: Mapping[str, Any] | None = None
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # Catalog properties may hold what a user would not want on the UI's environment page.
+        # Catalog properties may hold secrets, which the UI's environment page would show.
         "spark.redaction.regex": "(?i)secret|password|token|credential|access[.-]?key",
         **catalog.spark_conf(),
     }
@@ -129,12 +129,12 @@ def session_conf(catalog: CatalogSettings, conf: Mapping[str, Any] | None = None
 
 
 def _point_at_java() -> None:
-    """Have PySpark start the Java that was found to be new enough."""
+    """Have PySpark start a Java that is new enough."""
     os.environ["JAVA_HOME"] = str(home(jars.java()))
 
 
 def _running() -> SparkSession | None:
-    """The process's session, from whichever thread it was started."""
+    """The process's session, whichever thread started it."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -145,7 +145,7 @@ def _running() -> SparkSession | None:
 
 
 def _text(value: Any) -> str:
-    """As Spark reads it: `True` is not a boolean to it."""
+    """A value as Spark parses it: `true`, not `True`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

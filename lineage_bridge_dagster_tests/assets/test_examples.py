@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from dagster import AssetsDefinition, AssetSpec, materialize
@@ -16,13 +17,12 @@ from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.iceberg import spark_name
-from lineage_bridge_dagster.spark.commits import Target
-from lineage_bridge_dagster.spark.io import options
-from lineage_bridge_dagster.spark.io import read as loading
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.io import read
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
-from lineage_bridge_dagster.spark.io.options import WriteOptions
-from lineage_bridge_dagster.spark.io.output_metadata import stored_metadata
-from lineage_bridge_dagster.spark.io.write import store
+from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteMode, WriteOptions
+from lineage_bridge_dagster.spark.io.output_metadata import output_metadata
+from lineage_bridge_dagster.spark.io.write import write_frame
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import EAST, WEST, World
@@ -59,10 +59,9 @@ def table_of(heading: str) -> set[str]:
 
 
 def test_the_page_has_every_option_and_no_other() -> None:
-    outputs, inputs = options.option_names()
-    assert table_of("output option") == outputs
-    assert table_of("input option") == inputs
-    assert table_of("mode") == set(options._MODES)
+    assert table_of("output option") == {option.name for option in fields(WriteOptions)}
+    assert table_of("input option") == {option.name for option in fields(ReadOptions)}
+    assert table_of("mode") == set(get_args(WriteMode))
 
 
 def test_the_examples_are_there_where_one_cluster_has_both_of_their_inputs() -> None:
@@ -89,9 +88,9 @@ def add(spark: SparkSession, database: str, *rows: tuple[int, str, str, int]) ->
     first = datetime(2026, 1, 1)
     ddl = "order_id long, country string, status string, total decimal(12,2), ordered_at timestamp"
     made = [(i, c, s, Decimal(i), first + timedelta(hours=hour)) for i, c, s, hour in rows]
-    store(
+    write_frame(
         spark.createDataFrame(made, ddl),
-        Target("glue", database, "orders.v1"),
+        TableName("glue", database, "orders.v1"),
         WriteOptions(write_mode="append"),
     )
 
@@ -115,7 +114,7 @@ def test_the_examples_make_what_they_say(
         ddl = "value struct<order_id: long, status: string, changes: int>"
         return spark.createDataFrame([((1, "PAID", 3),), ((2, "PAID", 1),), (None,)], ddl)
 
-    monkeypatch.setattr(loading, "load_topic", records)
+    monkeypatch.setattr(read, "read_decoded", records)
     found = source()
     joined, newest = found["status_changes_by_country"], found["newest_orders"]
     keys = {key.path[0]: key for key in joined.dependency_keys}
@@ -153,6 +152,6 @@ def test_the_examples_make_what_they_say(
 @pytest.mark.xdist_group("spark")
 def test_the_page_tells_of_all_metadata_and_of_no_other(spark: SparkSession, database: str) -> None:
     by_day = WriteOptions(write_mode="overwrite_slice", overwrite_filter="id >= 0")
-    written = store(spark.sql("SELECT 1 AS id"), Target("glue", database, "t"), by_day)
-    shown = stored_metadata(spark, written, partitions=1, preview_rows=1)
+    written = write_frame(spark.sql("SELECT 1 AS id"), TableName("glue", database, "t"), by_day)
+    shown = output_metadata(spark, written, partitions=1, preview_rows=1)
     assert table_of("metadata") == {*shown, "lineage_bridge/consumed"}

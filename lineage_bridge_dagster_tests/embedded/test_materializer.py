@@ -31,7 +31,7 @@ from lineage_bridge_dagster.embedded.materializer import (
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import spark_name
-from lineage_bridge_dagster_tests.spark.records import HeldTopic
+from lineage_bridge_dagster_tests.spark.records import InMemoryTopic
 from lineage_bridge_dagster_tests.spark_session import REGION
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Local:
         return self.spark.table(spark_name("glue", CLUSTER.database, name.lower())).count()
 
 
-class MemoryTopic(HeldTopic):
+class MemoryTopic(InMemoryTopic):
     """A topic of a broker in memory, in place of one that is read over the network."""
 
     def __init__(self, brokers: dict[str, MemoryBroker], name: str, bootstrap: Bootstrap) -> None:

@@ -1,4 +1,4 @@
-"""Graphs for the tests of chains: random ones, with cycles and islands, and worlds of many tables."""
+"""Graphs for the tests of chains: random ones with cycles and islands, and worlds of many tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka records without a broker: a topic that a test fills, and payloads in Confluent's wire format."""
+"""Kafka records without a broker: an in-memory topic, and payloads in Confluent's wire format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ORDER_V1 = {
     "name": "Order",
     "fields": [{"name": "id", "type": "long"}, {"name": "item", "type": "string"}],
 }
-#: Adds a field in the middle, with a default, and makes another nullable.
+#: Adds a field with a default in the middle, and makes another nullable.
 ORDER_V2 = {
     "type": "record",
     "name": "Order",
@@ -62,8 +62,8 @@ def order_v2(number: int, cents: int | None = 5) -> bytes:
 
 
 @dataclass
-class HeldTopic:
-    """A topic of rows in memory, read as Spark reads Kafka. It counts how often it was read."""
+class InMemoryTopic:
+    """A topic with rows in memory, in the columns of Spark's Kafka source. It counts its reads."""
 
     name: str = "orders.v1"
     partitions: dict[int, list[dict[str, Any]]] = field(default_factory=lambda: {0: [], 1: []})
@@ -98,10 +98,10 @@ class HeldTopic:
 
     def read(self, spark: SparkSession, start: Offsets, end: Offsets) -> DataFrame:
         self.reads += 1
-        wanted = [
+        selected = [
             row
             for partition, rows in self.partitions.items()
             for row in rows
             if start[partition] <= row["offset"] < end[partition]
         ]
-        return spark.createDataFrame(wanted, RECORD_DDL)
+        return spark.createDataFrame(selected, RECORD_DDL)

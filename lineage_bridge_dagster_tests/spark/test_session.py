@@ -1,4 +1,4 @@
-"""The session's configuration, and what it says when it can't start. No JVM is started here."""
+"""The session's configuration, and errors when it cannot start. No JVM is started here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_local_masters_listen_on_the_loopback_without_a_ui(archives: Path) -> No
     assert conf["spark.jars"] == str(archives)
 
 
-def test_the_users_configuration_wins_and_lists_are_added_to(archives: Path) -> None:
+def test_user_configuration_wins_and_its_lists_are_added(archives: Path) -> None:
     conf = session_conf(
         CatalogSettings(),
         {"spark": {"master": "spark://host:7077", "jars": "/mine.jar"}, "spark.ui.enabled": True},
@@ -39,7 +39,7 @@ def test_the_users_configuration_wins_and_lists_are_added_to(archives: Path) -> 
     assert "spark.driver.host" not in conf
 
 
-def test_java_missing_is_said_before_anything_starts(archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_is_reported_before_the_start(archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> Path:
         raise ConfigurationError("Java 17 or newer is needed.", hint="Install it.")
 
@@ -49,7 +49,7 @@ def test_java_missing_is_said_before_anything_starts(archives: Path, monkeypatch
         session.spark_session(CatalogSettings())
 
 
-def test_a_resource_is_made_without_importing_pyspark_s_session_or_starting_java() -> None:
+def test_resource_is_created_without_starting_java() -> None:
     script = (
         "import sys; from lineage_bridge_dagster.spark.session import SparkResource; "
         "from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager; "
@@ -61,6 +61,6 @@ def test_a_resource_is_made_without_importing_pyspark_s_session_or_starting_java
     assert done.stdout.strip() == "lazy"
 
 
-def test_an_unsafe_catalog_is_refused_by_the_resource() -> None:
+def test_unsafe_catalog_is_refused_by_the_resource() -> None:
     with pytest.raises(ConfigurationError, match="concurrent commits"):
         _ = SparkResource(catalog={"type": "hadoop"}).catalog_config

@@ -1,4 +1,4 @@
-"""The graph's edges as dense integer arrays, small enough to share with every worker.
+"""The graph's edges as dense integer arrays, shared with every worker.
 
 Compressed sparse rows by destination: the sources of node `i` are `sources[offsets[i]:offsets[i + 1]]`.
 At 12 bytes a node and 4 an edge, ten million edges take about 50 MB.
@@ -27,8 +27,10 @@ _ARRAYS = ("offsets", "sources", "uncovered")
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """`offsets` has one entry more than there are nodes; `uncovered[i]` tells that node `i` is of a scope
-    that did not answer whole, so that more may be upstream of it than is known.
+    """The upstream index of a graph.
+
+    `offsets` has one more entry than the graph has nodes. `uncovered[i]` is true if the scope of node `i` was
+    not fully read, so that it may have more upstream nodes than the graph.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -42,7 +44,7 @@ class Adjacency:
 
 
 def adjacency(graph: Graph, uncovered: Callable[[str], bool] = lambda _: False) -> Adjacency:
-    """The graph's upstream index in arrays; node `i` is the `i`-th of `graph.nodes`."""
+    """The graph's upstream index as arrays; node `i` is the `i`-th of `graph.nodes`."""
     index = graph.upstream_index()
     number = {node_id: i for i, node_id in enumerate(graph.nodes)}
     offsets = np.zeros(len(number) + 1, dtype=np.int64)
@@ -57,15 +59,15 @@ def adjacency(graph: Graph, uncovered: Callable[[str], bool] = lambda _: False) 
     return Adjacency(offsets, flat, flags)
 
 
-class Shared(Protocol):
-    """A handle that travels to the workers with the task, and opens the arrays there."""
+class SharedAdjacency(Protocol):
+    """A handle that tasks take to the workers, where it opens the arrays."""
 
     def open(self) -> Adjacency: ...
 
 
 @dataclass(frozen=True, slots=True)
 class MappedFiles:
-    """Arrays in files that the workers of one machine map into memory: one copy for all of them."""
+    """Arrays in files that the workers of one machine map into memory: one copy for all."""
 
     folder: str
 
@@ -74,7 +76,7 @@ class MappedFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Broadcasted:
+class BroadcastArrays:
     """Arrays sent once to each executor."""
 
     arrays: Any
@@ -90,8 +92,8 @@ def _mapped(folder: str) -> Adjacency:
 
 
 @contextmanager
-def shared(spark: SparkSession, arrays: Adjacency) -> Iterator[Shared]:
-    """Share the arrays with the session's workers for as long as frames that use them are computed."""
+def shared(spark: SparkSession, arrays: Adjacency) -> Iterator[SharedAdjacency]:
+    """Share the arrays with the session's workers; frames that use them must be computed within the block."""
     parts: Sequence[npt.NDArray[Any]] = (arrays.offsets, arrays.sources, arrays.uncovered)
     if (spark.sparkContext.master or "").startswith("local"):
         with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder:
@@ -101,6 +103,6 @@ def shared(spark: SparkSession, arrays: Adjacency) -> Iterator[Shared]:
         return
     sent = spark.sparkContext.broadcast(tuple(parts))
     try:
-        yield Broadcasted(sent)
+        yield BroadcastArrays(sent)
     finally:
         sent.destroy()

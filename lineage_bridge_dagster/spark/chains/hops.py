@@ -1,4 +1,4 @@
-"""Every table's chain as one DataFrame: the pure walk, spread over the workers."""
+"""The chains of all tables as one DataFrame: the pure walk, distributed over the workers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
 from lineage_bridge_dagster.lineage.text import clean
-from lineage_bridge_dagster.spark.chains.adjacency import Shared
+from lineage_bridge_dagster.spark.chains.adjacency import SharedAdjacency
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: Rows of one Arrow batch: a worker holds one batch at a time, whatever the size of the graph.
+#: Rows of an Arrow batch: a worker holds one batch at a time, whatever the size of the graph.
 BATCH_ROWS = 65_536
 
-#: Nodes up to which their names are broadcast to the join; past that Spark chooses.
+#: Up to this many nodes, the join broadcasts them; beyond, Spark chooses.
 _BROADCAST_NODES = 200_000
 
 _HOPS = pa.schema(
@@ -52,10 +52,10 @@ _NODES = pa.schema(
 )
 
 
-def walk_tables(arrays: Shared) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def walk_tables(arrays: SharedAdjacency) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A `mapInArrow` function: batches of table numbers in, batches of hops out.
 
-    It calls `lineage.chains.walk`, the function that chains are computed by everywhere.
+    It calls `lineage.chains.walk`, the function that computes chains everywhere.
     """
 
     def hops_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -80,7 +80,11 @@ def walk_tables(arrays: Shared) -> Callable[[Iterable[pa.RecordBatch]], Iterator
 
 
 def hop_rows(
-    spark: SparkSession, graph: Graph, arrays: Shared, table_ids: Sequence[str], sql: str = "redacted"
+    spark: SparkSession,
+    graph: Graph,
+    arrays: SharedAdjacency,
+    table_ids: Sequence[str],
+    sql: str = "redacted",
 ) -> DataFrame:
     """One row for each table and each node upstream of it, lazily.
 
@@ -89,9 +93,9 @@ def hop_rows(
 
     Args:
         spark: the session.
-        graph: whose nodes the arrays number, in order.
-        arrays: shared with the session's workers until the frame was computed.
-        table_ids: the tables; an id that the graph does not have is a KeyError.
+        graph: the arrays number its nodes in order.
+        arrays: shared with the session's workers until the frame is computed.
+        table_ids: the tables; an id that is not in the graph raises KeyError.
         sql: how SQL text is shown: full, redacted, hash or none.
     """
     from pyspark.sql import functions as F
@@ -124,9 +128,9 @@ def hop_rows(
 
 
 def node_records(graph: Graph, sql: str = "redacted") -> pa.Table:
-    """What a hop shows of its node, once for each node; `node` is its number.
+    """The columns that a hop takes from its node, one row for each node; `node` is its number.
 
-    The fields are those of a hop everywhere else: `lineage.hop_json` renders them.
+    The fields are those of a hop everywhere else (`lineage.hops.hop_record`).
     """
     nodes = list(graph.nodes.values())
     shown = [hop_record(0, node, sql) for node in nodes]
@@ -142,6 +146,6 @@ def node_records(graph: Graph, sql: str = "redacted") -> pa.Table:
 
 
 def incomplete_nodes(discovery: Discovery) -> Callable[[str], bool]:
-    """Tells of a node whether a scope that did not answer whole could have added to its upstream."""
+    """A predicate of node ids: whether a scope that was not fully read may hide upstream nodes."""
     gaps = Gaps(discovery.graph, discovery.coverage)
     return lambda node_id: bool(gaps.of((node_id,)))

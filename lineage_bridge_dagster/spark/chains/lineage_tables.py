@@ -31,24 +31,28 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("node_id", "string", "Id of the upstream node"),
         ("kind", "string", "Kind of the node, such as kafka_topic or flink_job"),
         ("qualified_name", "string", "Name of the node in its own system"),
-        ("display_name", "string", "Name as shown to people"),
+        ("display_name", "string", "Display name"),
         ("environment_id", "string", "Confluent environment of the node"),
         ("cluster_id", "string", "Kafka cluster of the node"),
         ("sql", "string", "SQL of the statement or query, as the setting for SQL shows it"),
         ("connector_class", "string", "Class of the connector"),
         ("schema_fields", "array<struct<name: string, type: string>>", "Fields of the topic's values"),
-        ("stale_since", "string", "Since when the node could not be asked about, ISO 8601"),
-        ("complete", "boolean", "Whether all that the chain passes through answered whole"),
-        ("chain_digest", "string", "Same for all rows of a chain; changes when a hop does"),
-        ("discovered_at", "timestamp", "When the discovery was made that the chain is from"),
-        ("computed_at", "timestamp", "When the chain was computed"),
+        (
+            "stale_since",
+            "string",
+            "ISO 8601: when the node was last seen, if not in this discovery",
+        ),
+        ("complete", "boolean", "Whether all scopes that the chain passes through were fully read"),
+        ("chain_digest", "string", "The same in all rows of a chain; changes when a hop does"),
+        ("discovered_at", "timestamp", "Time of the discovery that found the chain"),
+        ("computed_at", "timestamp", "Time at which the chain was computed"),
     ),
     "nodes": (
         ("node_id", "string", "Id of the node"),
-        ("system", "string", "System that the node is of"),
+        ("system", "string", "System of the node"),
         ("node_type", "string", "Kind of the node"),
-        ("qualified_name", "string", "Name in its own system"),
-        ("display_name", "string", "Name as shown to people"),
+        ("qualified_name", "string", "Name of the node in its own system"),
+        ("display_name", "string", "Display name"),
         ("environment_id", "string", "Confluent environment"),
         ("environment_name", "string", "Name of the environment"),
         ("cluster_id", "string", "Kafka cluster"),
@@ -59,7 +63,7 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("url", "string", "Link to the node's own console"),
         ("first_seen", "string", "ISO 8601"),
         ("last_seen", "string", "ISO 8601"),
-        ("discovered_at", "timestamp", "When the discovery was made"),
+        ("discovered_at", "timestamp", "Time of the discovery"),
     ),
     "edges": (
         ("src_id", "string", "Node that the data comes from"),
@@ -69,16 +73,16 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("attributes", "string", "Further attributes, a JSON object"),
         ("first_seen", "string", "ISO 8601"),
         ("last_seen", "string", "ISO 8601"),
-        ("discovered_at", "timestamp", "When the discovery was made"),
+        ("discovered_at", "timestamp", "Time of the discovery"),
     ),
     "coverage": (
-        ("api", "string", "API that was asked"),
+        ("api", "string", "API that was read"),
         ("environment", "string", "Confluent environment"),
         ("place", "string", "Cluster, region or database within it"),
         ("status", "string", "complete, partial, denied or failed"),
-        ("reason", "string", "Why it is not complete, and what to do"),
-        ("count", "bigint", "Things that were reported"),
-        ("discovered_at", "timestamp", "When the discovery was made"),
+        ("reason", "string", "Why it is not complete, and a remedy"),
+        ("count", "bigint", "Number of items read"),
+        ("discovered_at", "timestamp", "Time of the discovery"),
     ),
 }
 
@@ -92,13 +96,13 @@ _ARROW = {
     "array<string>": pa.list_(pa.string()),
 }
 
-#: Columns that tell when, not what: a table that differs in these alone is not written again.
+#: Columns of times: a table that differs only in these is not written again.
 _TIMES = frozenset({"first_seen", "last_seen", "discovered_at", "computed_at"})
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The rows of one lineage table, and a digest of all in them but times."""
+    """The rows of one lineage table, and a digest of their content without times."""
 
     table: str
     rows: pa.Table
@@ -142,13 +146,13 @@ def graph_records(discovery: Discovery) -> list[Records]:
     return [
         _records("nodes", nodes),
         _records("edges", edges),
-        # When a scope was last asked is the news that coverage has, so its time counts.
+        # The time at which a scope was last read is part of coverage's content.
         _records("coverage", coverage, times=frozenset()),
     ]
 
 
 def timestamp(text: str) -> datetime | None:
-    """An ISO 8601 time in UTC; None for a text that is none, as a graph from a file may hold."""
+    """An ISO 8601 time in UTC; None for another text, which a graph from a file may have."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -162,13 +166,13 @@ def _fields(table: str) -> Iterable[str]:
 
 def _records(table: str, rows: Sequence[Mapping[str, Any]], times: frozenset[str] = _TIMES) -> Records:
     schema = pa.schema([pa.field(name, _ARROW[kind]) for name, kind, _ in COLUMNS[table]])
-    kept = sorted(_json({k: v for k, v in row.items() if k not in times}) for row in rows)
-    digest = hashlib.sha256("\n".join(kept).encode("utf-8", "surrogatepass")).hexdigest()
+    content = sorted(_json({k: v for k, v in row.items() if k not in times}) for row in rows)
+    digest = hashlib.sha256("\n".join(content).encode("utf-8", "surrogatepass")).hexdigest()
     return Records(table, pa.Table.from_pylist([_encodable(row) for row in rows], schema=schema), digest)
 
 
 def _encodable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Half a surrogate pair, which JSON may carry and UTF-8 can't, would fail the whole table."""
+    """The row without lone surrogates: JSON may have them, UTF-8 may not, and Arrow would fail."""
     return {key: clean(value) if isinstance(value, str) else value for key, value in row.items()}
 
 

@@ -1,21 +1,35 @@
-"""SQL expressions that a user wrote, over the columns of a DataFrame: checked before anything is computed."""
+"""DataFrames before they are read or written: checked SQL expressions, columns in a table's types."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark.io.schemas import as_stored
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType, StructType
+
+#: Marks the message of a rejected row within Spark's account of the failed stage.
+_OUTSIDE = "row outside the slice: "
+_END = "\x1f"
 
 
-def filtered(frame: DataFrame, condition: str, what: str) -> DataFrame:
-    """The rows that satisfy a condition; `what` is the option that holds it, for messages.
+def column(name: str) -> Column:
+    """The column of this name, whatever characters it has."""
+    from pyspark.sql import functions as F
+
+    return F.col(quoted(name))
+
+
+def filtered(frame: DataFrame, condition: str, option: str) -> DataFrame:
+    """The rows that satisfy a condition; `option` names where it is set, for messages.
 
     Raises:
-        ConfigurationError: it is no condition over the frame's columns.
+        ConfigurationError: it is not a condition over the frame's columns.
     """
     from pyspark.errors import PySparkException
 
@@ -23,27 +37,94 @@ def filtered(frame: DataFrame, condition: str, what: str) -> DataFrame:
         found = frame.where(condition)
         _ = found.schema
     except PySparkException as error:
-        raise _wrong(frame, condition, f"{what} is no condition", error) from error
+        raise _invalid(frame, condition, f"{option} is not a condition", error) from error
     return found
 
 
-def type_of(frame: DataFrame, expr: str, what: str) -> DataType:
-    """The type of an expression; `what` is the option that holds it, for messages.
+def types_of(frame: DataFrame, expressions: Iterable[str], option: str) -> dict[str, DataType]:
+    """The types of expressions; `option` names where they are set, for messages.
 
     Raises:
-        ConfigurationError: it is no expression over the frame's columns.
+        ConfigurationError: one is not an expression over the frame's columns.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
-    try:
-        return frame.select(F.expr(expr)).schema[0].dataType
-    except PySparkException as error:
-        raise _wrong(frame, expr, f"{what} is no expression", error) from error
+    types = {}
+    for expression in expressions:
+        try:
+            types[expression] = frame.select(F.expr(expression)).schema[0].dataType
+        except PySparkException as error:
+            raise _invalid(frame, expression, f"{option} is not an expression", error) from error
+    return types
 
 
-def _wrong(frame: DataFrame, expr: str, told: str, error: Exception) -> ConfigurationError:
+def conform(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The frame with the columns of a schema, in its order and types; missing ones are null."""
+    from pyspark.sql import functions as F
+
+    by_name = {field.name.lower(): field for field in frame.schema}
+    columns = []
+    for field in schema:
+        source = by_name.get(field.name.lower())
+        if source is None:
+            columns.append(F.lit(None).cast(field.dataType).alias(field.name))
+        else:
+            columns.append(_cast(column(source.name), source.dataType, field.dataType).alias(field.name))
+    return frame.select(*columns)
+
+
+def reject_outside(frame: DataFrame, condition: str, expressions: tuple[str, ...]) -> DataFrame:
+    """The frame, which fails while it is written if a row does not satisfy the condition."""
+    from pyspark.sql import functions as F
+
+    values = F.concat_ws(", ", *[F.coalesce(F.expr(e).cast("string"), F.lit("null")) for e in expressions])
+    # A condition that is not deterministic stays where it is: with the row number in it, the optimizer cannot
+    # evaluate it on rows that a filter or a join leaves out.
+    number = F.monotonically_increasing_id().cast("string")
+    message = F.concat(F.lit(_OUTSIDE), values, F.lit(_END), number)
+    return frame.where(F.when(F.expr(condition), F.lit(True)).otherwise(F.raise_error(message)))
+
+
+def rejected_values(error: Exception) -> str | None:
+    """The expressions' values of the row that made a write fail, None for another failure."""
+    _, found, rest = str(error).partition(_OUTSIDE)
+    return rest.partition(_END)[0].strip() if found else None
+
+
+def _cast(value: Column, source: DataType, target: DataType) -> Column:
+    """A value in the target's type; fields of structs match by name, as columns do."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if as_stored(source) == as_stored(target):
+        return value
+    if isinstance(source, StructType) and isinstance(target, StructType):
+        by_name = {field.name.lower(): field for field in source.fields}
+        fields = []
+        for field in target.fields:
+            match = by_name.get(field.name.lower())
+            inner = (
+                F.lit(None).cast(field.dataType)
+                if match is None
+                else _cast(value.getField(match.name), match.dataType, field.dataType)
+            )
+            fields.append(inner.alias(field.name))
+        return F.when(value.isNotNull(), F.struct(*fields))
+    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        return F.transform(value, _caster(source.elementType, target.elementType))
+    if isinstance(source, MapType) and isinstance(target, MapType):
+        keyed = F.transform_keys(value, lambda k, _: _cast(k, source.keyType, target.keyType))
+        return F.transform_values(keyed, lambda _, v: _cast(v, source.valueType, target.valueType))
+    return value.cast(target)
+
+
+def _caster(source: DataType, target: DataType) -> Callable[[Column], Column]:
+    return lambda element: _cast(element, source, target)
+
+
+def _invalid(frame: DataFrame, expression: str, problem: str, error: Exception) -> ConfigurationError:
     return ConfigurationError(
-        f"{told} over its columns: {expr}\n  {str(error).splitlines()[0]}",
+        f"{problem} over its columns: {expression}\n  {str(error).splitlines()[0]}",
         hint=f"The columns are {', '.join(frame.columns[:30])}.",
     )

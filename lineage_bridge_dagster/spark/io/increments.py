@@ -1,8 +1,8 @@
-"""What of an upstream asset is new since the downstream table last took from it.
+"""Incremental inputs: what an upstream asset got since the downstream table last consumed it.
 
-How far a table has got stands in the summary of the snapshot that holds the rows, so one commit moves both or
-neither: a run that fails reads the same again, one that succeeded never does, and a table that is dropped or
-rolled back takes its position along.
+The summary of the snapshot that holds the rows also holds the position of the inputs, so one commit moves
+both or neither: after a failed run the same rows are read again, after a successful one never, and a table
+that is dropped or rolled back takes its position along.
 """
 
 from __future__ import annotations
@@ -15,130 +15,146 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.times import iso
-from lineage_bridge_dagster.spark.commits import CONSUMED, Target
-from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, ancestors, exists, snapshot
+from lineage_bridge_dagster.spark.commits import CommitMarker
+from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors, exists, snapshot
 from lineage_bridge_dagster.spark.kafka import Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Set on a run, it loads incremental inputs whole and replaces all rows of the tables.
+#: Run tag with which incremental inputs are read in full and all rows of the tables are replaced.
 FULL_REFRESH = "lineage_bridge/full_refresh"
+
+#: Keys of snapshot summaries. The run's is dagster-iceberg's.
+RUN_ID = "dagster-run-id"
+CONSUMED = "lineage_bridge.consumed"
 
 
 @dataclass(frozen=True, slots=True)
 class Downstream:
-    """The table that takes from an input, and the positions that this run moves it to, by input.
+    """The table that consumes incremental inputs.
 
-    `full`: the run starts over.
+    Attributes:
+        table: the table.
+        full_refresh: whether the run starts over.
+        consumed: the position that this run moves each input to, by the input's label.
     """
 
-    target: Target
-    full: bool = False
+    table: TableName
+    full_refresh: bool = False
     consumed: dict[str, Any] = field(default_factory=dict)
 
 
 class IncrementError(LineageBridgeError):
-    """What is new can't be told, or is no longer there."""
+    """What is new cannot be determined, or no longer exists."""
 
 
-def position(spark: SparkSession, downstream: Downstream, shown: str) -> Mapping[str, Any] | None:
-    """Where the downstream table stands in an input; None when it starts at the beginning.
+def run_marker(run_id: str, consumed: Mapping[str, Any]) -> CommitMarker:
+    """The marker of a run's write, with the positions of its incremental inputs."""
+    properties = {RUN_ID: run_id}
+    if consumed:
+        properties[CONSUMED] = json.dumps(consumed, sort_keys=True)
+    return CommitMarker(properties)
 
-    A snapshot that somebody else committed (a compaction) says nothing: the one before it tells.
+
+def position(spark: SparkSession, downstream: Downstream, label: str) -> Mapping[str, Any] | None:
+    """How far the downstream table has consumed an input; None at the beginning.
+
+    A snapshot that another writer committed (a compaction) has no position: an earlier one has.
 
     Raises:
-        IncrementError: the table has rows, and no snapshot says where they are from.
+        IncrementError: the table has rows, and no snapshot with their position in the input.
     """
-    target = downstream.target
-    if downstream.full or not exists(spark, target.name):
+    table = downstream.table
+    if downstream.full_refresh or not exists(spark, table):
         return None
-    newest = True
-    rows = False
-    for found in ancestors(spark, target.name):
+    has_rows = False
+    for number, found in enumerate(ancestors(spark, table)):
         if CONSUMED in found.summary:
             positions = json.loads(found.summary[CONSUMED])
-            if shown in positions:
-                return dict(positions[shown])
-        # Whoever wrote it may have left the count out: then rows may be there.
-        rows = rows or (newest and found.summary.get("total-records") != "0")
-        newest = False
-    if rows:
+            if label in positions:
+                return dict(positions[label])
+        # Without a count in the newest snapshot the table may have rows.
+        has_rows = has_rows or (number == 0 and found.summary.get("total-records") != "0")
+    if has_rows:
         raise IncrementError(
-            f"{target} has rows, and none of its snapshots says how far they go in {shown}: it was written "
-            "otherwise, or those snapshots have expired.",
-            hint=full_refresh_hint(shown),
+            f"{table} has rows, and none of its snapshots records their position in {label}: they were not "
+            "written incrementally, or those snapshots have expired.",
+            hint=full_refresh_hint(label),
         )
     return None
 
 
-def full_refresh_hint(shown: str) -> str:
-    """What to do where an incremental input can't go on."""
+def full_refresh_hint(label: str) -> str:
+    """What to do when an incremental input cannot continue."""
     return (
-        f"Launch it once with the run tag {FULL_REFRESH}: true: {shown} is loaded whole, all rows replaced."
+        f"Launch it once with the run tag {FULL_REFRESH}: true, which reads {label} in full and replaces "
+        "all rows."
     )
 
 
-def appended_since(spark: SparkSession, name: str, start: int, end: int, shown: str, hint: str) -> None:
-    """Refuse unless all that came after one snapshot up to another are rows appended.
+def check_appended(
+    spark: SparkSession, table: TableName, start: int, end: int, label: str, hint: str
+) -> None:
+    """Refuse unless rows were only appended after snapshot `start` up to snapshot `end`.
 
     Raises:
-        IncrementError: one of them has expired or is not in the table's past, or rows were replaced or
+        IncrementError: one of them has expired or is not in the table's history, or rows were replaced or
             deleted since the first.
     """
-    past: list[Snapshot] = []
-    for found in ancestors(spark, name):
-        past.append(found)
+    history: list[Snapshot] = []
+    for found in ancestors(spark, table):
+        history.append(found)
         if found.snapshot_id == start:
             break
-    ids = [found.snapshot_id for found in past]
+    ids = [found.snapshot_id for found in history]
     if start not in ids:
         reason = (
-            "is no longer part of the table's history: it was replaced or rolled back"
-            if snapshot(spark, name, start)
-            else "has expired, or is another table's"
+            "is no longer part of the table's history: the table was replaced or rolled back"
+            if snapshot(spark, table, start)
+            else "has expired, or belongs to another table"
         )
         raise IncrementError(
-            f"Snapshot {start} of {shown}, after which its rows are new, {reason}.",
+            f"Snapshot {start} of {label}, after which rows are new, {reason}.",
             hint=f"{hint} Keep snapshots longer than the longest pause between runs.",
         )
     if end not in ids:
         raise IncrementError(
-            f"Snapshot {end} of {shown} does not come after snapshot {start} in the table's history.",
+            f"Snapshot {end} of {label} does not come after snapshot {start} in the table's history.",
             hint=hint,
         )
-    since = past[ids.index(end) : ids.index(start)]
-    changed = next((one for one in reversed(since) if one.operation not in ("append", "replace")), None)
+    since = history[ids.index(end) : ids.index(start)]
+    changed = next((s for s in reversed(since) if s.operation not in ("append", "replace")), None)
     if changed is not None:
         when = iso(datetime.fromtimestamp(changed.committed_at / 1000, UTC))
         raise IncrementError(
-            f"{shown} was not only appended to since snapshot {start}: snapshot {changed.snapshot_id} of "
-            f"{when} is of operation {changed.operation}, which replaces or deletes rows.",
-            hint=f"{hint} A table that is updated in place is better loaded whole.",
+            f"{label} was not only appended to since snapshot {start}: snapshot {changed.snapshot_id} of "
+            f"{when} has operation {changed.operation}, which replaces or deletes rows.",
+            hint=f"{hint} Read a table that is updated in place in full.",
         )
 
 
 def offsets_since(
-    last: Mapping[str, Any] | None, first: Offsets, end: Offsets, shown: str
+    last: Mapping[str, Any] | None, first: Offsets, end: Offsets, label: str
 ) -> tuple[Offsets, Offsets]:
-    """The offsets to read from and to; a partition that is new is read from its first record.
+    """The offsets to read from and to; a new partition is read from its first record.
 
     Raises:
-        IncrementError: records were removed before they were read, or the topic was made anew.
+        IncrementError: records were removed before they were read, or the topic was recreated.
     """
     done = {int(partition): int(offset) for partition, offset in ((last or {}).get("offsets") or {}).items()}
     for partition, at in sorted(done.items()):
         begin, stop = first.get(partition, 0), end.get(partition, -1)
         if at < begin:
             raise IncrementError(
-                f"Records {at} to {begin - 1} of partition {partition} of {shown} were removed before they "
+                f"Records {at} to {begin - 1} of partition {partition} of {label} were removed before they "
                 "were read.",
-                hint=full_refresh_hint(shown) + " Give the topic a longer retention, or run more often.",
+                hint=full_refresh_hint(label) + " Give the topic a longer retention, or run more often.",
             )
         if at > stop:
             raise IncrementError(
-                f"Partition {partition} of {shown} ends before offset {at}, up to which it was read: the "
-                "topic was made anew.",
-                hint=full_refresh_hint(shown),
+                f"Partition {partition} of {label} ends before offset {at}, up to which it was read: the "
+                "topic was recreated.",
+                hint=full_refresh_hint(label),
             )
     return {partition: done.get(partition, begin) for partition, begin in first.items()}, dict(end)

@@ -1,175 +1,34 @@
-"""What metadata asks of the IO manager: read and checked before Spark is asked for anything.
+"""Options of the IO manager in metadata, checked before Spark starts.
 
 Names are those of Dagster's own IO managers where they have one: `partition_expr` and `columns` of its
 database IO managers; `write_mode`, `join_cols` and `schema_update_mode` of dagster-iceberg;
-`overwrite_filter` of PyIceberg. Each may be written with or without the prefix `lineage_bridge/`.
+`overwrite_filter` of PyIceberg. Each may have the prefix `lineage_bridge/`.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic.dataclasses import dataclass
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.io.source import Kind
+from lineage_bridge_dagster.specs.keys import NAMESPACE
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
-
-PREFIX = "lineage_bridge"
 
 WriteMode = Literal["append", "overwrite", "overwrite_slice", "merge"]
 
-#: Epoch milliseconds below this are of 1973: somebody wrote seconds.
+#: Epoch milliseconds below this are in 1973: these are seconds.
 _LEAST_MILLISECONDS = 100_000_000_000
-
-Parser = Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """How a DataFrame becomes rows of its table."""
-
-    write_mode: WriteMode = "overwrite"
-    #: A column or SQL expression; of an asset with several partition dimensions, one for each by name.
-    partition_expr: str | Mapping[str, str] = ""
-    overwrite_filter: str = ""
-    join_cols: tuple[str, ...] = ()
-    delete_column: str = ""
-    null_keys: Literal["error", "match"] = "error"
-    schema_update_mode: Literal["error", "update"] = "error"
-    partition_by: tuple[str, ...] = ()
-    preview_rows: int = 5
-
-    @classmethod
-    def resolve(
-        cls,
-        definition: Mapping[str, Any],
-        output: Mapping[str, Any],
-        defaults: WriteOptions,
-        *,
-        partitioned: bool,
-        shown: str,
-    ) -> WriteOptions:
-        """The options of one output: what it said at run time, over its definition, over the defaults.
-
-        Args:
-            definition: metadata of the asset's definition.
-            output: metadata that the asset added to this output.
-            defaults: of the IO manager.
-            partitioned: whether the asset has partitions.
-            shown: the asset, for messages.
-
-        Raises:
-            ConfigurationError: an option is unknown, malformed, or does nothing in the write mode.
-        """
-        defined = _read(definition, _WRITE, shown, others=True)
-        given = _read(output, _WRITE, shown, others=True)
-        if "write_mode" in given:
-            # Another mode for once: what the definition says for its own mode waits for the next run.
-            defined = {k: v for k, v in defined.items() if given["write_mode"] in _MODES_OF.get(k, _MODES)}
-        said = {**defined, **given}
-        if partitioned and said.get("write_mode") == "overwrite":
-            raise ConfigurationError(
-                f"{shown} has partitions, and write_mode overwrite would drop all but this run's.",
-                hint="Leave write_mode out: the slice of the partition is replaced (overwrite_slice).",
-            )
-        options = replace(defaults, **said)
-        if partitioned and options.write_mode == "overwrite":
-            options = replace(options, write_mode="overwrite_slice")
-        options._check(said, partitioned, shown)
-        return options
-
-    def whole(self) -> WriteOptions:
-        """Every row replaced, once; the table keeps its columns."""
-        return replace(self, write_mode="overwrite_slice", overwrite_filter="true")
-
-    def _check(self, said: Mapping[str, Any], partitioned: bool, shown: str) -> None:
-        mode = self.write_mode
-        for name in said:
-            if mode not in _MODES_OF.get(name, _MODES):
-                raise ConfigurationError(
-                    f"{name} of {shown} does nothing with write_mode {mode}.",
-                    hint=f"Set write_mode: {' or '.join(_MODES_OF[name])}, or leave {name} out.",
-                )
-        if mode == "merge" and not self.join_cols:
-            raise ConfigurationError(
-                f"{shown} merges, and does not say on which columns.",
-                hint='Set join_cols in its metadata, such as ["order_id"].',
-            )
-        if self.delete_column and self.delete_column in self.join_cols:
-            raise ConfigurationError(
-                f"delete_column of {shown} is one of its join_cols.",
-                hint="Name a boolean column that is true on rows to delete.",
-            )
-        if partitioned and self.overwrite_filter:
-            raise ConfigurationError(
-                f"{shown} has partitions, so overwrite_filter is not used.",
-                hint="Leave it out: partition_expr and the partition say which rows are replaced.",
-            )
-        if mode == "overwrite_slice" and not partitioned and not self.overwrite_filter:
-            raise ConfigurationError(
-                f"{shown} replaces a slice, and does not say which.",
-                hint="Set overwrite_filter to an SQL condition, such as \"country = 'DE'\", or give the "
-                "asset partitions and a partition_expr.",
-            )
-        if mode == "overwrite_slice" and partitioned and not self.partition_expr:
-            raise ConfigurationError(
-                f"{shown} has partitions, and does not say where its rows hold them.",
-                hint="Set partition_expr in its metadata to the column, or to one column for each dimension.",
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """Which part of an upstream asset an input gets. Times are epoch milliseconds."""
-
-    columns: tuple[str, ...] = ()
-    filter: str = ""
-    snapshot_id: int | None = None
-    as_of: int | None = None
-    start_snapshot_id: int | None = None
-    end_snapshot_id: int | None = None
-    incremental: bool = False
-    starting_offsets: str | Mapping[int, int] | None = None
-    ending_offsets: str | Mapping[int, int] | None = None
-    starting_timestamp: int | None = None
-    ending_timestamp: int | None = None
-
-    @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any], kind: Kind, shown: str) -> Self:
-        """Read the metadata of an `AssetIn`.
-
-        Raises:
-            ConfigurationError: an option is unknown or malformed, does not apply to such an asset, or two of
-                them contradict each other.
-        """
-        found = _read(metadata, _READ, shown, others=False)
-        options = cls(**found)
-        for name in found:
-            if kind not in _KINDS_OF.get(name, _KINDS):
-                fits = [n for n in _READ if kind in _KINDS_OF.get(n, _KINDS)]
-                raise ConfigurationError(
-                    f"{name} does not apply to {shown}, a {kind}.",
-                    hint=f"A {kind} is loaded with {', '.join(fits)}.",
-                )
-        for group in _ONE_OF:
-            set_here = [name for name in group if found.get(name) not in (None, False)]
-            if len(set_here) > 1:
-                raise ConfigurationError(
-                    f"The input {shown} says both {' and '.join(set_here)}.", hint="Leave one of them."
-                )
-        if options.end_snapshot_id is not None and options.start_snapshot_id is None:
-            raise ConfigurationError(
-                f"The input {shown} has an end_snapshot_id without a start_snapshot_id.",
-                hint="Set both for the rows appended between them, or snapshot_id for all of a snapshot.",
-            )
-        return options
 
 
 def milliseconds(value: Any) -> int:
-    """A moment as epoch milliseconds: ISO 8601 (UTC where it names no zone) or milliseconds already.
+    """A time as epoch milliseconds: from ISO 8601 (UTC without a time zone) or from milliseconds.
 
     >>> milliseconds("2026-04-30T12:00:00Z") == milliseconds("2026-04-30 12:00") == 1777550400000
     True
@@ -180,7 +39,7 @@ def milliseconds(value: Any) -> int:
     if isinstance(value, datetime):
         moment = value
     elif isinstance(value, int) or str(value).strip().lstrip("-").isdigit():
-        number = _integer(value)
+        number = int(_not_bool(value))
         if number < _LEAST_MILLISECONDS:
             raise ValueError("epoch milliseconds have 12 digits or more; these look like seconds")
         return number
@@ -190,121 +49,229 @@ def milliseconds(value: Any) -> int:
     return round(zoned.timestamp() * 1000)
 
 
-def option_names() -> tuple[frozenset[str], frozenset[str]]:
-    """The names of all options: of outputs, and of inputs."""
-    return frozenset(_WRITE), frozenset(_READ)
+def _not_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("a whole number is required")  # noqa: TRY004 - pydantic reports no TypeError
+    return value
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(_as_list)]
+Integer = Annotated[int, BeforeValidator(_not_bool)]
+Moment = Annotated[int, BeforeValidator(milliseconds)]
+Offsets = Literal["earliest", "latest"] | dict[Integer, Integer]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How a DataFrame is written to its table."""
+
+    write_mode: WriteMode = "overwrite"
+    #: A column or SQL expression; of an asset with several partition dimensions, one for each by name.
+    partition_expr: Text | dict[str, Name] = ""
+    overwrite_filter: Text = ""
+    join_cols: Names = ()
+    delete_column: Text = ""
+    null_keys: Literal["error", "match"] = "error"
+    schema_update_mode: Literal["error", "update"] = "error"
+    partition_by: Names = ()
+    preview_rows: Annotated[Integer, Field(ge=0, le=100)] = 5
+
+    @classmethod
+    def resolve(
+        cls,
+        definition: Mapping[str, Any],
+        output: Mapping[str, Any],
+        defaults: WriteOptions,
+        *,
+        partitioned: bool,
+        asset: str,
+    ) -> WriteOptions:
+        """The options of one output: from its run-time metadata, else its definition, else the defaults.
+
+        Args:
+            definition: metadata of the asset's definition.
+            output: metadata that the asset added to this output.
+            defaults: of the IO manager.
+            partitioned: whether the asset has partitions.
+            asset: the asset, for messages.
+
+        Raises:
+            ConfigurationError: an option is unknown, malformed, or has no effect in the write mode.
+        """
+        defined = _read(cls, definition, asset, other_metadata=True)
+        added = _read(cls, output, asset, other_metadata=True)
+        if "write_mode" in added:
+            # Another mode for this run: options that the definition sets for its own mode do not apply.
+            defined = {k: v for k, v in defined.items() if added["write_mode"] in _MODES_OF.get(k, _MODES)}
+        explicit = {**defined, **added}
+        if partitioned and explicit.get("write_mode") == "overwrite":
+            raise ConfigurationError(
+                f"{asset} has partitions, and write_mode overwrite would drop all but this run's.",
+                hint="Leave write_mode out: the slice of the partition is replaced (overwrite_slice).",
+            )
+        options = replace(defaults, **explicit)
+        if partitioned and options.write_mode == "overwrite":
+            options = replace(options, write_mode="overwrite_slice")
+        options._check(explicit, partitioned, asset)
+        return options
+
+    def full_refresh(self) -> WriteOptions:
+        """Options that replace every row once; the table keeps its columns."""
+        return replace(self, write_mode="overwrite_slice", overwrite_filter="true")
+
+    def _check(self, explicit: Mapping[str, Any], partitioned: bool, asset: str) -> None:
+        mode = self.write_mode
+        for name in explicit:
+            if mode not in _MODES_OF.get(name, _MODES):
+                raise ConfigurationError(
+                    f"{name} of {asset} has no effect with write_mode {mode}.",
+                    hint=f"Set write_mode: {' or '.join(_MODES_OF[name])}, or leave {name} out.",
+                )
+        if mode == "merge" and not self.join_cols:
+            raise ConfigurationError(
+                f"{asset} merges without join_cols.",
+                hint='Set join_cols in its metadata, such as ["order_id"].',
+            )
+        if self.delete_column and self.delete_column in self.join_cols:
+            raise ConfigurationError(
+                f"delete_column of {asset} is one of its join_cols.",
+                hint="Name a boolean column that is true on rows to delete.",
+            )
+        if partitioned and self.overwrite_filter:
+            raise ConfigurationError(
+                f"{asset} has partitions, so overwrite_filter is not used.",
+                hint="Leave it out: partition_expr and the partition determine which rows are replaced.",
+            )
+        if mode == "overwrite_slice" and not partitioned and not self.overwrite_filter:
+            raise ConfigurationError(
+                f"{asset} replaces a slice without an overwrite_filter.",
+                hint="Set overwrite_filter to an SQL condition, such as \"country = 'DE'\", or give the "
+                "asset partitions and a partition_expr.",
+            )
+        if mode == "overwrite_slice" and partitioned and not self.partition_expr:
+            raise ConfigurationError(
+                f"{asset} has partitions and no partition_expr.",
+                hint="Set partition_expr in its metadata to the column that holds the partition, or to one "
+                "column for each dimension.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Which part of an upstream asset an input reads. Times are epoch milliseconds."""
+
+    columns: Names = ()
+    filter: Text = ""
+    snapshot_id: Integer | None = None
+    as_of: Moment | None = None
+    start_snapshot_id: Integer | None = None
+    end_snapshot_id: Integer | None = None
+    incremental: bool = False
+    starting_offsets: Offsets | None = None
+    ending_offsets: Offsets | None = None
+    starting_timestamp: Moment | None = None
+    ending_timestamp: Moment | None = None
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[str, Any], kind: Kind, asset: str) -> Self:
+        """Read the metadata of an `AssetIn`.
+
+        Raises:
+            ConfigurationError: an option is unknown or malformed, does not apply to this kind of asset, or
+                contradicts another.
+        """
+        explicit = _read(cls, metadata, asset, other_metadata=False)
+        for name in explicit:
+            if kind not in _KINDS_OF.get(name, _KINDS):
+                fits = [n for n in _names(cls) if kind in _KINDS_OF.get(n, _KINDS)]
+                raise ConfigurationError(
+                    f"{name} does not apply to {asset}, a {kind}.",
+                    hint=f"The options of a {kind} are {', '.join(fits)}.",
+                )
+        for group in _ALTERNATIVES:
+            chosen = [name for name in group if explicit.get(name) not in (None, False)]
+            if len(chosen) > 1:
+                raise ConfigurationError(
+                    f"The input {asset} sets both {' and '.join(chosen)}.", hint="Remove one of them."
+                )
+        if "end_snapshot_id" in explicit and "start_snapshot_id" not in explicit:
+            raise ConfigurationError(
+                f"The input {asset} has an end_snapshot_id without a start_snapshot_id.",
+                hint="Set both for rows appended between them, or snapshot_id for all rows of a snapshot.",
+            )
+        return cls(**explicit)
 
 
 def plain(value: Any) -> Any:
-    """What is in one of Dagster's metadata values; anything else as it is."""
+    """The value within one of Dagster's metadata values; any other value as it is."""
     return getattr(value, "value", value)
 
 
+def _names(options: type[WriteOptions | ReadOptions]) -> list[str]:
+    return [option.name for option in fields(options)]
+
+
 def _read(
-    metadata: Mapping[str, Any], parsers: Mapping[str, Parser], shown: str, *, others: bool
+    options: type[WriteOptions | ReadOptions],
+    metadata: Mapping[str, Any],
+    asset: str,
+    *,
+    other_metadata: bool,
 ) -> dict[str, Any]:
-    """The options in some metadata. `others`: metadata of other meaning may stand beside them."""
+    """The options that some metadata sets; it may have keys of other meaning if `other_metadata`."""
+    names = _names(options)
     found: dict[str, Any] = {}
+    keys: dict[str, str] = {}
     for key, raw in metadata.items():
         prefix, _, name = str(key).rpartition("/")
-        if prefix not in ("", PREFIX):
+        if prefix not in ("", NAMESPACE):
             continue
-        if name not in parsers:
-            ours = prefix == PREFIX and name in LineageMetadata.model_fields
-            near = difflib.get_close_matches(name, parsers, 1, 0.85 if others and not prefix else 0.6)
-            if ours or (others and not prefix and not near):
+        if name not in names:
+            is_metadata = prefix == NAMESPACE and name in LineageMetadata.model_fields
+            near = difflib.get_close_matches(name, names, 1, 0.85 if other_metadata and not prefix else 0.6)
+            if is_metadata or (other_metadata and not prefix and not near):
                 continue
             raise ConfigurationError(
-                f"{key} on {shown} is no option of the IO manager.",
-                hint=f"Did you mean {near[0]}?" if near else f"The options are {', '.join(parsers)}.",
+                f"{key} on {asset} is not an option of the IO manager.",
+                hint=f"Did you mean {near[0]}?" if near else f"The options are {', '.join(names)}.",
             )
         value = plain(raw)
         if value is None:
             continue
-        try:
-            parsed = parsers[name](value)
-        except (TypeError, ValueError) as error:
+        if found.setdefault(name, value) != value:
             raise ConfigurationError(
-                f"{key} on {shown} is {value!r}: {error}.", hint=f"Correct {key} in the metadata."
-            ) from error
-        if found.setdefault(name, parsed) != parsed:
-            raise ConfigurationError(
-                f"{shown} says {name} twice, with and without the prefix {PREFIX}/.",
-                hint="Leave one of them.",
+                f"{asset} sets {name} twice, with and without the prefix {NAMESPACE}/.",
+                hint="Remove one of them.",
             )
-    return found
+        keys[name] = key
+    try:
+        parsed = options(**found)
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        problems = [e["msg"].removeprefix("Value error, ") for e in error.errors() if e["loc"][0] == name]
+        raise _malformed(keys[name], asset, found[name], "; ".join(problems)) from error
+    values = {name: getattr(parsed, name) for name in found}
+    if empty := next((name for name, value in values.items() if value in ("", (), {})), None):
+        raise _malformed(keys[empty], asset, found[empty], "a value is required")
+    return values
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a text is wanted")
-    return value.strip()
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    found = [value] if isinstance(value, str) else list(value)
-    if not found or not all(isinstance(item, str) and item.strip() for item in found):
-        raise ValueError("a list of texts is wanted")
-    return tuple(item.strip() for item in found)
-
-
-def _integer(value: Any) -> int:
-    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
-        raise ValueError("a whole number is wanted")
-    return int(value)
-
-
-def _count(value: Any) -> int:
-    if not 0 <= (number := _integer(value)) <= 100:
-        raise ValueError("0 to 100 is wanted")
-    return number
-
-
-def _flag(value: Any) -> bool:
-    if str(value).lower() not in ("true", "false"):
-        raise ValueError("true or false is wanted")
-    return str(value).lower() == "true"
-
-
-def _choice(*choices: str) -> Parser:
-    def parse(value: Any) -> str:
-        if value not in choices:
-            raise ValueError(f"one of {', '.join(choices)} is wanted")
-        return str(value)
-
-    return parse
-
-
-def _expression(value: Any) -> str | Mapping[str, str]:
-    if isinstance(value, Mapping):
-        return {str(dimension): _text(expression) for dimension, expression in value.items()}
-    return _text(value)
-
-
-def _offsets(value: Any) -> str | Mapping[int, int]:
-    if value in ("earliest", "latest"):
-        return str(value)
-    if isinstance(value, Mapping) and value:
-        return {_integer(partition): _integer(offset) for partition, offset in value.items()}
-    raise ValueError("earliest, latest or a mapping of partition to offset is wanted")
+def _malformed(key: str, asset: str, value: Any, problem: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{key} on {asset} is {value!r}: {problem}.", hint=f"Correct {key} in the metadata."
+    )
 
 
 _MODES = get_args(WriteMode)
 _KINDS = get_args(Kind)
 
-_WRITE: Mapping[str, Parser] = {
-    "write_mode": _choice(*_MODES),
-    "partition_expr": _expression,
-    "overwrite_filter": _text,
-    "join_cols": _texts,
-    "delete_column": _text,
-    "null_keys": _choice("error", "match"),
-    "schema_update_mode": _choice("error", "update"),
-    "partition_by": _texts,
-    "preview_rows": _count,
-}
-
-#: Options that mean something in some modes alone.
+#: The write modes in which an option has an effect; options that are not listed have one in all of them.
 _MODES_OF: Mapping[str, tuple[str, ...]] = {
     "overwrite_filter": ("overwrite_slice",),
     "join_cols": ("merge",),
@@ -312,21 +279,7 @@ _MODES_OF: Mapping[str, tuple[str, ...]] = {
     "null_keys": ("merge",),
 }
 
-_READ: Mapping[str, Parser] = {
-    "columns": _texts,
-    "filter": _text,
-    "snapshot_id": _integer,
-    "as_of": milliseconds,
-    "start_snapshot_id": _integer,
-    "end_snapshot_id": _integer,
-    "incremental": _flag,
-    "starting_offsets": _offsets,
-    "ending_offsets": _offsets,
-    "starting_timestamp": milliseconds,
-    "ending_timestamp": milliseconds,
-}
-
-#: Options that mean something for some kinds of assets alone.
+#: The kinds of assets that an option applies to; options that are not listed apply to all of them.
 _KINDS_OF: Mapping[str, tuple[Kind, ...]] = {
     "snapshot_id": ("table", "chain"),
     "as_of": ("table", "chain"),
@@ -339,7 +292,7 @@ _KINDS_OF: Mapping[str, tuple[Kind, ...]] = {
     "ending_timestamp": ("topic",),
 }
 
-_ONE_OF = (
+_ALTERNATIVES = (
     ("snapshot_id", "as_of", "start_snapshot_id", "incremental"),
     ("starting_offsets", "starting_timestamp", "incremental"),
     ("ending_offsets", "ending_timestamp", "incremental"),

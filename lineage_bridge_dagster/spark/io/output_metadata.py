@@ -1,84 +1,92 @@
-"""What Dagster shows of a write: counts, the commit, the columns and a few rows, all read from the table."""
+"""Metadata of a materialization: counts, the commit, the columns and a few rows, all read from the table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from dagster import MetadataValue, TableColumn, TableColumnConstraints, TableRecord, TableSchema
+from dagster import (
+    MetadataValue,
+    TableColumn,
+    TableColumnConstraints,
+    TableMetadataValue,
+    TableRecord,
+    TableSchema,
+    TableSchemaMetadataValue,
+)
 
 from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, at_snapshot, current_snapshot, location
-from lineage_bridge_dagster.spark.io.write import Stored
+from lineage_bridge_dagster.spark.io.frames import column
+from lineage_bridge_dagster.spark.io.write import WriteResult
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructField, StructType
 
-#: Bounds of the preview: an event is kept for ever, and a table may be wide.
+#: Bounds of the preview: an event is kept forever, and a table may be wide.
 _COLUMNS, _CHARACTERS = 30, 80
 
 
-def written_metadata(stored: Stored) -> dict[str, Any]:
-    """What the write itself tells; nothing is asked."""
+def commit_metadata(result: WriteResult) -> dict[str, Any]:
+    """What the write itself reports; nothing is read."""
     return {
-        "lineage_bridge/rows_written": stored.rows,
-        "dagster/table_name": f"{stored.target.database}.{stored.target.table}",
-        **(_commit(stored.snapshots) if stored.snapshots else {}),
+        **StandardMetadata(table_name=f"{result.table.database}.{result.table.table}"),
+        **LineageMetadata(rows_written=result.rows),
+        **(_commit(result.snapshots) if result.snapshots else {}),
     }
 
 
-def stored_metadata(
-    spark: SparkSession, stored: Stored, *, partitions: int, preview_rows: int
+def output_metadata(
+    spark: SparkSession, result: WriteResult, *, partitions: int, preview_rows: int
 ) -> dict[str, Any]:
     """Metadata of a materialization.
 
     Args:
         spark: the session.
-        stored: the write.
-        partitions: how many of the asset's partitions it wrote; rows of a partition are told of one alone.
-        preview_rows: rows to show, none for 0.
+        result: of the write.
+        partitions: how many of the asset's partitions it wrote; only one has a row count of its own.
+        preview_rows: rows to show; 0 shows none.
     """
-    name = stored.target.name
-    # What is shown is what this write left, not what another writer committed a moment later.
-    last = stored.snapshots[0] if stored.snapshots else current_snapshot(spark, name)
-    rows = spark.table(name)
-    if last is not None:
-        rows = at_snapshot(spark, name, last.snapshot_id)
-    in_slice = rows.where(stored.condition) if stored.condition else rows
-    metadata: dict[str, Any] = {
-        "dagster/row_count": _row_count(rows, last),
-        **written_metadata(stored),
-        "dagster/column_schema": column_schema(spark.table(name).schema),
-        "dagster/uri": location(spark, name),
+    table = result.table
+    # Show what this write left, not what another writer committed a moment later.
+    last = result.snapshots[0] if result.snapshots else current_snapshot(spark, table)
+    current = spark.table(table.sql)
+    rows = current if last is None else at_snapshot(spark, table, last.snapshot_id)
+    in_slice = rows.where(result.condition) if result.condition else rows
+    counted = partitions == 1 and result.condition
+    return {
+        **StandardMetadata(
+            row_count=_row_count(rows, last),
+            partition_row_count=in_slice.count() if counted else None,
+            column_schema=column_schema(current.schema),
+            uri=location(spark, table),
+        ),
+        **commit_metadata(result),
+        **LineageMetadata(preview=preview(in_slice, preview_rows) if preview_rows else None),
     }
-    if partitions == 1 and stored.condition:
-        metadata["dagster/partition_row_count"] = in_slice.count()
-    if preview_rows and (shown := preview(in_slice, preview_rows)):
-        metadata["lineage_bridge/preview"] = shown
-    return metadata
 
 
-def column_schema(schema: StructType) -> Any:
+def column_schema(schema: StructType) -> TableSchemaMetadataValue:
     """A table's columns with their types and comments."""
     return MetadataValue.table_schema(
         TableSchema(
             columns=[
                 TableColumn(
-                    name=column.name,
-                    type=column.dataType.simpleString(),
-                    description=column.metadata.get("comment"),
-                    constraints=TableColumnConstraints(nullable=column.nullable),
+                    name=field.name,
+                    type=field.dataType.simpleString(),
+                    description=field.metadata.get("comment"),
+                    constraints=TableColumnConstraints(nullable=field.nullable),
                 )
-                for column in schema.fields
+                for field in schema.fields
             ]
         )
     )
 
 
-def preview(rows: DataFrame, limit: int) -> Any:
-    """The first rows as a table: 30 columns at most, values cut at 80 characters; None without rows."""
+def preview(rows: DataFrame, limit: int) -> TableMetadataValue | None:
+    """The first rows as a table of at most 30 columns, values cut at 80 characters; None without rows."""
     names = rows.columns[:_COLUMNS]
     found = rows.select(*[_readable(field) for field in rows.schema.fields[:_COLUMNS]]).limit(limit).collect()
     if not found:
@@ -90,24 +98,21 @@ def preview(rows: DataFrame, limit: int) -> Any:
     )
 
 
-def _commit(snapshots: tuple[Snapshot, ...]) -> Mapping[str, Any]:
-    """The last snapshot of a write, and what all of its snapshots added and deleted."""
+def _commit(snapshots: tuple[Snapshot, ...]) -> LineageMetadata:
+    """The last snapshot of a write, and what all its snapshots added and deleted."""
     last = snapshots[0]
     deleted = ("deleted-records", "added-position-deletes", "added-equality-deletes")
-    return {
-        # As text: JavaScript, and so the UI, would round an integer of this size.
-        "lineage_bridge/snapshot_id": str(last.snapshot_id),
-        "lineage_bridge/committed_at": MetadataValue.timestamp(
-            datetime.fromtimestamp(last.committed_at / 1000, UTC)
-        ),
-        "lineage_bridge/operation": ", ".join(s.operation for s in reversed(snapshots)),
-        "lineage_bridge/added_records": sum(s.count("added-records") for s in snapshots),
-        "lineage_bridge/deleted_records": sum(s.count(key) for s in snapshots for key in deleted),
-    }
+    return LineageMetadata(
+        snapshot_id=str(last.snapshot_id),
+        committed_at=MetadataValue.timestamp(datetime.fromtimestamp(last.committed_at / 1000, UTC)),
+        operation=", ".join(s.operation for s in reversed(snapshots)),
+        added_records=sum(s.count("added-records") for s in snapshots),
+        deleted_records=sum(s.count(key) for s in snapshots for key in deleted),
+    )
 
 
 def _row_count(rows: DataFrame, last: Snapshot | None) -> int:
-    """The rows of the table at a snapshot: by its summary, unless rows were deleted without a rewrite."""
+    """The rows of a snapshot: from its summary, unless it has delete files."""
     if last is None:
         return 0
     if last.count("total-position-deletes") or last.count("total-equality-deletes"):
@@ -116,10 +121,8 @@ def _row_count(rows: DataFrame, last: Snapshot | None) -> int:
 
 
 def _readable(field: StructField) -> Column:
-    """A column, as text where Python would show it worse: times as those of its machine's zone."""
+    """A column as text where Python's rendering is worse: it shows times in the machine's time zone."""
     from pyspark.sql import functions as F
-
-    from lineage_bridge_dagster.spark.io.schemas import column
 
     match field.dataType.typeName():
         case "timestamp":
@@ -134,7 +137,7 @@ def _cell(value: Any) -> str | int | float | bool | None:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, float):
-        # JSON has no NaN: a browser that met one would show nothing of the page.
+        # JSON has no NaN: a browser would fail to parse the page's data.
         return value if math.isfinite(value) else str(value)
     if isinstance(value, int) and abs(value) < 2**53:
         return value

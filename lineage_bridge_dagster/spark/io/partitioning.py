@@ -1,4 +1,4 @@
-"""Partition fields of Iceberg tables, as the DDL of Iceberg for Spark says them.
+"""Partition fields of Iceberg tables, in the syntax of Iceberg's DDL for Spark.
 
 A field is a column (`country`) or a transform of one: `year(ts)`, `month(ts)`, `day(ts)`, `hour(ts)`,
 `bucket(16, id)`, `truncate(4, name)`. Plurals (`days(ts)`) mean the same.
@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.spark.iceberg_tables import load_table
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 _FIELD = re.compile(r"(?P<transform>[A-Za-z_]+)\s*\(\s*(?:(?P<argument>\d+)\s*,\s*)?(?P<column>.+?)\s*\)")
-_PLAIN = frozenset({"identity", "year", "month", "day", "hour"})
+_WITHOUT_NUMBER = frozenset({"identity", "year", "month", "day", "hour"})
 _WITH_NUMBER = frozenset({"bucket", "truncate"})
 
 
@@ -34,7 +32,7 @@ class PartitionField:
 
     @property
     def ddl(self) -> str:
-        """As it stands in PARTITIONED BY, the column quoted."""
+        """The field as PARTITIONED BY takes it, the column quoted."""
         column = quoted(*self.path)
         if self.transform == "identity":
             return column
@@ -46,32 +44,18 @@ class PartitionField:
         return self.ddl.replace("`", "")
 
 
-def parse(texts: Iterable[str], schema: StructType, shown: str) -> tuple[PartitionField, ...]:
+def parse(texts: Iterable[str], schema: StructType, table: str) -> tuple[PartitionField, ...]:
     """The fields of `partition_by`.
 
     Raises:
-        ConfigurationError: one names no known transform, or no column of the schema.
+        ConfigurationError: one names an unknown transform, or no column of the schema.
     """
-    return tuple(_field(text, schema, shown) for text in texts)
+    return tuple(_field(text, schema, table) for text in texts)
 
 
-def of_table(spark: SparkSession, name: str) -> tuple[PartitionField, ...]:
-    """The fields that a table is partitioned by now."""
-    table = load_table(spark, name)
-    found = []
-    for field in table.spec().fields():
-        transform, _, argument = str(field.transform().toString()).partition("[")
-        if transform != "void":
-            column = str(table.schema().findColumnName(field.sourceId()))
-            whole = table.schema().asStruct().field(column) is not None
-            path = (column,) if whole else tuple(column.split("."))
-            found.append(PartitionField(path, transform, argument.rstrip("]")))
-    return tuple(found)
-
-
-def same(one: Iterable[PartitionField], other: Iterable[PartitionField]) -> bool:
-    """Whether two partitionings are one; names are compared as Spark does, whatever their case."""
-    return [field.ddl.lower() for field in one] == [field.ddl.lower() for field in other]
+def same(left: Iterable[PartitionField], right: Iterable[PartitionField]) -> bool:
+    """Whether two partitionings are equal; the case of names is ignored, as in Spark."""
+    return [field.ddl.lower() for field in left] == [field.ddl.lower() for field in right]
 
 
 def clause(fields: Iterable[PartitionField]) -> str:
@@ -80,30 +64,31 @@ def clause(fields: Iterable[PartitionField]) -> str:
     return f"PARTITIONED BY ({listed})" if listed else ""
 
 
-def _field(text: str, schema: StructType, shown: str) -> PartitionField:
+def _field(text: str, schema: StructType, table: str) -> PartitionField:
     match = _FIELD.fullmatch(text.strip())
     if match is None:
-        return PartitionField(_path(text.strip(), schema, shown))
+        return PartitionField(_path(text.strip(), schema, table))
     transform = match["transform"].lower()
     transform = transform if transform in _WITH_NUMBER else transform.removesuffix("s")
-    if transform not in _PLAIN | _WITH_NUMBER or (transform in _WITH_NUMBER) != bool(match["argument"]):
+    known = transform in _WITHOUT_NUMBER | _WITH_NUMBER
+    if not known or (transform in _WITH_NUMBER) != bool(match["argument"]):
         raise ConfigurationError(
-            f"partition_by of {shown} has {text!r}, which is no partition transform.",
+            f"partition_by of {table} has {text!r}, which is not a partition transform.",
             hint="Write a column, years(c), months(c), days(c), hours(c), bucket(16, c) or truncate(4, c).",
         )
-    return PartitionField(_path(match["column"], schema, shown), transform, match["argument"] or "")
+    return PartitionField(_path(match["column"], schema, table), transform, match["argument"] or "")
 
 
-def _path(text: str, schema: StructType, shown: str) -> tuple[str, ...]:
-    """A column's name, dots and all, else the path of a field within a column."""
-    own = {name.lower(): name for name in schema.names}
-    whole = text.strip("`")
-    if whole.lower() in own:
-        return (own[whole.lower()],)
-    first, *rest = whole.split(".")
-    if not rest or first.lower() not in own:
+def _path(text: str, schema: StructType, table: str) -> tuple[str, ...]:
+    """A column's name, dots included, else the path of a field within a column."""
+    columns = {name.lower(): name for name in schema.names}
+    name = text.strip("`")
+    if name.lower() in columns:
+        return (columns[name.lower()],)
+    first, *rest = name.split(".")
+    if not rest or first.lower() not in columns:
         raise ConfigurationError(
-            f"partition_by of {shown} names {whole}, which is no column of the DataFrame.",
+            f"partition_by of {table} names {name}, which is not a column of the DataFrame.",
             hint=f"The columns are {', '.join(schema.names[:30])}.",
         )
-    return (own[first.lower()], *rest)
+    return (columns[first.lower()], *rest)

@@ -1,4 +1,4 @@
-"""Topics, tables and chains as lazy DataFrames: loading plans a read and runs none."""
+"""Topics, tables and chains as lazy DataFrames: the read is planned, and no row is read."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg import spark_name
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark import iceberg_tables
 from lineage_bridge_dagster.spark.avro import decoded, fetch_schemas
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
-from lineage_bridge_dagster.spark.io.frames import filtered, type_of
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.io.frames import column, filtered, types_of
 from lineage_bridge_dagster.spark.io.increments import (
     Downstream,
-    appended_since,
+    check_appended,
     full_refresh_hint,
     offsets_since,
     position,
@@ -29,6 +29,7 @@ from lineage_bridge_dagster.spark.io.increments import (
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.io.source import AssetSource
+from lineage_bridge_dagster.spark.java_errors import root_cause
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
 
 
 class MissingTableError(LineageBridgeError):
-    """The catalog has no such table, or not as Iceberg."""
+    """The catalog has no such Iceberg table."""
 
 
-def load(
+def read_asset(
     spark: SparkSession,
     source: AssetSource,
     catalog: str = "glue",
@@ -48,64 +49,64 @@ def load(
     options: ReadOptions | None = None,
     slice_: Slice | None = None,
     downstream: Downstream | None = None,
-    shown: str = "",
+    label: str = "",
 ) -> DataFrame:
     """A lazy DataFrame of a topic's records, a table's rows or a chain's hops.
 
     Args:
         spark: the session.
-        source: what to load.
+        source: what to read.
         catalog: the catalog of the tables.
-        namespace: the namespace of the lineage tables, where chains are.
-        options: which part of it.
-        slice_: the partitions to load of a partitioned table.
-        downstream: who takes from it, for incremental options; its `consumed` is set.
-        shown: the asset, for messages and as the name of its position in the downstream table.
+        namespace: the namespace of the lineage tables, which holds the chains.
+        options: which part of it to read.
+        slice_: the partitions to read of a partitioned table.
+        downstream: the table that consumes an incremental input; its `consumed` is set.
+        label: the asset, for messages and as the name of its position in the downstream table.
 
     Raises:
         ConfigurationError: a column or the filter does not fit.
-        LineageBridgeError: the table or the snapshot is not there, or what is new can't be told.
+        LineageBridgeError: the table or the snapshot was not found, or what is new cannot be determined.
     """
     options = options or ReadOptions()
-    shown = shown or source.topic or source.table or source.node_id
+    label = label or source.topic or source.table or source.node_id
     if source.kind == "topic":
-        rows = load_topic(spark, source, options=options, downstream=downstream, shown=shown)
+        rows = read_decoded(spark, source, options=options, downstream=downstream, label=label)
     elif source.kind == "table":
-        name = spark_name(catalog, source.database, source.table)
-        rows = _load_table(spark, name, options, downstream, (catalog, source.database, source.table), shown)
+        rows = _read_table(
+            spark, TableName(catalog, source.database, source.table), options, downstream, label
+        )
     else:
         from pyspark.sql import functions as F
 
-        name = spark_name(catalog, namespace, UPSTREAM_CHAINS)
-        rows = _load_table(spark, name, options, None, (catalog, namespace, UPSTREAM_CHAINS), shown)
+        rows = _read_table(spark, TableName(catalog, namespace, UPSTREAM_CHAINS), options, None, label)
         rows = rows.where(F.col("table_id") == source.node_id).orderBy("hop", "qualified_name", "node_id")
     if slice_ is not None:
-        condition = slice_.condition(lambda expr: type_of(rows, expr, f"partition_expr of {shown}"))
-        rows = filtered(rows, condition, f"The partition of input {shown}")
+        condition = slice_.condition(types_of(rows, slice_.exprs, f"partition_expr of {label}"))
+        rows = filtered(rows, condition, f"The partition of input {label}")
     if options.filter:
-        rows = filtered(rows, options.filter, f"The filter of input {shown}")
-    return _columns(rows, options.columns, shown) if options.columns else rows
+        rows = filtered(rows, options.filter, f"The filter of input {label}")
+    return _select(rows, options.columns, label) if options.columns else rows
 
 
-def load_topic(
+def read_decoded(
     spark: SparkSession,
     source: AssetSource,
     env: Mapping[str, str] | None = None,
     *,
     options: ReadOptions | None = None,
     downstream: Downstream | None = None,
-    shown: str = "",
+    label: str = "",
 ) -> DataFrame:
-    """A topic's records: Kafka's own columns, then `value`, decoded.
+    """A topic's records: Kafka's own columns, with the value decoded.
 
-    Where the subject `{topic}-value` has an Avro schema `value` is of its type, and `raw_value` is beside
-    it; without a schema `value` stays bytes. Only the registry is asked here, for the schemas, and the broker
-    for its partitions where options need them.
+    If the subject `{topic}-value` has an Avro schema, `value` has its type, and `raw_value` holds the bytes;
+    otherwise `value` stays bytes. The registry is read here for the schemas, and the broker for its
+    partitions if options need them; no record is read.
     """
     settings = Settings.from_env(os.environ if env is None else env).confluent
     bootstrap = Bootstrap.of_cluster(settings, source.bootstrap, source.environment_id, source.cluster_id)
     topic = KafkaTopic(source.topic, bootstrap)
-    records = _records(spark, topic, options or ReadOptions(), downstream, shown or source.topic)
+    records = _records(spark, topic, options or ReadOptions(), downstream, label or source.topic)
     if not source.schema_registry_url:
         return records
     with ConfluentSession(settings) as session:
@@ -121,20 +122,20 @@ def load_topic(
 
 
 def _records(
-    spark: SparkSession, topic: KafkaTopic, options: ReadOptions, downstream: Downstream | None, shown: str
+    spark: SparkSession, topic: KafkaTopic, options: ReadOptions, downstream: Downstream | None, label: str
 ) -> DataFrame:
     start: Offsets | None = None
     end: Offsets | None = None
     if options.incremental and downstream is not None:
-        start, end = offsets_since(position(spark, downstream, shown), *topic.bounds(), shown)
-        downstream.consumed[shown] = {"offsets": {str(p): offset for p, offset in sorted(end.items())}}
+        start, end = offsets_since(position(spark, downstream, label), *topic.bounds(), label)
+        downstream.consumed[label] = {"offsets": {str(p): offset for p, offset in sorted(end.items())}}
     elif options.starting_offsets is not None or options.ending_offsets is not None:
         first, last = topic.bounds()
-        start = _bounded(options.starting_offsets, first, last, first, shown)
-        end = _bounded(options.ending_offsets, first, last, last, shown)
+        start = _bounded(options.starting_offsets, first, last, first, label)
+        end = _bounded(options.ending_offsets, first, last, last, label)
     times: dict[str, str] = {}
     if options.starting_timestamp is not None:
-        # Nothing that new is no error: there are no records then.
+        # A time after the last record is not an error: there are no records then.
         times["startingOffsetsByTimestampStrategy"] = "latest"
         times["startingTimestamp"] = str(options.starting_timestamp)
     if options.ending_timestamp is not None:
@@ -143,147 +144,141 @@ def _records(
 
 
 def _bounded(
-    asked: str | Mapping[int, int] | None, first: Offsets, last: Offsets, default: Offsets, shown: str
+    option: str | Mapping[int, int] | None, first: Offsets, last: Offsets, default: Offsets, label: str
 ) -> Offsets:
-    """An offset for each partition there is; those that were not asked for keep the default."""
-    if asked is None:
+    """An offset for each partition; those that the option leaves out keep the default."""
+    if option is None:
         return default
-    if isinstance(asked, str):
-        return first if asked == "earliest" else last
-    if unknown := sorted(set(asked) - set(first)):
+    if isinstance(option, str):
+        return first if option == "earliest" else last
+    if unknown := sorted(set(option) - set(first)):
         raise ConfigurationError(
-            f"{shown} has no partition {unknown[0]}.", hint=f"It has partitions 0 to {len(first) - 1}."
+            f"{label} has no partition {unknown[0]}.", hint=f"It has partitions 0 to {len(first) - 1}."
         )
-    for partition, offset in asked.items():
+    for partition, offset in option.items():
         if not first[partition] <= offset <= last[partition]:
             raise ConfigurationError(
-                f"Partition {partition} of {shown} has no offset {offset}.",
-                hint=f"It holds {first[partition]} to {last[partition]} (exclusive) now.",
+                f"Partition {partition} of {label} has no offset {offset}.",
+                hint=f"It has offsets {first[partition]} to {last[partition]} (exclusive) now.",
             )
-    return {**default, **asked}
+    return {**default, **option}
 
 
-def _load_table(
-    spark: SparkSession,
-    name: str,
-    options: ReadOptions,
-    downstream: Downstream | None,
-    parts: tuple[str, str, str],
-    shown: str,
+def _read_table(
+    spark: SparkSession, table: TableName, options: ReadOptions, downstream: Downstream | None, label: str
 ) -> DataFrame:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import AnalysisException
 
     try:
-        rows = spark.table(name)
+        rows = spark.table(table.sql)
         _ = rows.schema
     except (AnalysisException, Py4JJavaError) as error:
-        raise _unreadable(spark, *parts, error) from error
+        raise _unreadable(spark, table, error) from error
     if options.incremental and downstream is not None:
-        return _new_rows(spark, name, rows, downstream, shown)
+        return _new_rows(spark, table, rows, downstream, label)
     if options.start_snapshot_id is not None:
-        current = iceberg_tables.current_snapshot(spark, name)
+        current = iceberg_tables.current_snapshot(spark, table)
         end = options.end_snapshot_id or (current.snapshot_id if current else options.start_snapshot_id)
-        hint = f"Set both ids to snapshots that the table {name}.history lists, or load the table whole."
-        return _between(spark, name, options.start_snapshot_id, end, shown, hint)
+        hint = f"Set both ids to snapshots that the table {table.sql}.history lists, or read the full table."
+        return _appended(spark, table, options.start_snapshot_id, end, label, hint)
     if options.as_of is not None:
-        return iceberg_tables.at_snapshot(spark, name, _as_of(spark, name, options.as_of, shown))
+        return iceberg_tables.at_snapshot(spark, table, _as_of(spark, table, options.as_of, label))
     if options.snapshot_id is not None:
-        if iceberg_tables.snapshot(spark, name, options.snapshot_id) is None:
+        if iceberg_tables.snapshot(spark, table, options.snapshot_id) is None:
             raise LineageBridgeError(
-                f"{shown} has no snapshot {options.snapshot_id}: it has expired, or is another table's.",
-                hint=f"The table {name}.snapshots lists those that are kept.",
+                f"{label} has no snapshot {options.snapshot_id}: it expired, or belongs to another table.",
+                hint=f"The table {table.sql}.snapshots lists those that are kept.",
             )
-        return iceberg_tables.at_snapshot(spark, name, options.snapshot_id)
+        return iceberg_tables.at_snapshot(spark, table, options.snapshot_id)
     return rows
 
 
 def _new_rows(
-    spark: SparkSession, name: str, rows: DataFrame, downstream: Downstream, shown: str
+    spark: SparkSession, table: TableName, rows: DataFrame, downstream: Downstream, label: str
 ) -> DataFrame:
-    """The rows appended since the downstream table last took, up to now; all of them at first."""
-    last = position(spark, downstream, shown)
-    current = iceberg_tables.current_snapshot(spark, name)
-    downstream.consumed[shown] = {"snapshot_id": str(current.snapshot_id) if current else ""}
+    """The rows appended since the downstream table last consumed the input; all of them the first time."""
+    last = position(spark, downstream, label)
+    current = iceberg_tables.current_snapshot(spark, table)
+    downstream.consumed[label] = {"snapshot_id": str(current.snapshot_id) if current else ""}
     if current is None:
         return rows
     if start := (last or {}).get("snapshot_id"):
-        return _between(spark, name, int(start), current.snapshot_id, shown, full_refresh_hint(shown))
-    return iceberg_tables.at_snapshot(spark, name, current.snapshot_id)
+        return _appended(spark, table, int(start), current.snapshot_id, label, full_refresh_hint(label))
+    return iceberg_tables.at_snapshot(spark, table, current.snapshot_id)
 
 
-def _between(spark: SparkSession, name: str, start: int, end: int, shown: str, hint: str) -> DataFrame:
-    appended_since(spark, name, start, end, shown, hint)
+def _appended(
+    spark: SparkSession, table: TableName, start: int, end: int, label: str, hint: str
+) -> DataFrame:
+    check_appended(spark, table, start, end, label, hint)
     if start == end:
-        return iceberg_tables.at_snapshot(spark, name, end).where("false")
+        return iceberg_tables.at_snapshot(spark, table, end).where("false")
     reader = spark.read.option("start-snapshot-id", str(start)).option("end-snapshot-id", str(end))
-    return reader.table(name)
+    return reader.table(table.sql)
 
 
-def _as_of(spark: SparkSession, name: str, moment: int, shown: str) -> int:
-    found = iceberg_tables.snapshot_as_of(spark, name, moment)
+def _as_of(spark: SparkSession, table: TableName, moment: int, label: str) -> int:
+    found = iceberg_tables.snapshot_as_of(spark, table, moment)
     if found is not None:
         return found
-    first = iceberg_tables.first_kept(spark, name)
-    kept = f"begins at {_when(first)}" if first is not None else "is empty"
+    first = iceberg_tables.history_start(spark, table)
+    history = f"begins at {_iso(first)}" if first is not None else "is empty"
     raise LineageBridgeError(
-        f"{shown} has no snapshot as of {_when(moment)}: its history {kept}.",
+        f"{label} has no snapshot as of {_iso(moment)}: its history {history}.",
         hint="Choose a later time, or keep snapshots longer.",
     )
 
 
-def _columns(rows: DataFrame, names: tuple[str, ...], shown: str) -> DataFrame:
+def _select(rows: DataFrame, names: tuple[str, ...], label: str) -> DataFrame:
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
-    from lineage_bridge_dagster.spark.io.schemas import column
-
-    own = {name.lower() for name in rows.columns}
+    columns = {name.lower() for name in rows.columns}
     try:
-        # A field of a struct by its path, such as value.order_id.
-        found = rows.select(*[column(n) if n.lower() in own else F.col(n) for n in names])
+        # Else a field of a struct by its path, such as value.order_id.
+        found = rows.select(*[column(n) if n.lower() in columns else F.col(n) for n in names])
         _ = found.schema
     except PySparkException as error:
-        wrong = next((n for n in names if n.split(".")[0].lower() not in own), names[0])
+        wrong = next((n for n in names if n.split(".")[0].lower() not in columns), names[0])
         near = difflib.get_close_matches(wrong, rows.columns, 1)
         raise ConfigurationError(
-            f"{shown} has not all of the columns {', '.join(names)}: {str(error).splitlines()[0]}",
+            f"{label} does not have all columns {', '.join(names)}: {str(error).splitlines()[0]}",
             hint=f"Did you mean {near[0]}?" if near else f"It has {', '.join(rows.columns[:30])}.",
         ) from error
     return found
 
 
-def _unreadable(
-    spark: SparkSession, catalog: str, database: str, table: str, error: Exception
-) -> LineageBridgeError:
-    """Why a table could not be loaded: it is not there, or is and can't be read."""
+def _unreadable(spark: SparkSession, table: TableName, error: Exception) -> LineageBridgeError:
+    """Why a table could not be read: it does not exist, or cannot be loaded."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import AnalysisException
 
-    tables: list[str] | None = [table]
+    names: list[str] | None = [table.table]
     try:
-        tables = iceberg_tables.tables(spark, catalog, database)
-    except (AnalysisException, Py4JJavaError) as away:
-        error = away
-    if tables is None:
+        names = iceberg_tables.table_names(spark, table.catalog, table.database)
+    except (AnalysisException, Py4JJavaError) as unreachable:
+        error = unreachable
+    if names is None:
         return MissingTableError(
-            f"Catalog {catalog} has no database {database}, or does not show it.",
+            f"Catalog {table.catalog} has no database {table.database}, or does not show it.",
             hint="Check the database's name and region, and grant glue:GetDatabase and glue:GetTables.",
         )
-    if table.lower() in (name.lower() for name in tables):
+    if table.table.lower() in (name.lower() for name in names):
         return LineageBridgeError(
-            f"Table {database}.{table} of catalog {catalog} could not be read: {iceberg_tables.cause(error)}",
-            hint="Check that the catalog and its storage answer, and that the credentials allow "
+            f"Table {table.database}.{table.table} of catalog {table.catalog} could not be read: "
+            f"{root_cause(error)}",
+            hint="Check that the catalog and its storage can be reached, and that the credentials allow "
             "glue:GetTable, glue:GetTables and s3:GetObject.",
         )
-    near = difflib.get_close_matches(table, tables, 3)
-    told = f" It has {', '.join(near)}." if near else ""
+    near = difflib.get_close_matches(table.table, names, 3)
+    similar = f" It has {', '.join(near)}." if near else ""
     return MissingTableError(
-        f"Database {database} of catalog {catalog} has no Iceberg table {table}.{told}\n"
-        f"  {iceberg_tables.cause(error)}",
-        hint="Materialize the asset that makes it, or correct its dagster/table_name.",
+        f"Database {table.database} of catalog {table.catalog} has no Iceberg table {table.table}.{similar}\n"
+        f"  {root_cause(error)}",
+        hint="Materialize the asset that writes it, or correct its dagster/table_name.",
     )
 
 
-def _when(moment: int) -> str:
+def _iso(moment: int) -> str:
     return iso(datetime.fromtimestamp(moment / 1000, UTC))

@@ -1,14 +1,14 @@
-"""A DataFrame's columns against those of its table: what fits, what the table could take, what clashes.
+"""A DataFrame's columns compared with those of its table: what fits, what the table can add, what conflicts.
 
 Widening follows Iceberg's specification ("Schema Evolution"): int to long, float to double, and a decimal to
-one of more digits and the same scale. Names are compared as Spark does by default, whatever their case.
+one of more digits and the same scale. Names are compared as Spark does by default, ignoring case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from pyspark.sql.types import (
     ArrayType,
@@ -31,10 +31,6 @@ from pyspark.sql.types import (
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.spark.iceberg_tables import load_table
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
 
 #: Differences that an error lists; a table may have a thousand columns.
 _SHOWN = 10
@@ -42,9 +38,9 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A column that the table would have to change for, or that it can't take.
+    """A column that the table would have to change for, or that it cannot take.
 
-    `kind`: `new` and `wider` are changes that Iceberg allows; `clash` and `required` are not.
+    `kind`: Iceberg allows `new` and `wider` columns, not `clash` and `required`.
     """
 
     path: tuple[str, ...]
@@ -59,129 +55,94 @@ class Difference:
         if self.table is None:
             return f"{name}: {frame} in the DataFrame, not in the table"
         if self.kind == "required":
-            lacks = "may be null in the DataFrame" if self.frame else "is not in the DataFrame"
-            return f"{name}: required in the table, {lacks}"
+            problem = "may be null in the DataFrame" if self.frame else "is not in the DataFrame"
+            return f"{name}: required in the table, {problem}"
         return f"{name}: {frame} in the DataFrame, {table} in the table"
 
 
 class SchemaMismatchError(LineageBridgeError):
-    """The table can't take the DataFrame as it is."""
+    """The table cannot take the DataFrame as it is."""
 
 
 def differences(frame: StructType, table: StructType) -> list[Difference]:
-    """What keeps a frame from being written to a table as it is; columns of the table alone are no matter."""
+    """What keeps a frame from being written to a table as it is; it may lack nullable columns."""
     return list(_struct(frame, table, ()))
 
 
 def same_columns(frame: StructType, table: StructType) -> bool:
-    """Whether a frame has exactly the table's columns, in whatever order and nullability."""
-    return _names(frame) == _names(table) and all(
-        stored(frame[name].dataType) == stored(table[other].dataType)
-        for name, other in zip(_sorted(frame), _sorted(table), strict=True)
-    )
+    """Whether a frame has exactly the table's columns, in any order and nullability."""
+    left = {field.name.lower(): as_stored(field.dataType) for field in frame}
+    right = {field.name.lower(): as_stored(field.dataType) for field in table}
+    return left == right and len(frame.names) == len(table.names)
 
 
-def stored(kind: DataType) -> DataType:
-    """A type as Iceberg keeps it: it has no small integers and no bounded texts; all may be null here."""
+def as_stored(kind: DataType) -> DataType:
+    """The type that Iceberg stores: it has no small integers and no bounded strings. All may be null here."""
     if isinstance(kind, StructType):
-        return StructType([StructField(f.name, stored(f.dataType)) for f in kind.fields])
+        return StructType([StructField(f.name, as_stored(f.dataType)) for f in kind.fields])
     if isinstance(kind, ArrayType):
-        return ArrayType(stored(kind.elementType))
+        return ArrayType(as_stored(kind.elementType))
     if isinstance(kind, MapType):
-        return MapType(stored(kind.keyType), stored(kind.valueType))
+        return MapType(as_stored(kind.keyType), as_stored(kind.valueType))
     if isinstance(kind, ByteType | ShortType):
         return IntegerType()
     return StringType() if isinstance(kind, CharType | VarcharType) else kind
 
 
-def java_schema(spark: SparkSession, schema: StructType) -> Any:
-    """A frame's schema as a table gets it, in Spark's own Java: every column and field of it may be null."""
-    jvm: Any = spark._jvm
-    fields = [StructField(f.name, stored(f.dataType), True, f.metadata) for f in schema]
-    return jvm.org.apache.spark.sql.types.DataType.fromJson(StructType(fields).json())
+def as_created(schema: StructType) -> StructType:
+    """The columns of a table that is created for a frame: all nullable, as Iceberg stores them."""
+    return StructType([StructField(f.name, as_stored(f.dataType), True, f.metadata) for f in schema])
 
 
-def evolve(spark: SparkSession, name: str, frame: StructType, found: list[Difference]) -> None:
-    """Add the new columns and widen the narrow ones, in one commit of Iceberg's."""
-    jvm: Any = spark._jvm
-    changed = {difference.path[0] for difference in found}
-    part = StructType([field for field in frame if field.name in changed])
-    wanted = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(java_schema(spark, part))
-    update = load_table(spark, name).updateSchema()
-    update.caseSensitive(False).unionByNameWith(wanted).commit()
-
-
-def refuse(found: list[Difference], shown: str) -> SchemaMismatchError:
-    """The error for differences, with what to write for the first of each kind."""
+def mismatch(found: list[Difference], table: str) -> SchemaMismatchError:
+    """The error for differences, with a remedy for the first of each kind."""
     lines = [f"  column {difference}" for difference in found[:_SHOWN]]
     if len(found) > _SHOWN:
         lines.append(f"  and {len(found) - _SHOWN} more")
     first = {difference.kind: difference for difference in reversed(found)}
     hints = []
     if clash := first.get("clash"):
-        name, *within = clash.path
+        name, *nested = clash.path
         kind = clash.table.simpleString() if clash.table else "string"
         col = name if name.isidentifier() else quoted(name)
         hints.append(
             f"cast {'.'.join(clash.path)} to {kind} within its column"
-            if within
+            if nested
             else f'cast it: .withColumn("{name}", F.col("{col}").cast("{kind}"))'
         )
     if "required" in first:
         name = ".".join(first["required"].path)
         hints.append(f'give {name} a value: F.coalesce(F.col("{name}"), F.lit(...))')
     if "new" in first or "wider" in first:
-        hints.append("set schema_update_mode: update, so that the table's columns are added and widened")
+        hints.append("set schema_update_mode: update to add and widen the table's columns")
     if "new" in first:
         hints.append(f"or leave {'.'.join(first['new'].path)} out of the DataFrame")
     hint = "; ".join(hints)
     return SchemaMismatchError(
-        "\n".join([f"{shown} can't take this DataFrame:", *lines]), hint=f"{hint[:1].upper()}{hint[1:]}."
+        "\n".join([f"{table} cannot take this DataFrame:", *lines]), hint=f"{hint[:1].upper()}{hint[1:]}."
     )
 
 
-def conform(frame: DataFrame, table: StructType) -> DataFrame:
-    """The frame with the table's columns, in its order and of its types; those it lacks are null."""
-    from pyspark.sql import functions as F
-
-    own = {field.name.lower(): field for field in frame.schema}
-    columns = []
-    for field in table:
-        mine = own.get(field.name.lower())
-        if mine is None:
-            columns.append(F.lit(None).cast(field.dataType).alias(field.name))
-        else:
-            columns.append(_as(column(mine.name), mine.dataType, field.dataType).alias(field.name))
-    return frame.select(*columns)
-
-
-def column(name: str) -> Column:
-    """A column by its whole name, whatever is in it."""
-    from pyspark.sql import functions as F
-
-    return F.col(quoted(name))
-
-
 def _struct(frame: StructType, table: StructType, path: tuple[str, ...]) -> Iterator[Difference]:
-    own = {field.name.lower(): field for field in frame.fields}
-    theirs = {field.name.lower(): field for field in table.fields}
-    for key, mine in own.items():
-        field = theirs.get(key)
-        at = (*path, mine.name)
-        if field is None:
-            kind: Literal["new", "clash"] = "clash" if isinstance(mine.dataType, NullType) else "new"
-            yield Difference(at, kind, mine.dataType, None)
-        elif not field.nullable and mine.nullable:
-            yield Difference(at, "required", mine.dataType, field.dataType)
+    sources = {field.name.lower(): field for field in frame.fields}
+    targets = {field.name.lower(): field for field in table.fields}
+    for key, source in sources.items():
+        target = targets.get(key)
+        at = (*path, source.name)
+        if target is None:
+            kind: Literal["new", "clash"] = "clash" if isinstance(source.dataType, NullType) else "new"
+            yield Difference(at, kind, source.dataType, None)
+        elif not target.nullable and source.nullable:
+            yield Difference(at, "required", source.dataType, target.dataType)
         else:
-            yield from _types(mine.dataType, field.dataType, at)
-    for key, field in theirs.items():
-        if key not in own and not field.nullable:
-            yield Difference((*path, field.name), "required", None, field.dataType)
+            yield from _types(source.dataType, target.dataType, at)
+    for key, target in targets.items():
+        if key not in sources and not target.nullable:
+            yield Difference((*path, target.name), "required", None, target.dataType)
 
 
 def _types(frame: DataType, table: DataType, path: tuple[str, ...]) -> Iterator[Difference]:
-    frame, table = _flat(frame), _flat(table)
+    frame, table = _scalar(frame), _scalar(table)
     if isinstance(frame, StructType) and isinstance(table, StructType):
         yield from _struct(frame, table, path)
     elif isinstance(frame, ArrayType) and isinstance(table, ArrayType):
@@ -203,44 +164,6 @@ def _widens(narrow: DataType, wide: DataType) -> bool:
     return any(isinstance(narrow, small) and isinstance(wide, large) for small, large in pairs)
 
 
-def _flat(kind: DataType) -> DataType:
-    """`stored` of a type that is no container; containers keep what their own parts say of null."""
-    return kind if isinstance(kind, StructType | ArrayType | MapType) else stored(kind)
-
-
-def _as(value: Column, have: DataType, want: DataType) -> Column:
-    """A value in the table's type: fields of structs go by name, as columns do."""
-    from pyspark.sql import functions as F
-
-    if stored(have) == stored(want):
-        return value
-    if isinstance(have, StructType) and isinstance(want, StructType):
-        own = {field.name.lower(): field for field in have.fields}
-        fields = []
-        for field in want.fields:
-            mine = own.get(field.name.lower())
-            inner = (
-                F.lit(None).cast(field.dataType)
-                if mine is None
-                else _as(value.getField(mine.name), mine.dataType, field.dataType)
-            )
-            fields.append(inner.alias(field.name))
-        return F.when(value.isNotNull(), F.struct(*fields))
-    if isinstance(have, ArrayType) and isinstance(want, ArrayType):
-        return F.transform(value, _each(have.elementType, want.elementType))
-    if isinstance(have, MapType) and isinstance(want, MapType):
-        keyed = F.transform_keys(value, lambda k, _: _as(k, have.keyType, want.keyType))
-        return F.transform_values(keyed, lambda _, v: _as(v, have.valueType, want.valueType))
-    return value.cast(want)
-
-
-def _each(have: DataType, want: DataType) -> Callable[[Column], Column]:
-    return lambda element: _as(element, have, want)
-
-
-def _sorted(schema: StructType) -> list[str]:
-    return sorted(schema.names, key=str.lower)
-
-
-def _names(schema: StructType) -> list[str]:
-    return sorted(name.lower() for name in schema.names)
+def _scalar(kind: DataType) -> DataType:
+    """`as_stored` of a scalar; containers keep the nullability of their parts."""
+    return kind if isinstance(kind, StructType | ArrayType | MapType) else as_stored(kind)

@@ -1,13 +1,13 @@
 """The rows of Dagster partitions, as an SQL condition.
 
-A partition of time becomes a half-open range over `partition_expr`, any other one a set of values, as in
+A time partition becomes a half-open range over `partition_expr`, any other one a set of values, as in
 Dagster's database IO managers. The condition is written for the type of the expression, so that Iceberg can
 prune files by it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
@@ -20,14 +20,17 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.spark.iceberg_tables import string_literal
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
+_TIME_TYPES = ("date", "timestamp", "timestamp_ntz")
+
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Some partitions of one dimension: their keys, and for time their windows."""
+    """Some partitions of one dimension: their keys, and the windows of time partitions."""
 
     expr: str
     keys: tuple[str, ...]
@@ -45,32 +48,39 @@ class Slice:
         """The partition expression of each dimension."""
         return tuple(dimension.expr for dimension in self.boxes[0]) if self.boxes else ()
 
-    def condition(self, type_of: Callable[[str], DataType]) -> str:
-        """The SQL condition of the slice; `type_of` tells the type of an expression.
+    def condition(self, types: Mapping[str, DataType]) -> str:
+        """The SQL condition of the slice; `types` are those of its expressions.
 
         Raises:
-            ConfigurationError: a range of time over a column that does not hold time.
+            ConfigurationError: a time range over a column that does not hold time.
         """
-        types = {expr: type_of(expr) for expr in self.exprs}
         boxes = [" AND ".join(_predicate(d, types[d.expr]) for d in box) for box in self.boxes]
         return " OR ".join(f"({box})" for box in boxes) if boxes else "false"
+
+    def transforms(self, types: Mapping[str, DataType]) -> tuple[str, ...]:
+        """The partition fields of a new table in which a slice is whole files, one for each plain column."""
+        return tuple(
+            _transform(dimension, types[dimension.expr])
+            for dimension in (self.boxes[0] if self.boxes else ())
+            if dimension.expr.isidentifier()
+        )
 
 
 def slice_of(
     partitions: PartitionsDefinition,
     keys: Sequence[str],
     partition_expr: str | Mapping[str, str],
-    shown: str,
+    asset: str,
 ) -> Slice:
     """The slice of some partition keys.
 
     Raises:
-        ConfigurationError: `partition_expr` does not say where a dimension is.
+        ConfigurationError: `partition_expr` lacks the column of a dimension.
     """
     if not isinstance(partitions, MultiPartitionsDefinition):
         if not isinstance(partition_expr, str) or not partition_expr:
             raise ConfigurationError(
-                f"{shown} has partitions of one dimension, and no one partition_expr.",
+                f"{asset} has partitions of one dimension, and no single partition_expr.",
                 hint='Set partition_expr in its metadata to a column, such as "order_date".',
             )
         return Slice(((_dimension(partitions, keys, partition_expr),),) if keys else ())
@@ -78,7 +88,7 @@ def slice_of(
     exprs = partition_expr if isinstance(partition_expr, Mapping) else {}
     if set(exprs) != set(named):
         raise ConfigurationError(
-            f"partition_expr of {shown} must name a column for each of its dimensions: "
+            f"partition_expr of {asset} must name a column for each of its dimensions: "
             f"{', '.join(sorted(named))}.",
             hint=f"Set it to {{{', '.join(f'{name!r}: <column>' for name in sorted(named))}}}.",
         )
@@ -88,26 +98,20 @@ def slice_of(
     for values in seen.values():
         size *= len(values)
     if size == len(split):
-        # Every combination is there: one box.
+        # All combinations: one box.
         return Slice((tuple(_dimension(named[n], seen[n], exprs[n]) for n in named),) if keys else ())
     return Slice(tuple(tuple(_dimension(named[n], (key[n],), exprs[n]) for n in named) for key in split))
 
 
-def transforms(found: Slice, type_of: Callable[[str], DataType]) -> tuple[str, ...]:
-    """How a new table is best partitioned, so that a slice is whole files: an entry for each plain column."""
-    return tuple(
-        _transform(dimension, type_of(dimension.expr))
-        for dimension in (found.boxes[0] if found.boxes else ())
-        if dimension.expr.isidentifier()
-    )
-
-
 def _transform(dimension: Dimension, kind: DataType) -> str:
-    if not dimension.windows or kind.typeName() not in ("date", "timestamp", "timestamp_ntz"):
+    name = kind.typeName()
+    if not dimension.windows or name not in _TIME_TYPES:
         return dimension.expr
-    edges = [edge.astimezone(UTC) for window in dimension.windows for edge in window]
-    if kind.typeName() != "timestamp":
-        edges = [edge for window in dimension.windows for edge in window]
+    edges = [
+        edge.astimezone(UTC) if name == "timestamp" else edge
+        for window in dimension.windows
+        for edge in window
+    ]
     if any(edge.timetz().replace(tzinfo=None) != time() for edge in edges):
         return f"hours({dimension.expr})"
     unit = "months" if all(edge.day == 1 for edge in edges) else "days"
@@ -121,20 +125,20 @@ def _dimension(partitions: PartitionsDefinition, keys: Sequence[str], expr: str)
     return Dimension(expr, tuple(keys), windows)
 
 
-def _joined(windows: Iterable[TimeWindow]) -> tuple[TimeWindow, ...]:
+def _joined(windows: Iterable[TimeWindow]) -> list[TimeWindow]:
     joined: list[TimeWindow] = []
     for window in sorted(windows, key=lambda w: w.start):
         if joined and joined[-1].end == window.start:
             joined[-1] = TimeWindow(joined[-1].start, window.end)
         else:
             joined.append(window)
-    return tuple(joined)
+    return joined
 
 
 def _predicate(dimension: Dimension, kind: DataType) -> str:
     name = kind.typeName()
     expr = dimension.expr if dimension.expr.isidentifier() else f"({dimension.expr})"
-    if dimension.windows and name in ("date", "timestamp", "timestamp_ntz"):
+    if dimension.windows and name in _TIME_TYPES:
         ranges = [
             f"({expr} >= {_literal(w.start, name, expr)} AND {expr} < {_literal(w.end, name, expr)})"
             for w in _joined(dimension.windows)
@@ -142,11 +146,11 @@ def _predicate(dimension: Dimension, kind: DataType) -> str:
         return f"({' OR '.join(ranges)})"
     if dimension.windows and name != "string":
         raise ConfigurationError(
-            f"partition_expr {expr} is of type {name}, which can't be compared with a range of time.",
+            f"partition_expr {expr} is of type {name}, which cannot be compared with a time range.",
             hint="Use an expression of type date or timestamp, such as timestamp_millis(ts), or of type "
             "string that holds the partition keys.",
         )
-    values = [quote(key) for key in dimension.keys]
+    values = [string_literal(key) for key in dimension.keys]
     if name != "string":
         values = [f"CAST({value} AS {kind.simpleString()})" for value in values]
     return f"{expr} IN ({', '.join(values)})"
@@ -155,21 +159,12 @@ def _predicate(dimension: Dimension, kind: DataType) -> str:
 def _literal(moment: datetime, kind: str, expr: str) -> str:
     if kind == "timestamp":
         return f"TIMESTAMP '{moment.astimezone(UTC).replace(tzinfo=None).isoformat(' ')}+00:00'"
-    wall = moment.replace(tzinfo=None)
+    local = moment.replace(tzinfo=None)
     if kind == "timestamp_ntz":
-        return f"TIMESTAMP_NTZ '{wall.isoformat(' ')}'"
-    if wall.time() != time():
+        return f"TIMESTAMP_NTZ '{local.isoformat(' ')}'"
+    if local.time() != time():
         raise ConfigurationError(
-            f"partition_expr {expr} is a date, and a partition ends at {wall:%H:%M}.",
+            f"partition_expr {expr} is a date, and a partition ends at {local:%H:%M}.",
             hint="Use a timestamp for partitions shorter than a day.",
         )
-    return f"DATE '{wall.date().isoformat()}'"
-
-
-def quote(text: str) -> str:
-    r"""A text as an SQL literal of Spark.
-
-    >>> print(quote("it's a \\ "))
-    'it\'s a \\ '
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"DATE '{local.date().isoformat()}'"

@@ -1,4 +1,4 @@
-"""What an upstream asset stands for, as its metadata tells: a topic, a table or a chain.
+"""The topic, table or chain behind an upstream asset, from its metadata.
 
 The keys of the metadata, which the translator sets:
 
@@ -6,8 +6,8 @@ The keys of the metadata, which the translator sets:
 |---|---|---|
 | `lineage_bridge/node_id` | all | the node's id; on a chain, the table's |
 | `lineage_bridge/node_type` | all | `kafka_topic`, `catalog_table` or `upstream_chain` |
-| `dagster/table_name` | tables | `database.table`; the parts below win |
-| `lineage_bridge/database`, `lineage_bridge/table` | tables | the parts, for names that hold dots |
+| `dagster/table_name` | tables | `database.table`; the parts below take precedence |
+| `lineage_bridge/database`, `lineage_bridge/table` | tables | the parts, for names with dots |
 | `lineage_bridge/topic`, `lineage_bridge/cluster_id`, `lineage_bridge/environment_id` | topics | |
 | `lineage_bridge/bootstrap` | topics | `host:port` of the cluster, with or without `SASL_SSL://` |
 | `lineage_bridge/schema_registry_url` | topics | base URL |
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 
 Kind = Literal["topic", "table", "chain"]
 
@@ -32,7 +33,7 @@ _KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class AssetSource:
-    """Where a DataFrame for an asset comes from."""
+    """Where the rows of an asset are read from."""
 
     kind: Kind
     node_id: str = ""
@@ -46,65 +47,56 @@ class AssetSource:
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any], key: tuple[str, ...] = ()) -> Self:
-        """Read an asset's metadata, Dagster's own value objects or plain texts.
+        """Read an asset's metadata: Dagster's value objects or plain values.
 
-        An asset without a node type is a table that some other asset wrote: `dagster/table_name` names it,
-        else the last two parts of its key.
+        An asset without a node type is a table that another asset writes: `dagster/table_name` names it, else
+        the last two parts of its key.
 
         Raises:
-            LineageBridgeError: the asset is none that has rows, or does not say which.
+            LineageBridgeError: the asset has no rows, or its metadata does not identify them.
         """
-        text = {name: _text(value) for name, value in metadata.items()}
-        node_type = text.get("lineage_bridge/node_type", "")
+        names = ("node_id", "topic", "cluster_id", "environment_id", "bootstrap", "schema_registry_url")
+        texts = {name: _text(metadata, LineageMetadata.key(name)) for name in names}
+        node_type = _text(metadata, LineageMetadata.key("node_type"))
         kind = _KINDS.get(node_type) if node_type else "table"
-        shown = "/".join(key) or text.get("lineage_bridge/node_id", "the asset")
+        asset = "/".join(key) or texts["node_id"] or "the asset"
         if kind is None:
             raise LineageBridgeError(
-                f"{shown} is a {node_type}, which has no rows to load.",
+                f"{asset} is a {node_type}, which has no rows to read.",
                 hint="Depend on a topic, a Glue table or an upstream chain.",
             )
-        database, table = table_parts(text, key)
-        source = cls(
-            kind=kind,
-            node_id=text.get("lineage_bridge/node_id", ""),
-            database=database,
-            table=table,
-            topic=text.get("lineage_bridge/topic", ""),
-            cluster_id=text.get("lineage_bridge/cluster_id", ""),
-            environment_id=text.get("lineage_bridge/environment_id", ""),
-            bootstrap=text.get("lineage_bridge/bootstrap", ""),
-            schema_registry_url=text.get("lineage_bridge/schema_registry_url", ""),
-        )
-        lacking = {
-            "topic": not (source.topic and source.bootstrap),
-            "table": not (source.database and source.table),
-            "chain": not source.node_id,
+        database, table = database_and_table(metadata, key)
+        source = cls(kind=kind, database=database, table=table, **texts)
+        identified = {
+            "topic": source.topic and source.bootstrap,
+            "table": source.database and source.table,
+            "chain": source.node_id,
         }
-        if lacking[kind]:
+        if not identified[kind]:
             raise LineageBridgeError(
-                f"The metadata of {shown} does not say which {kind} it is.",
+                f"The metadata of {asset} does not identify its {kind}.",
                 hint="Materialize from a fresh discovery, so that its definition is built again.",
             )
         return source
 
 
-def table_parts(metadata: Mapping[str, str], key: tuple[str, ...] = ()) -> tuple[str, str]:
-    """Database and table: our own keys, else `dagster/table_name` cut at its first dot, else the key's end.
+def database_and_table(metadata: Mapping[str, Any], key: tuple[str, ...] = ()) -> tuple[str, str]:
+    """Database and table: our own keys, else `dagster/table_name` split at its first dot, else the key's end.
 
-    Databases have no dots in their names, tables that come from topics do.
+    Databases have no dots in their names, tables of topics do.
     """
-    database, table = metadata.get("lineage_bridge/database"), metadata.get("lineage_bridge/table")
+    database = _text(metadata, LineageMetadata.key("database"))
+    table = _text(metadata, LineageMetadata.key("table"))
     if database and table:
         return database, table
-    named = metadata.get("dagster/table_name", "")
-    if "." in named:
-        database, _, table = named.partition(".")
+    name = _text(metadata, StandardMetadata.key("table_name"))
+    if "." in name:
+        database, _, table = name.partition(".")
         return database, table
-    if named and len(key) > 1:
-        return key[-2], named
-    return (key[-2], key[-1]) if len(key) > 1 else ("", "")
+    return (key[-2], name or key[-1]) if len(key) > 1 else ("", "")
 
 
-def _text(value: Any) -> str:
+def _text(metadata: Mapping[str, Any], key: str) -> str:
+    value = metadata.get(key)
     inner = getattr(value, "value", value)
     return "" if inner is None else str(inner)

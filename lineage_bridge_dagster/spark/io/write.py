@@ -1,313 +1,273 @@
-"""A DataFrame into its Iceberg table, by one of the write modes.
-
-Nothing of a table is lost by accident: partitioning, sort order, properties and columns that the DataFrame
-has not stay as they are in every mode but overwrite, and there too while the columns stay the same.
-"""
+"""A DataFrame written to its Iceberg table: the plan carried out."""
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.commits import (
-    Target,
-    Write,
-    explain,
-    outcome_unknown,
-    view,
-    within,
+    CommitMarker,
+    changed_meanwhile,
+    commit,
+    conflict_of,
+    global_view,
 )
-from lineage_bridge_dagster.spark.iceberg_tables import (
-    Snapshot,
-    cause,
-    current_snapshot,
-    ensure_namespace,
-    exists,
-    is_sorted,
-    load_table,
-)
+from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ensure_table, exists, load_table
 from lineage_bridge_dagster.spark.io import partitioning
-from lineage_bridge_dagster.spark.io.frames import filtered, type_of
+from lineage_bridge_dagster.spark.io.frames import (
+    conform,
+    filtered,
+    reject_outside,
+    rejected_values,
+    types_of,
+)
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
-from lineage_bridge_dagster.spark.io.schemas import (
-    conform,
-    differences,
-    evolve,
-    java_schema,
-    refuse,
-    same_columns,
-    stored,
-)
-from lineage_bridge_dagster.spark.io.slices import Slice, transforms
-from lineage_bridge_dagster.spark.merge import check_columns, check_keys, merge
+from lineage_bridge_dagster.spark.io.plan import Action, TableState, WritePlan, plan_write
+from lineage_bridge_dagster.spark.io.slices import Slice
+from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
+from lineage_bridge_dagster.spark.merge import merge, persisted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import StructType
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What a write did: rows that the DataFrame had, the write's snapshots (newest first), and the condition
-    of the slice that it wrote, empty for the whole table."""
+class WriteResult:
+    """What a write did.
 
-    target: Target
+    Attributes:
+        table: the table.
+        rows: rows of the DataFrame.
+        snapshots: the write's snapshots, newest first.
+        condition: of the slice that was written, empty for the whole table.
+    """
+
+    table: TableName
     rows: int
     snapshots: tuple[Snapshot, ...]
     condition: str = ""
 
 
-def store(
+def write_frame(
     frame: DataFrame,
-    target: Target,
+    table: TableName,
     options: WriteOptions,
-    write: Write | None = None,
+    marker: CommitMarker | None = None,
     slice_: Slice | None = None,
-) -> Stored:
-    """Write a DataFrame, creating the database and the table unless they are there.
+) -> WriteResult:
+    """Write a DataFrame, creating the database and the table if they do not exist.
 
-    Rows are counted by the commit, not by a second computation.
+    The commit counts the rows; they are not computed a second time.
 
     Args:
         frame: the rows.
-        target: the table.
-        options: how.
-        write: what marks the commit.
+        table: the table.
+        options: how to write.
+        marker: of the commit.
         slice_: the partitions that the rows belong to; a row outside them fails the write.
 
     Raises:
-        ConfigurationError: an option names what is not there.
-        LineageBridgeError: the table can't take the frame, or the commit failed; the message says which.
+        ConfigurationError: an option names a column that does not exist.
+        LineageBridgeError: the table cannot take the frame, or the commit failed; the message says which.
     """
-    writing = _Writing(frame.sparkSession, target, options, write or Write(), slice_)
-    try:
-        return writing.run(frame)
-    except LineageBridgeError:
-        raise
-    except Exception as error:
-        better = explain(error, target)
-        if better is error:
-            raise
-        raise better from error
+    spark = frame.sparkSession
+    types = types_of(frame, slice_.exprs, f"partition_expr of {table}") if slice_ is not None else {}
+    if options.overwrite_filter and options.write_mode == "overwrite_slice":
+        filtered(frame, options.overwrite_filter, f"overwrite_filter of {table}")
+
+    def plan() -> WritePlan:
+        state = table_state(spark, table)
+        return plan_write(frame.schema, table, state, options, slice_=slice_, types=types)
+
+    planned = plan()
+    if planned.create is not None:
+        columns = _java_schema(spark, planned.create).toDDL()
+        # The partitions of a first backfill may all be written at once: one of them creates the table.
+        ensure_table(spark, table, columns, partitioned_by=partitioning.clause(planned.partition_by))
+        planned = plan()
+    if planned.evolve is not None:
+        _evolve(spark, planned, planned.evolve)
+        planned = plan()
+    for warning in planned.warnings:
+        _log.warning(warning)
+    execution = _Execution(spark, planned, marker or CommitMarker())
+    snapshots = commit(spark, table, execution.marker, lambda: execution.write(frame))
+    added = snapshots[0].count("added-records") if snapshots else 0
+    rows = added if execution.merged is None else execution.merged
+    return WriteResult(table, rows, snapshots, planned.condition)
 
 
-@dataclass(frozen=True, slots=True)
-class _Writing:
+def table_state(spark: SparkSession, table: TableName) -> TableState | None:
+    """Read what a plan depends on; None if the table does not exist."""
+    if not exists(spark, table):
+        return None
+    loaded = load_table(spark, table)
+    sorted_by = {
+        str(name)
+        for order in loaded.sortOrders().values()
+        for field in order.fields()
+        if (name := loaded.schema().findColumnName(field.sourceId())) is not None
+    }
+    return TableState(
+        spark.table(table.sql).schema,
+        _partition_fields(loaded),
+        frozenset(sorted_by),
+        bool(loaded.sortOrder().isSorted()),
+    )
+
+
+@dataclass(slots=True)
+class _Execution:
     spark: SparkSession
-    target: Target
-    options: WriteOptions
-    write: Write
-    slice_: Slice | None
+    plan: WritePlan
+    marker: CommitMarker
+    merged: int | None = None
+    """Rows of the DataFrame, once a merge has counted them."""
 
-    def run(self, frame: DataFrame) -> Stored:
-        spark, name, options = self.spark, self.target.name, self.options
-        if options.join_cols:
-            check_columns(frame.schema, options, self.target)
-        if not frame.columns:
-            raise LineageBridgeError(f"The DataFrame for {self.target} has no columns.", hint="Select some.")
-        condition = self._condition(frame)
-        kept = self._without_flag(frame).schema
-        ensure_namespace(spark, self.target.catalog, self.target.database)
-        if not exists(spark, name):
-            self._create(kept, frame)
-        before = current_snapshot(spark, name)
-        since = before.snapshot_id if before else None
-        counted: int | None = None
+    def write(self, frame: DataFrame) -> None:
         try:
-            if options.write_mode == "overwrite":
-                self._overwrite(frame)
-            else:
-                counted = self._change(frame, kept, condition, before)
+            self._write(frame)
         except Exception as error:
-            if not outcome_unknown(error) or not self._made(since, "may have been made"):
+            if (values := rejected_values(error)) is None:
                 raise
-            _log.warning("The commit to %s was made, though the catalog did not say so.", self.target)
-        made = self._made(since, "was made")
-        if counted is None:
-            counted = made[0].count("added-records") if made else 0
-        return Stored(self.target, counted, made, condition)
-
-    def _made(self, since: int | None, known: str) -> tuple[Snapshot, ...]:
-        """The write's snapshots. Not to be able to ask for them is no reason to write the rows again."""
-        try:
-            return tuple(self.write.snapshots(self.spark, self.target.name, since))
-        except Exception as error:
             raise LineageBridgeError(
-                f"The commit to {self.target} {known}, and the catalog can't be asked for it: {cause(error)}",
-                hint=f"Look at the table {self.target.name}.snapshots before the next run.",
+                f"The DataFrame for {self.plan.table} has a row outside the slice that it replaces"
+                f"{f': {values[:200]}' if values else ''}. Nothing was written.",
+                hint="Filter the DataFrame to the partition or the overwrite_filter.",
             ) from error
 
-    def _condition(self, frame: DataFrame) -> str:
-        """The SQL condition of the rows that the write is about, empty for all."""
-        if self.slice_ is not None:
-            return self.slice_.condition(self._type_in(frame))
-        if self.options.write_mode != "overwrite_slice" or self.options.overwrite_filter == "true":
-            return ""
-        filtered(frame, self.options.overwrite_filter, f"overwrite_filter of {self.target}")
-        return self.options.overwrite_filter
-
-    def _type_in(self, frame: DataFrame) -> Callable[[str], DataType]:
-        return lambda expr: type_of(frame, expr, f"partition_expr of {self.target}")
-
-    def _without_flag(self, frame: DataFrame) -> DataFrame:
-        return frame.drop(self.options.delete_column) if self.options.delete_column else frame
-
-    def _create(self, schema: StructType, frame: DataFrame) -> None:
-        """An empty table, so that every mode finds one."""
-        fields: tuple[str, ...] = self.options.partition_by
-        if not fields and self.slice_ is not None:
-            fields = transforms(self.slice_, self._type_in(frame))
-        parsed = partitioning.parse(fields, schema, str(self.target))
-        _check_typed(schema, self.target)
-        columns = java_schema(self.spark, schema).toDDL()
-        # Partitions of a first backfill may all be here at once: one of them makes it.
-        self.spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {self.target.name} ({columns}) USING iceberg "
-            f"{partitioning.clause(parsed)} TBLPROPERTIES ('format-version'='2')"
-        )
-
-    def _overwrite(self, frame: DataFrame) -> None:
-        """All rows replaced. Other columns or another partitioning replace the table's definition with them,
-        in the same commit; its snapshots stay."""
+    def _write(self, frame: DataFrame) -> None:
         from pyspark.sql import functions as F
 
-        spark, name = self.spark, self.target.name
-        schema = spark.table(name).schema
-        now = partitioning.of_table(spark, name)
-        wanted = partitioning.parse(self.options.partition_by, frame.schema, str(self.target))
-        if same_columns(frame.schema, schema) and (not wanted or partitioning.same(wanted, now)):
-            self.write.writer(conform(frame, schema), name).overwrite(F.lit(True))
+        plan, keys = self.plan, self.plan.keys
+        if plan.action is Action.REPLACE_TABLE:
+            self._replace_table(frame)
             return
-        _check_typed(frame.schema, self.target)
-        fields = wanted or self._carried(now, frame.schema, schema)
-        if is_sorted(spark, name):
-            _log.warning("%s gets other columns, and loses its sort order; set it again.", self.target)
-        with view(frame) as source, self.write.session(spark) as session:
-            clause = partitioning.clause(fields)
-            session.sql(f"REPLACE TABLE {name} USING iceberg {clause} AS TABLE {source}")
-
-    def _carried(
-        self, now: tuple[PartitionField, ...], frame: StructType, table: StructType
-    ) -> tuple[PartitionField, ...]:
-        """The partition fields whose columns stay as they are."""
-        own = {field.name.lower(): stored(field.dataType) for field in frame}
-        stays = {f.name.lower() for f in table if own.get(f.name.lower()) == stored(f.dataType)}
-        carried = tuple(field for field in now if field.path[0].lower() in stays)
-        for field in now:
-            if field not in carried:
-                _log.warning("%s is no longer partitioned by %s: its column changed.", self.target, field)
-        return carried
-
-    def _change(
-        self, frame: DataFrame, kept: StructType, condition: str, before: Snapshot | None
-    ) -> int | None:
-        """Rows added, replaced or merged; the table keeps all else. Counts the rows of a merge."""
-        from pyspark.sql.types import BooleanType, StructField, StructType
-
-        name, options = self.target.name, self.options
-        schema = self._fitting(kept)
-        self._check_partitioning(kept)
-        if options.write_mode == "merge":
-            own = {field.name.lower() for field in kept}
-            wanted = StructType([field for field in schema if field.name.lower() in own])
-            if options.delete_column:
-                wanted = wanted.add(StructField(options.delete_column, BooleanType()))
-            rows = conform(frame, wanted)
-            return merge(self._within(rows, condition), self.target, options, self.write)
-        if options.join_cols:
-            # A merge that replaces everything for once: the keys hold all the same.
-            check_keys(frame, self.target, options)
-        if options.delete_column:
-            frame = frame.where(f"NOT coalesce({quoted(options.delete_column)}, false)")
-        rows = conform(self._without_flag(frame), schema)
-        if options.write_mode == "append":
-            self.write.writer(self._within(rows, condition), name).append()
+        if keys is not None and plan.action is not Action.MERGE:
+            # A merge that replaces all rows for once: its keys apply all the same.
+            keys.check_rows(frame, plan.table)
+            if keys.delete_column:
+                frame = frame.where(f"NOT coalesce({quoted(keys.delete_column)}, false)")
+        rows = conform(frame, plan.columns)
+        if plan.condition:
+            rows = reject_outside(rows, plan.condition, plan.slice_exprs)
+        if plan.action is Action.MERGE and keys is not None:
+            with persisted(rows) as kept:
+                self.merged = keys.check_rows(kept, plan.table)
+                merge(kept, plan.table, keys, self.marker)
+        elif plan.action is Action.APPEND:
+            self.marker.writer(rows, plan.table.sql).append()
+        elif plan.action is Action.REPLACE_ROWS or not plan.condition:
+            self.marker.writer(rows, plan.table.sql).overwrite(F.lit(True))
         else:
-            self._replace_slice(self._within(rows, condition), condition, before)
-        return None
+            self._replace_slice(rows, plan.condition)
 
-    def _within(self, rows: DataFrame, condition: str) -> DataFrame:
-        if not condition:
-            return rows
-        return within(rows, condition, self.slice_.exprs if self.slice_ else ())
+    def _replace_table(self, frame: DataFrame) -> None:
+        table = self.plan.table.sql
+        clause = partitioning.clause(self.plan.partition_by)
+        try:
+            with global_view(frame) as source:
+                self.marker.session(self.spark).sql(
+                    f"REPLACE TABLE {table} USING iceberg {clause} AS TABLE {source}"
+                )
+        except Exception as error:
+            if "ValidationException" not in java_classes(error):
+                raise
+            # No conflict: nothing is validated against the rows that are replaced.
+            raise LineageBridgeError(
+                f"Iceberg cannot replace the columns of {self.plan.table}: {root_cause(error)}",
+                hint="Keep the columns that it is or was sorted by, or drop the table first.",
+            ) from error
 
-    def _fitting(self, kept: StructType) -> StructType:
-        """The table's schema, once it can take the frame's columns."""
-        spark, name = self.spark, self.target.name
-        schema = spark.table(name).schema
-        found = differences(kept, schema)
-        if self.options.write_mode == "merge":
-            # New rows alone need what the frame lacks; Spark says so if there are any.
-            found = [difference for difference in found if difference.frame is not None]
-        if not found:
-            return schema
-        possible = all(difference.kind in ("new", "wider") for difference in found)
-        if self.options.schema_update_mode == "error" or not possible:
-            raise refuse(found, str(self.target))
-        evolve(spark, name, kept, found)
-        _log.info("%s: columns added or widened: %s", self.target, "; ".join(map(str, found)))
-        return spark.table(name).schema
+    def _replace_slice(self, rows: DataFrame, condition: str) -> None:
+        """Replace the rows of a slice, atomically for readers.
 
-    def _check_partitioning(self, schema: StructType) -> None:
-        wanted = partitioning.parse(self.options.partition_by, schema, str(self.target))
-        now = partitioning.of_table(self.spark, self.target.name)
-        if wanted and not partitioning.same(wanted, now):
-            _log.warning(
-                "%s stays partitioned by %s; partition_by says %s, which only a new table or write_mode "
-                "overwrite takes. Change it with ALTER TABLE ... REPLACE PARTITION FIELD.",
-                self.target,
-                ", ".join(map(str, now)) or "nothing",
-                ", ".join(map(str, wanted)),
-            )
-
-    def _replace_slice(self, rows: DataFrame, condition: str, before: Snapshot | None) -> None:
-        """The rows of the slice replaced, for a reader at one moment.
-
-        Where the slice is whole partitions one commit drops their files and adds the new ones. Elsewhere
+        Where the slice is whole partitions, one commit drops their files and adds the new ones. Otherwise
         files hold other rows too: they are rewritten on a branch, which then becomes the table.
         """
         from pyspark.sql import functions as F
 
-        spark, name = self.spark, self.target.name
-        if not condition or _whole_partitions(spark, name, condition):
-            self.write.writer(rows, name).overwrite(F.expr(condition or "true"))
+        spark, table = self.spark, self.plan.table
+        if _selects_partitions(spark, table, condition):
+            self.marker.writer(rows, table.sql).overwrite(F.expr(condition))
             return
-        if before is None:
-            # There is nothing to branch from, and nothing to replace.
-            self.write.writer(rows, name).append()
+        loaded = load_table(spark, table)
+        if (current := loaded.currentSnapshot()) is None:
+            # There is no snapshot to branch from, and no row to replace.
+            self.marker.writer(rows, table.sql).append()
             return
         branch = f"lineage_bridge_{uuid.uuid4().hex[:12]}"
-        load_table(spark, name).manageSnapshots().createBranch(branch, before.snapshot_id).commit()
-        there = f"{name}.{quoted(f'branch_{branch}')}"
+        loaded.manageSnapshots().createBranch(branch, current.snapshotId()).commit()
+        target = f"{table.sql}.{quoted(f'branch_{branch}')}"
         try:
-            with self.write.session(spark) as session:
-                session.sql(f"DELETE FROM {there} WHERE {condition}")  # noqa: S608 - the user's own
-            self.write.writer(rows, there).append()
-            published = load_table(spark, name).manageSnapshots()
-            published.fastForwardBranch("main", branch).removeBranch(branch).commit()
+            self.marker.session(spark).sql(f"DELETE FROM {target} WHERE {condition}")  # noqa: S608 - the user's
+            self.marker.writer(rows, target).append()
+            self._publish(branch)
         except Exception:
             self._drop_branch(branch)
             raise
 
-    def _drop_branch(self, branch: str) -> None:
-        """Take away what a failed write left; that failure is the one to tell of."""
+    def _publish(self, branch: str) -> None:
+        manage = load_table(self.spark, self.plan.table).manageSnapshots()
         try:
-            table = load_table(self.spark, self.target.name)
-            if branch in table.refs():
-                table.manageSnapshots().removeBranch(branch).commit()
+            manage = manage.fastForwardBranch("main", branch)
         except Exception as error:
-            _log.warning("Branch %s of %s could not be removed: %s", branch, self.target, error)
+            # How Iceberg refuses a branch that another writer's commit has left behind.
+            if "IllegalArgumentException" in java_classes(error):
+                raise changed_meanwhile(self.plan.table) from error
+            raise
+        manage.removeBranch(branch).commit()
+
+    def _drop_branch(self, branch: str) -> None:
+        """Remove what a failed write left; its own failure is the one to report."""
+        try:
+            loaded = load_table(self.spark, self.plan.table)
+            if branch in loaded.refs():
+                loaded.manageSnapshots().removeBranch(branch).commit()
+        except Exception as error:
+            _log.warning("Branch %s of %s could not be removed: %s", branch, self.plan.table, error)
 
 
-def _whole_partitions(spark: SparkSession, name: str, condition: str) -> bool:
+def _evolve(spark: SparkSession, plan: WritePlan, columns: StructType) -> None:
+    """Add new columns and widen narrow ones, in one commit."""
+    jvm: Any = spark._jvm
+    wanted = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(_java_schema(spark, columns))
+    update = load_table(spark, plan.table).updateSchema()
+    try:
+        update.caseSensitive(False).unionByNameWith(wanted).commit()
+    except Exception as error:
+        if (conflict := conflict_of(error, plan.table)) is None:
+            raise
+        raise conflict from error
+    _log.info("%s: columns added or widened: %s", plan.table, ", ".join(columns.names))
+
+
+def _java_schema(spark: SparkSession, schema: StructType) -> Any:
+    jvm: Any = spark._jvm
+    return jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
+
+
+def _partition_fields(loaded: Any) -> tuple[PartitionField, ...]:
+    schema, fields = loaded.schema(), []
+    for field in loaded.spec().fields():
+        transform, _, argument = str(field.transform().toString()).partition("[")
+        if transform != "void":
+            name = str(schema.findColumnName(field.sourceId()))
+            is_column = schema.asStruct().field(name) is not None
+            path = (name,) if is_column else tuple(name.split("."))
+            fields.append(PartitionField(path, transform, argument.rstrip("]")))
+    return tuple(fields)
+
+
+def _selects_partitions(spark: SparkSession, table: TableName, condition: str) -> bool:
     """Whether a condition selects whole partitions of a table, so that no file has rows on both sides."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -316,19 +276,10 @@ def _whole_partitions(spark: SparkSession, name: str, condition: str) -> bool:
     converter = jvm.org.apache.spark.sql.execution.datasources.SparkExpressionConverter
     session: Any = spark._jsparkSession
     try:
-        resolved = converter.collectResolvedSparkExpression(session, name, condition)
+        resolved = converter.collectResolvedSparkExpression(session, table.sql, condition)
         expression = converter.convertToIcebergExpression(resolved)
     except (Py4JJavaError, PySparkException):
-        # Not one of Iceberg's expressions, such as `id % 2 = 0`: no partition can be told by it.
+        # Iceberg has no such expression, as for `id % 2 = 0`: it says nothing of partitions.
         return False
     selects = jvm.org.apache.iceberg.expressions.ExpressionUtil.selectsPartitions
-    return bool(selects(expression, load_table(spark, name), False))
-
-
-def _check_typed(schema: StructType, target: Target) -> None:
-    untyped = [field.name for field in schema if field.dataType.typeName() == "void"]
-    if untyped:
-        raise LineageBridgeError(
-            f"Column {untyped[0]} of the DataFrame for {target} has no type: it is null throughout.",
-            hint=f'Cast it: .withColumn("{untyped[0]}", F.lit(None).cast("string")).',
-        )
+    return bool(selects(expression, load_table(spark, table), False))

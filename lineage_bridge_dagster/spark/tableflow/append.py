@@ -1,12 +1,12 @@
-"""A topic as an Iceberg table, the way Tableflow makes one in APPEND mode.
+"""A topic materialized as an Iceberg table, as Tableflow does in APPEND mode.
 
-Every record becomes one row, exactly once: how far a table has got is written into the summary of the
-snapshot that holds the rows, so one commit moves both or neither. There is nothing to lose beside the table.
+Every record becomes one row, exactly once: the summary of the snapshot that holds the rows also holds the
+offsets up to which the topic was read, so one commit moves both or neither. There is no other state.
 
 The columns are the key's fields (or `key`, the bytes, for a key without a schema), the value's fields, then
-Tableflow's metadata columns. Sources of the facts: the OpenAPI's `metadata_column_naming_scheme` for the two
-ways to name metadata columns, Confluent's pages on Tableflow's schemas and write modes for the rest. Spark
-does not tell a record's leader epoch, so that column is null here.
+Tableflow's metadata columns. Sources: the OpenAPI's `metadata_column_naming_scheme` for the two ways to name
+metadata columns, Confluent's pages on Tableflow's schemas and write modes for the rest. Spark does not expose
+a record's leader epoch, so that column is null.
 """
 
 from __future__ import annotations
@@ -18,15 +18,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg import quoted, spark_name
+from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, decoded, schema_id, unknown_id
-from lineage_bridge_dagster.spark.iceberg_tables import ancestors, ensure_namespace, exists, location
+from lineage_bridge_dagster.spark.commits import CommitMarker, commit
+from lineage_bridge_dagster.spark.iceberg_tables import (
+    TableName,
+    ancestors,
+    ensure_namespace,
+    exists,
+    location,
+)
 from lineage_bridge_dagster.spark.kafka import Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-#: Key of the snapshot summary that holds the offsets: a JSON object of partition to the next offset.
+#: Key of the snapshot summary that holds the offsets: a JSON object, partition -> next offset.
 OFFSETS = "tableflow.offsets"
 
 Failures = Literal["SUSPEND", "SKIP", "LOG"]
@@ -35,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 class TopicRecords(Protocol):
-    """A topic that can be read by ranges of offsets: a Kafka topic, or rows that a test holds."""
+    """A topic that can be read by ranges of offsets: a Kafka topic, or a test's rows."""
 
     @property
     def name(self) -> str: ...
@@ -49,32 +56,32 @@ class TopicRecords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TopicSchemas:
-    """Schemas of a topic's keys and values; without one the bytes are the column."""
+    """Schemas of a topic's keys and values; without a schema, the bytes become the column."""
 
     key: SubjectSchemas = field(default_factory=lambda: SubjectSchemas(""))
     value: SubjectSchemas = field(default_factory=lambda: SubjectSchemas(""))
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The table. `failures` is what a record that can't be decoded does: stop the table, or be left out."""
+class TopicTableConfig:
+    """The table of a topic.
 
-    catalog: str
-    database: str
-    table: str
+    Attributes:
+        name: the table's name.
+        location: base location of its data and metadata.
+        failures: what a record that cannot be decoded does: stop the table, or be left out (SKIP, LOG).
+        portable_names: whether metadata columns are named `cflt_metadata_...` and not `$$...`.
+    """
+
+    name: TableName
     location: str
     failures: Failures = "SUSPEND"
     portable_names: bool = False
 
-    @property
-    def name(self) -> str:
-        """The quoted name in Spark."""
-        return spark_name(self.catalog, self.database, self.table)
-
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """What one step did: rows committed, records left out, and the offsets that the table stands at."""
+    """The result of one step: rows committed, records left out, and the offsets up to which it read."""
 
     rows: int
     skipped: int
@@ -83,66 +90,66 @@ class Advance:
 
 
 class SuspendedError(LineageBridgeError):
-    """The table can't go on until the topic, its schema or its settings are changed."""
+    """The table cannot continue until the topic, its schema or its settings are changed."""
 
 
 class TopicTable:
-    """Keeps one table up to its topic. There must be one writer of a table at a time."""
+    """Appends a topic's records to its table. Only one writer of a table may run at a time."""
 
     def __init__(
         self,
         spark: SparkSession,
         topic: TopicRecords,
-        target: Target,
+        config: TopicTableConfig,
         schemas: Callable[[], TopicSchemas],
         *,
         max_records: int = 100_000,
     ) -> None:
-        """`schemas` is asked at each step, for they evolve; a step takes at most about `max_records`."""
-        self.target = target
+        """Schemas evolve: each step calls `schemas`. A step reads at most about `max_records`."""
+        self.config = config
         self._spark = spark
         self._topic = topic
         self._schemas = schemas
         self._max_records = max_records
-        # Kafka allows a header twice; a map does not. The last one stands.
+        # Kafka allows a header twice, a map does not: the last one is kept.
         spark.conf.set("spark.sql.mapKeyDedupPolicy", "LAST_WIN")
 
     def offsets(self) -> Offsets:
-        """How far the table has got, from its snapshots; empty before the first rows.
+        """The offsets up to which the topic was read; empty before the first rows.
 
-        A snapshot that somebody else committed (a compaction) has no offsets: the one before it tells.
+        A snapshot that another writer committed (a compaction) has no offsets: an earlier one has.
         """
-        for snapshot in ancestors(self._spark, self.target.name):
+        for snapshot in ancestors(self._spark, self.config.name):
             if OFFSETS in snapshot.summary:
                 return {int(p): int(offset) for p, offset in json.loads(snapshot.summary[OFFSETS]).items()}
         return {}
 
     def ensure(self) -> None:
-        """Create the database and the table unless they are there.
+        """Create the database and the table if they do not exist.
 
-        A table of that name at another place is what an earlier enabling of the topic left: it is taken out
-        of the catalog, its files stay.
+        A table of that name at another location was left when Tableflow was enabled for the topic before: it
+        is dropped from the catalog, and its files stay.
         """
-        spark, target = self._spark, self.target
-        ensure_namespace(spark, target.catalog, target.database)
-        if exists(spark, target.name):
-            if location(spark, target.name) == target.location:
+        spark, config = self._spark, self.config
+        ensure_namespace(spark, config.name.catalog, config.name.database)
+        if exists(spark, config.name):
+            if location(spark, config.name) == config.location:
                 return
-            drop(spark, target)
+            drop(spark, config.name)
         empty: list[Any] = []
-        schema = rows(spark.createDataFrame(empty, RECORD_DDL), self._schemas(), target).schema
-        writer = spark.createDataFrame(empty, schema).writeTo(target.name).using("iceberg")
-        for key, value in _properties(target).items():
+        schema = rows(spark.createDataFrame(empty, RECORD_DDL), self._schemas(), config).schema
+        writer = spark.createDataFrame(empty, schema).writeTo(config.name.sql).using("iceberg")
+        for key, value in {"location": config.location, **_PROPERTIES}.items():
             writer = writer.tableProperty(key, value)
         writer.create()
-        _log.info("Created %s.%s at %s", target.database, target.table, target.location)
+        _log.info("Created %s at %s", config.name, config.location)
 
     def advance(self) -> Advance:
-        """Append the records that the table has not got yet, in one commit.
+        """Append the records that the table does not have yet, in one commit.
 
         Raises:
-            LineageBridgeError: the topic could not be read.
-            SuspendedError: it holds a record that can't be decoded, and failures are to suspend the table.
+            LineageBridgeError: the topic could not be read, or the commit failed.
+            SuspendedError: a record cannot be decoded, and failures suspend the table.
         """
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
@@ -152,33 +159,33 @@ class TopicTable:
         start, end = next_range(done, first, last, self._max_records)
         if start == end:
             return Advance(0, 0, start, True)
-        spark, target, schemas = self._spark, self.target, self._schemas()
+        spark, config, schemas = self._spark, self.config, self._schemas()
         records = self._topic.read(spark, start, end)
-        seen, kept = Observation(), Observation()
-        frame = rows(records.observe(seen, F.count(F.lit(1)).alias("n")), schemas, target)
-        frame = frame.observe(kept, F.count(F.lit(1)).alias("n"))
-        writer = frame.writeTo(target.name).option("mergeSchema", "true")
+        seen, appended = Observation(), Observation()
+        frame = rows(records.observe(seen, F.count(F.lit(1)).alias("n")), schemas, config)
+        frame = frame.observe(appended, F.count(F.lit(1)).alias("n"))
+        marker = CommitMarker({OFFSETS: json.dumps(dict(sorted(end.items())))})
+        writer = marker.writer(frame, config.name.sql).option("mergeSchema", "true")
         # New columns are added at the table's end, wherever their fields are in the schema.
         writer = writer.option("check-ordering", "false")
-        writer = writer.option(f"snapshot-property.{OFFSETS}", json.dumps(dict(sorted(end.items()))))
         try:
-            writer.append()
+            commit(spark, config.name, marker, writer.append)
         except Exception as error:
-            if (undecoded := _undecodable(error)) is not None:
+            if (undecodable := _undecodable(error)) is not None:
                 raise SuspendedError(
-                    f"Topic {self._topic.name}: {undecoded}",
+                    f"Topic {self._topic.name}: {undecodable}",
                     hint="Set the Tableflow topic's error_handling to SKIP or LOG to leave such records out.",
                 ) from error
             raise
-        count = int(kept.get["n"])
+        count = int(appended.get["n"])
         return Advance(count, int(seen.get["n"]) - count, end, end == last)
 
 
 def next_range(done: Offsets, first: Offsets, last: Offsets, max_records: int) -> tuple[Offsets, Offsets]:
-    """The offsets to read from and to, at most about `max_records` in all, fairly by partition.
+    """The offsets to read from and to: at most about `max_records` in all, an equal share of each partition.
 
-    Records that retention removed before they were read are gone: reading goes on at the first there is. A
-    topic that ends before where the table stands was made anew: it is read from its beginning.
+    If retention removed records before they were read, reading continues at the first remaining one. A topic
+    that ends before the offset already read was recreated: it is read from its beginning.
     """
     start: dict[int, int] = {}
     for partition, begin in first.items():
@@ -188,11 +195,11 @@ def next_range(done: Offsets, first: Offsets, last: Offsets, max_records: int) -
     return start, {p: min(last[p], at + share) for p, at in start.items()}
 
 
-def rows(records: DataFrame, schemas: TopicSchemas, target: Target) -> DataFrame:
-    """Records in the columns of Spark's Kafka source as rows of the table."""
+def rows(records: DataFrame, schemas: TopicSchemas, config: TopicTableConfig) -> DataFrame:
+    """The rows of the table for records in the columns of Spark's Kafka source."""
     from pyspark.sql import functions as F
 
-    strict = target.failures == "SUSPEND"
+    strict = config.failures == "SUSPEND"
     frame = records
     for side, subject in (("key", schemas.key), ("value", schemas.value)):
         if subject.reader is None:
@@ -200,7 +207,7 @@ def rows(records: DataFrame, schemas: TopicSchemas, target: Target) -> DataFrame
         raw = F.col(side)
         value = decoded(raw, subject, corrupt="FAILFAST" if strict else "PERMISSIVE")
         if strict:
-            told = F.concat(
+            message = F.concat(
                 F.lit(f"{_UNDECODABLE}a {side} of schema id "),
                 F.coalesce(schema_id(raw).cast("string"), F.lit("(none)")),
                 F.lit(" at partition "),
@@ -209,7 +216,7 @@ def rows(records: DataFrame, schemas: TopicSchemas, target: Target) -> DataFrame
                 F.col("offset").cast("string"),
                 F.lit(f" is not of subject {subject.subject}"),
             )
-            value = F.when(unknown_id(raw, subject), F.raise_error(told)).otherwise(value)
+            value = F.when(unknown_id(raw, subject), F.raise_error(message)).otherwise(value)
         frame = frame.withColumn(f"_{side}", value)
         if not strict:
             frame = frame.where(raw.isNull() | F.col(f"_{side}").isNotNull())
@@ -218,13 +225,13 @@ def rows(records: DataFrame, schemas: TopicSchemas, target: Target) -> DataFrame
         columns |= {n: c for n, c in _side(frame, side, subject).items() if n not in columns}
     key_first = [*_side(frame, "key", schemas.key), *_side(frame, "value", schemas.value)]
     ordered = [columns[name].alias(name) for name in dict.fromkeys(key_first)]
-    return frame.select(*ordered, *_metadata_columns(target.portable_names))
+    return frame.select(*ordered, *_metadata_columns(config.portable_names))
 
 
-def drop(spark: SparkSession, target: Target) -> None:
-    """Take the table out of the catalog; its files stay where they are."""
-    spark.sql(f"DROP TABLE IF EXISTS {target.name}")
-    _log.info("Dropped %s.%s from the catalog", target.database, target.table)
+def drop(spark: SparkSession, table: TableName) -> None:
+    """Drop the table from the catalog; its files stay."""
+    spark.sql(f"DROP TABLE IF EXISTS {table.sql}")
+    _log.info("Dropped %s from the catalog", table)
 
 
 #: The columns of Spark's Kafka source with `includeHeaders`.
@@ -235,19 +242,33 @@ RECORD_DDL = (
 
 _UNDECODABLE = "undecodable: "
 
+_PROPERTIES = {
+    "format-version": "2",
+    # A new field of the topic's schema becomes a new column with the records that first have it.
+    "write.spark.accept-any-schema": "true",
+    # Pushes of lineage update the same Glue table, and so may change its version during a commit.
+    "commit.retry.num-retries": "20",
+    "commit.retry.min-wait-ms": "50",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+    "write.parquet.compression-codec": "zstd",
+    # Steps are small and frequent: a shuffle before each write would be most of its cost.
+    "write.distribution-mode": "none",
+}
+
 
 def _undecodable(error: BaseException) -> str | None:
-    """What a record that can't be decoded said, out of Spark's long account of the failed stage."""
+    """The message of a record that cannot be decoded, from Spark's account of the failed stage."""
     text = str(error)
     if _UNDECODABLE in text:
         return text.partition(_UNDECODABLE)[2].splitlines()[0].split(" SQLSTATE")[0]
     if "MALFORMED_AVRO_MESSAGE" in text or "Malformed records are detected" in text:
-        return "a record is not of the schema that its id names"
+        return "a record does not match the schema of its id"
     return None
 
 
 def _side(frame: DataFrame, side: str, subject: SubjectSchemas) -> Mapping[str, Column]:
-    """The columns that a key or a value becomes: its fields, or itself."""
+    """The columns of a key or a value: its fields, or itself."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructType
 
@@ -278,20 +299,3 @@ def _metadata_columns(portable: bool) -> list[Column]:
         column.alias(f"cflt_metadata_{name.replace('-', '_')}" if portable else f"$${name}")
         for name, column in columns.items()
     ]
-
-
-def _properties(target: Target) -> dict[str, str]:
-    return {
-        "location": target.location,
-        "format-version": "2",
-        # A new field of the topic's schema becomes a new column with the records that first hold it.
-        "write.spark.accept-any-schema": "true",
-        # Lineage is pushed to the same Glue table: its update moves the version under a commit now and then.
-        "commit.retry.num-retries": "20",
-        "commit.retry.min-wait-ms": "50",
-        "write.metadata.delete-after-commit.enabled": "true",
-        "write.metadata.previous-versions-max": "20",
-        "write.parquet.compression-codec": "zstd",
-        # Steps are small and frequent: a file for each task of each would be most of them.
-        "write.distribution-mode": "none",
-    }

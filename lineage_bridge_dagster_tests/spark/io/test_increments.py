@@ -1,4 +1,4 @@
-"""An asset takes what is new of its inputs, once each, whatever fails between."""
+"""Incremental inputs: each new row is read once, whatever fails in between."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from dagster import (
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.spark.commits import CONSUMED, Target
-from lineage_bridge_dagster.spark.iceberg_tables import ancestors, current_snapshot, load_table
-from lineage_bridge_dagster.spark.io.increments import FULL_REFRESH, IncrementError, offsets_since
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, current_snapshot, load_table
+from lineage_bridge_dagster.spark.io.increments import CONSUMED, FULL_REFRESH, IncrementError, offsets_since
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.io.options import WriteOptions
-from lineage_bridge_dagster.spark.io.write import store
+from lineage_bridge_dagster.spark.io.write import write_frame
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster_tests.spark.io.test_manager import failure_of
 
@@ -35,22 +34,22 @@ Run = Callable[..., Any]
 
 
 class World:
-    """A table `orders`, and an asset `newest` that takes from it what is new."""
+    """A table `orders`, and an asset `newest` that reads it incrementally."""
 
     def __init__(self, spark: SparkSession, catalog: CatalogSettings, database: str) -> None:
         self.spark = spark
-        self.source = Target("glue", database, "orders.v1")
-        self.result = Target("glue", database, "newest")
+        self.source = TableName("glue", database, "orders.v1")
+        self.result = TableName("glue", database, "newest")
         self.orders = AssetSpec([database, "orders.v1"])
         resource = SparkResource(catalog=catalog.model_dump(exclude_none=True))
         self.manager = PySparkIcebergIOManager(spark=resource, namespace=database)
         self.instance = DagsterInstance.ephemeral()
-        self.given: list[list[int]] = []
+        self.read: list[list[int]] = []
         self.fails = False
 
     def add(self, *ids: int, value: str = "x") -> None:
         frame = self.spark.createDataFrame([(i, value) for i in ids], "id int, value string")
-        store(frame, self.source, WriteOptions(write_mode="append"))
+        write_frame(frame, self.source, WriteOptions(write_mode="append"))
 
     def newest(self, **metadata: Any) -> AssetsDefinition:
         @asset(
@@ -59,9 +58,9 @@ class World:
             metadata={"write_mode": "append", **metadata},
         )
         def newest(orders: DataFrame) -> DataFrame:
-            self.given.append(sorted(row.id for row in orders.collect()))
+            self.read.append(sorted(row.id for row in orders.collect()))
             if self.fails:
-                raise RuntimeError("half way")
+                raise RuntimeError("halfway")
             return orders
 
         return newest
@@ -77,17 +76,17 @@ class World:
 
     @property
     def ids(self) -> list[int]:
-        return sorted(row.id for row in self.spark.table(self.result.name).collect())
+        return sorted(row.id for row in self.spark.table(self.result.sql).collect())
 
 
 @pytest.fixture
 def world(spark: SparkSession, spark_catalog: CatalogSettings, database: str) -> World:
-    made = World(spark, spark_catalog, database)
-    made.add(1, 2)
-    return made
+    world = World(spark, spark_catalog, database)
+    world.add(1, 2)
+    return world
 
 
-def test_each_row_is_taken_once_and_a_run_that_fails_takes_none(world: World) -> None:
+def test_each_row_is_read_once_and_again_after_a_failed_run(world: World) -> None:
     assert world.run().success
     world.add(3)
     world.fails = True
@@ -96,17 +95,17 @@ def test_each_row_is_taken_once_and_a_run_that_fails_takes_none(world: World) ->
     world.add(4)
     (event,) = world.run().get_asset_materialization_events()
     assert world.run().success
-    assert world.given == [[1, 2], [3], [3, 4], []]
+    assert world.read == [[1, 2], [3], [3, 4], []]
     assert world.ids == [1, 2, 3, 4]
-    # What was taken stands in the materialization, and with the rows.
-    upto = {"snapshot_id": str(current_snapshot(world.spark, world.source.name).snapshot_id)}  # type: ignore[union-attr]
-    shown = "/".join(world.orders.key.path)
-    assert event.materialization.metadata["lineage_bridge/consumed"].value == {shown: upto}
-    newest = next(ancestors(world.spark, world.result.name))
-    assert json.loads(newest.summary[CONSUMED]) == {shown: upto}
+    # The position is in the materialization, and in the snapshot with the rows.
+    position = {"snapshot_id": str(current_snapshot(world.spark, world.source).snapshot_id)}  # type: ignore[union-attr]
+    label = "/".join(world.orders.key.path)
+    assert event.materialization.metadata["lineage_bridge/consumed"].value == {label: position}
+    newest = next(ancestors(world.spark, world.result))
+    assert json.loads(newest.summary[CONSUMED]) == {label: position}
 
 
-def test_rows_rewritten_by_a_compaction_are_not_new_and_its_snapshot_does_not_hide_the_position(
+def test_compactions_add_no_new_rows_and_do_not_hide_the_position(
     world: World,
 ) -> None:
     assert world.run().success
@@ -117,54 +116,54 @@ def test_rows_rewritten_by_a_compaction_are_not_new_and_its_snapshot_does_not_hi
             "options => map('rewrite-all', 'true'))"
         )
     assert world.run().success
-    assert world.given[1:] == [[3]]
+    assert world.read[1:] == [[3]]
 
 
-def test_rows_that_were_changed_are_refused_until_a_full_refresh(world: World) -> None:
+def test_changed_rows_are_refused_until_a_full_refresh(world: World) -> None:
     assert world.run().success
-    store(
+    write_frame(
         world.spark.sql("SELECT 1 AS id, 'changed' AS value"),
         world.source,
         WriteOptions(write_mode="merge", join_cols=("id",)),
     )
     message = failure_of(world.run())
-    assert "is of operation overwrite, which replaces or deletes rows" in message
+    assert "has operation overwrite, which replaces or deletes rows" in message
     assert f"run tag {FULL_REFRESH}: true" in message
     assert world.run(**{FULL_REFRESH: "true"}).success
-    assert world.given[-1] == [1, 2]
+    assert world.read[-1] == [1, 2]
     assert world.ids == [1, 2]
     world.add(5)
     assert world.run().success
-    assert world.given[-1] == [5]
+    assert world.read[-1] == [5]
 
 
-def test_a_snapshot_that_has_expired_is_told_from_a_table_that_was_replaced(world: World) -> None:
+def test_expired_snapshot_and_replaced_table_are_reported_as_such(world: World) -> None:
     assert world.run().success
     world.add(3)
-    table = load_table(world.spark, world.source.name)
+    table = load_table(world.spark, world.source)
     table.expireSnapshots().expireOlderThan(table.currentSnapshot().timestampMillis()).retainLast(1).commit()
     assert "has expired" in failure_of(world.run())
     assert world.run(**{FULL_REFRESH: "true"}).success
-    world.spark.sql("SELECT 9 AS id").writeTo(world.source.name).using("iceberg").createOrReplace()
-    assert "it was replaced or rolled back" in failure_of(world.run())
+    world.spark.sql("SELECT 9 AS id").writeTo(world.source.sql).using("iceberg").createOrReplace()
+    assert "the table was replaced or rolled back" in failure_of(world.run())
 
 
-def test_a_table_with_rows_of_unknown_origin_is_not_added_to(world: World) -> None:
-    store(world.spark.sql("SELECT 7 AS id, 'x' AS value"), world.result, WriteOptions())
-    assert "none of its snapshots says how far they go in" in failure_of(world.run())
+def test_table_with_rows_of_unknown_position_is_not_appended_to(world: World) -> None:
+    write_frame(world.spark.sql("SELECT 7 AS id, 'x' AS value"), world.result, WriteOptions())
+    assert "none of its snapshots records their position in" in failure_of(world.run())
     assert world.ids == [7]
     assert world.run(**{FULL_REFRESH: "true"}).success
     assert world.ids == [1, 2]
 
 
-def test_a_table_that_was_dropped_is_made_again_from_the_beginning(world: World) -> None:
+def test_dropped_table_is_created_again_from_the_beginning(world: World) -> None:
     assert world.run().success
-    world.spark.sql(f"DROP TABLE {world.result.name}")
+    world.spark.sql(f"DROP TABLE {world.result.sql}")
     assert world.run().success
     assert world.ids == [1, 2]
 
 
-def test_where_incremental_makes_no_sense_it_is_refused(world: World) -> None:
+def test_incremental_input_of_an_overwritten_table_is_refused(world: World) -> None:
     assert "write_mode overwrite would drop the rows" in failure_of(
         world.run(world.newest(write_mode="overwrite"))
     )
@@ -181,7 +180,7 @@ def test_where_incremental_makes_no_sense_it_is_refused(world: World) -> None:
     assert "write_mode overwrite would drop the rows" in failure_of(world.run(switched))
 
 
-def test_an_asset_that_is_stored_elsewhere_has_no_position_to_go_on_from(world: World) -> None:
+def test_incremental_input_without_a_table_of_this_io_manager_is_refused(world: World) -> None:
     @asset(ins={"orders": AssetIn(world.orders.key, metadata={"incremental": True})}, io_manager_key="files")
     def elsewhere(orders: DataFrame) -> int:
         return orders.count()
@@ -191,12 +190,12 @@ def test_an_asset_that_is_stored_elsewhere_has_no_position_to_go_on_from(world: 
         resources={"io_manager": world.manager, "files": InMemoryIOManager()},
         raise_on_error=False,
     )
-    assert "is incremental, and its step does not make one asset" in failure_of(result)
+    assert "is incremental, and its step does not produce one asset" in failure_of(result)
 
     @asset(ins={"orders": AssetIn(world.orders.key, metadata={"incremental": True})})
     def nothing(orders: DataFrame) -> None: ...
 
-    assert "is incremental, and its step does not make one asset" in failure_of(world.run(nothing))
+    assert "is incremental, and its step does not produce one asset" in failure_of(world.run(nothing))
 
     @asset(
         key=[world.result.database, "late"],
@@ -206,15 +205,15 @@ def test_an_asset_that_is_stored_elsewhere_has_no_position_to_go_on_from(world: 
     def late(orders: DataFrame):  # type: ignore[no-untyped-def]
         return None
 
-    assert "is incremental, and its step does not make one asset" in failure_of(world.run(late))
+    assert "is incremental, and its step does not produce one asset" in failure_of(world.run(late))
 
 
-def test_offsets_go_on_from_where_the_table_stands() -> None:
+def test_offsets_continue_from_the_position_of_the_table() -> None:
     first, end = {0: 10, 1: 0}, {0: 20, 1: 5}
     assert offsets_since(None, first, end, "t") == (first, end)
     last = {"offsets": {"0": 15}}
     assert offsets_since(last, first, end, "t") == ({0: 15, 1: 0}, end)
     with pytest.raises(IncrementError, match="Records 5 to 9 of partition 0 of t were removed"):
         offsets_since({"offsets": {"0": 5}}, first, end, "t")
-    with pytest.raises(IncrementError, match="made anew"):
+    with pytest.raises(IncrementError, match="was recreated"):
         offsets_since({"offsets": {"0": 25}}, first, end, "t")

@@ -1,4 +1,4 @@
-"""A DataFrame of a topic, a table or a chain goes in; a DataFrame that comes out becomes a table."""
+"""DataFrames of topics, tables and chains as inputs; DataFrames written as tables."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import spark_name
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.commits import CommitConflictError
-from lineage_bridge_dagster.spark.io import partitioning
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
-from lineage_bridge_dagster.spark.io.source import AssetSource
+from lineage_bridge_dagster.spark.io.write import table_state
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster_tests.spark.graphs import table_of, world
 from lineage_bridge_dagster_tests.spark_session import duckdb_reader, pyiceberg_properties
@@ -59,7 +59,7 @@ def failure_of(result: ExecuteInProcessResult) -> str:
     return str((data.user_failure_data and data.user_failure_data.description) or data.error)
 
 
-def test_a_frame_goes_to_a_table_whose_name_has_dots_and_comes_back(
+def test_frame_is_written_to_a_table_with_dots_in_its_name_and_read_back(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str, spark_catalog: CatalogSettings
 ) -> None:
     @asset(key=[database, "sales.by-Country"])
@@ -82,7 +82,7 @@ def test_a_frame_goes_to_a_table_whose_name_has_dots_and_comes_back(
     assert total == (7,)
 
 
-def test_rows_schema_and_snapshot_are_in_the_metadata(
+def test_metadata_has_rows_schema_and_snapshot(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
     @asset(key="out.v1", metadata={"dagster/table_name": f"{database}.out.v1"})
@@ -99,7 +99,7 @@ def test_rows_schema_and_snapshot_are_in_the_metadata(
     assert spark.table(spark_name("glue", database, "out.v1")).count() == 7
 
 
-def test_a_second_run_replaces_the_rows_and_append_adds_them(
+def test_second_run_replaces_the_rows_or_appends_them(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
     @asset(key="replaced")
@@ -116,7 +116,7 @@ def test_a_second_run_replaces_the_rows_and_append_adds_them(
     assert spark.table(spark_name("glue", database, "appended")).count() == 4
 
 
-def test_a_chain_is_loaded_as_its_hops_in_order(
+def test_chain_is_read_as_its_hops_in_order(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
     write_lineage(spark, world(2), None, "glue", database)
@@ -138,7 +138,7 @@ def test_a_chain_is_loaded_as_its_hops_in_order(
     assert {row.table_id for row in seen} == {table_of("orders.v1")}
 
 
-def test_loading_computes_nothing(
+def test_reading_an_input_computes_nothing(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS glue.`{database}`")
@@ -150,14 +150,14 @@ def test_loading_computes_nothing(
     def lazy(src: DataFrame) -> None:
         assert src.columns == ["id"]
         assert len(jobs.getJobIdsForGroup()) == before
-        # And the count of jobs does tell.
+        # The number of jobs does change with a job.
         assert src.count() == 3
         assert len(jobs.getJobIdsForGroup()) > before
 
     assert run(manager, AssetSpec([database, "src"]), lazy).success
 
 
-def test_a_topic_is_planned_without_asking_its_broker(
+def test_reading_a_topic_does_not_contact_its_broker(
     spark: SparkSession, manager: PySparkIcebergIOManager
 ) -> None:
     topic = AssetSpec(
@@ -183,10 +183,10 @@ def test_a_topic_is_planned_without_asking_its_broker(
 DAYS = DailyPartitionsDefinition("2026-01-01", end_date="2026-02-01")
 
 
-def test_partitions_replace_and_load_their_own_slice_of_one_table(
+def test_partitions_replace_and_read_their_own_slice_of_one_table(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
-    """Days in a table made for them, read by a partitioned and by a whole downstream asset."""
+    """Daily partitions, read by a downstream asset with partitions and by one without."""
     sold = {"2026-01-01": 1, "2026-01-02": 2}
     seen: dict[str, list[int]] = {}
 
@@ -213,14 +213,14 @@ def test_partitions_replace_and_load_their_own_slice_of_one_table(
     for day in sold:
         materialized(day)
     sold["2026-01-02"] = 20
-    told = materialized("2026-01-02")
+    metadata = materialized("2026-01-02")
 
-    assert (told["dagster/row_count"], told["dagster/partition_row_count"]) == (2, 1)
-    assert told["lineage_bridge/operation"] == "overwrite"
-    assert [str(f) for f in partitioning.of_table(spark, spark_name("glue", database, "sales"))] == [
-        "day(at)"
-    ]
-    # Rows that no partition holds are in the table, and in no input.
+    assert (metadata["dagster/row_count"], metadata["dagster/partition_row_count"]) == (2, 1)
+    assert metadata["lineage_bridge/operation"] == "overwrite"
+    state = table_state(spark, TableName("glue", database, "sales"))
+    assert state is not None
+    assert [str(field) for field in state.partition_by] == ["day(at)"]
+    # Rows outside all partitions are in the table, and in no input.
     spark.sql("SELECT timestamp'2030-01-01' AS at, 99 AS n").writeTo(
         spark_name("glue", database, "sales")
     ).append()
@@ -228,7 +228,7 @@ def test_partitions_replace_and_load_their_own_slice_of_one_table(
     assert seen == {"2026-01-01": [1], "2026-01-02": [20], "whole": [1, 20]}
 
 
-def test_partitions_of_several_dimensions_go_by_an_expression_for_each(
+def test_several_partition_dimensions_have_an_expression_each(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
     both = MultiPartitionsDefinition({"day": DAYS, "country": StaticPartitionsDefinition(["de", "fr"])})
@@ -252,7 +252,7 @@ def test_partitions_of_several_dimensions_go_by_an_expression_for_each(
     ]
 
 
-def test_a_frame_with_rows_of_another_partition_is_refused(
+def test_frame_with_rows_of_another_partition_is_refused(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
     @asset(key=[database, "sales"], partitions_def=DAYS, metadata={"partition_expr": "at"})
@@ -265,7 +265,7 @@ def test_a_frame_with_rows_of_another_partition_is_refused(
     assert "has a row outside the slice that it replaces: 2026-01-02" in failure_of(result)
 
 
-def test_an_output_says_at_run_time_how_it_is_written(
+def test_output_metadata_overrides_the_definition_for_one_run(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
     mode = "append"
@@ -276,14 +276,14 @@ def test_an_output_says_at_run_time_how_it_is_written(
         return spark.range(2)
 
     for _ in range(2):
-        told = metadata_of(run(manager, log))
-    assert told["dagster/row_count"] == 4
-    assert "lineage_bridge/preview" not in told
+        metadata = metadata_of(run(manager, log))
+    assert metadata["dagster/row_count"] == 4
+    assert "lineage_bridge/preview" not in metadata
     mode = "overwrite"
     assert metadata_of(run(manager, log))["dagster/row_count"] == 2
 
 
-def test_an_option_that_is_misspelt_fails_before_anything_is_written(
+def test_misspelled_option_fails_before_anything_is_written(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
     @asset(key=[database, "log"], metadata={"write_mod": "append"})
@@ -299,11 +299,11 @@ def test_an_option_that_is_misspelt_fails_before_anything_is_written(
     def copy(log: DataFrame) -> DataFrame:
         return log
 
-    asked = failure_of(run(manager, AssetSpec([database, "log"]), copy, raise_on_error=False))
-    assert "Did you mean columns?" in asked
+    failure = failure_of(run(manager, AssetSpec([database, "log"]), copy, raise_on_error=False))
+    assert "Did you mean columns?" in failure
 
 
-def test_a_conflict_with_another_writer_may_be_retried_and_other_failures_not(
+def test_only_conflicts_of_writes_are_retried(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
@@ -312,7 +312,7 @@ def test_a_conflict_with_another_writer_may_be_retried_and_other_failures_not(
         calls.append("")
         raise (CommitConflictError if len(calls) == 1 else LineageBridgeError)("no")
 
-    monkeypatch.setattr("lineage_bridge_dagster.spark.io.write.store", conflicts)
+    monkeypatch.setattr("lineage_bridge_dagster.spark.io.write.write_frame", conflicts)
 
     @asset(key=[database, "t"], retry_policy=RetryPolicy(max_retries=5))
     def t() -> DataFrame:
@@ -322,34 +322,34 @@ def test_a_conflict_with_another_writer_may_be_retried_and_other_failures_not(
     assert len(calls) == 2
 
 
-def test_an_input_that_could_not_be_loaded_may_be_tried_again_unless_its_options_are_wrong(
+def test_failed_reads_are_retried_unless_options_are_wrong(
     spark: SparkSession, manager: PySparkIcebergIOManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     errors: list[LineageBridgeError] = []
 
-    def loads(*_: Any, **__: Any) -> DataFrame:
+    def reads(*_: Any, **__: Any) -> DataFrame:
         if errors:
             raise errors.pop()
         return spark.range(1)
 
-    monkeypatch.setattr("lineage_bridge_dagster.spark.io.manager.load", loads)
+    monkeypatch.setattr("lineage_bridge_dagster.spark.io.manager.read_asset", reads)
 
     @asset(ins={"t": AssetIn(AssetKey(["db", "t"]))}, retry_policy=RetryPolicy(max_retries=3))
     def reader(t: DataFrame) -> None:
         assert t.columns == ["id"]
 
-    errors.append(LineageBridgeError("the broker did not answer"))
+    errors.append(LineageBridgeError("the broker did not respond"))
     assert run(manager, AssetSpec(["db", "t"]), reader).success
-    errors.extend([LineageBridgeError("not asked"), ConfigurationError("no such column")])
+    errors.extend([LineageBridgeError("not raised"), ConfigurationError("no such column")])
     assert not run(manager, AssetSpec(["db", "t"]), reader, raise_on_error=False).success
     assert len(errors) == 1
 
 
-def test_rows_that_were_written_are_not_written_again_because_they_could_not_be_shown(
+def test_failed_preview_does_not_write_the_rows_again(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("the storage did not answer")
+        raise RuntimeError("the storage did not respond")
 
     monkeypatch.setattr("lineage_bridge_dagster.spark.io.output_metadata.preview", fails)
 
@@ -357,12 +357,12 @@ def test_rows_that_were_written_are_not_written_again_because_they_could_not_be_
     def log() -> DataFrame:
         return spark.range(2)
 
-    told = metadata_of(run(manager, log))
-    assert (told["lineage_bridge/rows_written"], told["lineage_bridge/operation"]) == (2, "append")
+    metadata = metadata_of(run(manager, log))
+    assert (metadata["lineage_bridge/rows_written"], metadata["lineage_bridge/operation"]) == (2, "append")
     assert spark.table(spark_name("glue", database, "log")).count() == 2
 
 
-def test_an_asset_whose_key_names_no_database_is_loaded_from_where_it_was_stored(
+def test_asset_key_of_one_part_is_read_from_the_database_it_was_written_to(
     spark: SparkSession, manager: PySparkIcebergIOManager
 ) -> None:
     @asset(key="alone")
@@ -379,7 +379,7 @@ def test_an_asset_whose_key_names_no_database_is_loaded_from_where_it_was_stored
     assert seen == [3]
 
 
-def test_something_else_than_a_frame_is_refused_by_name(manager: PySparkIcebergIOManager) -> None:
+def test_other_objects_than_frames_are_refused(manager: PySparkIcebergIOManager) -> None:
     @asset(key=["db", "wrong"])
     def wrong() -> list[int]:
         return [1]
@@ -389,26 +389,10 @@ def test_something_else_than_a_frame_is_refused_by_name(manager: PySparkIcebergI
     assert "io_manager_key" in message
 
 
-def test_an_asset_without_rows_is_refused_by_name(manager: PySparkIcebergIOManager) -> None:
+def test_input_without_rows_is_refused(manager: PySparkIcebergIOManager) -> None:
     job = AssetSpec(["flink", "job"], metadata={"lineage_bridge/node_type": "flink_job"})
 
     @asset(ins={"job": AssetIn(key=job.key)})
     def reader(job: DataFrame) -> None: ...
 
     assert "flink/job is a flink_job" in failure_of(run(manager, job, reader, raise_on_error=False))
-
-
-def test_names_come_from_our_own_keys_before_the_shown_one() -> None:
-    source = AssetSource.from_metadata(
-        {
-            "lineage_bridge/node_type": "catalog_table",
-            "lineage_bridge/database": "lkc-1",
-            "lineage_bridge/table": "o.v1",
-            "dagster/table_name": "elsewhere.x",
-        }
-    )
-    assert (source.database, source.table) == ("lkc-1", "o.v1")
-    shown = AssetSource.from_metadata({"dagster/table_name": "lkc-1.o.v1"}, ("glue", "x", "y"))
-    assert (shown.database, shown.table) == ("lkc-1", "o.v1")
-    with pytest.raises(LineageBridgeError, match="does not say which topic"):
-        AssetSource.from_metadata({"lineage_bridge/node_type": "kafka_topic"})

@@ -1,4 +1,4 @@
-"""What metadata may ask of the IO manager, and what is refused before anything runs."""
+"""Options in metadata: how they are read, and what is refused before anything runs."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ def resolve(
     definition: dict[str, Any], output: dict[str, Any] | None = None, *, partitioned: bool = False
 ) -> WriteOptions:
     return WriteOptions.resolve(
-        definition, output or {}, WriteOptions(), partitioned=partitioned, shown="sales/orders"
+        definition, output or {}, WriteOptions(), partitioned=partitioned, asset="sales/orders"
     )
 
 
-def test_an_output_s_own_metadata_wins_over_its_definition_s_and_that_over_the_default() -> None:
+def test_run_time_metadata_wins_over_the_definition_and_that_over_the_default() -> None:
     assert resolve({}).write_mode == "overwrite"
     assert resolve({"write_mode": "append"}).write_mode == "append"
     assert resolve({"write_mode": MetadataValue.text("append")}, {"preview_rows": 0}).preview_rows == 0
-    # What the definition says for its own mode is no error in another one, once.
+    # Options that the definition sets for its own mode are no error in another mode at run time.
     merging = {"write_mode": "merge", "join_cols": ["id"], "delete_column": "gone"}
     once = resolve(merging, {"lineage_bridge/write_mode": MetadataValue.text("append")})
     assert (once.write_mode, once.join_cols, once.delete_column) == ("append", (), "")
 
 
-def test_the_prefix_is_optional_and_other_metadata_is_no_matter() -> None:
+def test_prefix_is_optional_and_other_metadata_is_ignored() -> None:
     found = resolve(
         {
             "lineage_bridge/write_mode": "merge",
@@ -45,40 +45,49 @@ def test_the_prefix_is_optional_and_other_metadata_is_no_matter() -> None:
 
 
 @pytest.mark.parametrize("key", ["wite_mode", "write-mode", "lineage_bridge/writemode", "join_columns"])
-def test_a_typo_is_refused_with_the_name_it_is_near(key: str) -> None:
+def test_typo_is_refused_with_the_nearest_name(key: str) -> None:
     near = "join_cols" if key.startswith("join") else "write_mode"
-    with pytest.raises(ConfigurationError, match=rf"{key} on sales/orders is no option[^>]*> .*{near}"):
+    with pytest.raises(ConfigurationError, match=rf"{key} on sales/orders is not an option[^>]*> .*{near}"):
         resolve({key: "append"})
 
 
 @pytest.mark.parametrize(
     ("definition", "message"),
     [
-        ({"write_mode": "upsert"}, "one of append, overwrite, overwrite_slice, merge"),
-        ({"write_mode": "merge"}, "does not say on which columns"),
-        ({"write_mode": "append", "join_cols": ["id"]}, "join_cols of sales/orders does nothing"),
+        (
+            {"write_mode": "upsert"},
+            "write_mode on sales/orders is 'upsert': Input should be 'append', 'overwrite', "
+            "'overwrite_slice' or 'merge'",
+        ),
+        ({"write_mode": "merge"}, "merges without join_cols"),
+        ({"write_mode": "append", "join_cols": ["id"]}, "join_cols of sales/orders has no effect"),
         (
             {"write_mode": "overwrite", "overwrite_filter": "a = 1"},
-            "overwrite_filter of sales/orders does noth",
+            "overwrite_filter of sales/orders has no effect",
         ),
-        ({"write_mode": "overwrite_slice"}, "replaces a slice, and does not say which"),
+        ({"write_mode": "overwrite_slice"}, "replaces a slice without an overwrite_filter"),
         ({"write_mode": "merge", "join_cols": ["id"], "delete_column": "id"}, "is one of its join_cols"),
-        ({"preview_rows": 1000}, "0 to 100"),
-        ({"schema_update_mode": "yes"}, "one of error, update"),
-        ({"join_cols": []}, "a list of texts"),
-        ({"write_mode": "append", "lineage_bridge/write_mode": "merge"}, "says write_mode twice"),
+        ({"preview_rows": 1000}, "less than or equal to 100"),
+        ({"preview_rows": 1.5}, "valid integer"),
+        ({"schema_update_mode": "yes"}, "'error' or 'update'"),
+        ({"join_cols": []}, "join_cols on sales/orders is .*: a value is required"),
+        ({"join_cols": ["id", " "]}, "at least 1 character"),
+        ({"partition_expr": " "}, "a value is required"),
+        ({"write_mode": "append", "lineage_bridge/write_mode": "merge"}, "sets write_mode twice"),
     ],
 )
-def test_what_can_not_be_meant_is_refused(definition: dict[str, Any], message: str) -> None:
+def test_malformed_and_contradicting_write_options_are_refused(
+    definition: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigurationError, match=message):
         resolve(definition)
 
 
-def test_an_asset_with_partitions_replaces_its_slice_and_never_the_table() -> None:
+def test_asset_with_partitions_replaces_its_slice_and_never_the_table() -> None:
     assert resolve({"partition_expr": "day"}, partitioned=True).write_mode == "overwrite_slice"
     with pytest.raises(ConfigurationError, match="would drop all but this run's"):
         resolve({"partition_expr": "day", "write_mode": "overwrite"}, partitioned=True)
-    with pytest.raises(ConfigurationError, match="does not say where its rows hold them"):
+    with pytest.raises(ConfigurationError, match="has partitions and no partition_expr"):
         resolve({}, partitioned=True)
     with pytest.raises(ConfigurationError, match="overwrite_filter is not used"):
         resolve(
@@ -88,7 +97,7 @@ def test_an_asset_with_partitions_replaces_its_slice_and_never_the_table() -> No
     assert resolve({"write_mode": "append"}, partitioned=True).write_mode == "append"
 
 
-def test_read_options_are_for_the_kinds_of_assets_that_have_them() -> None:
+def test_read_options_apply_only_to_some_kinds_of_assets() -> None:
     table = ReadOptions.from_metadata(
         {"columns": ["a"], "filter": "a > 1", "as_of": "2026-04-30T12:00:00+02:00"}, "table", "glue/db/t"
     )
@@ -107,20 +116,21 @@ def test_read_options_are_for_the_kinds_of_assets_that_have_them() -> None:
     [
         ({"colums": ["a"]}, "Did you mean columns"),
         ({"limit": 3}, "The options are columns, filter"),
-        ({"snapshot_id": 1, "as_of": "2026-01-01"}, "says both snapshot_id and as_of"),
+        ({"snapshot_id": 1, "as_of": "2026-01-01"}, "sets both snapshot_id and as_of"),
         ({"end_snapshot_id": 2}, "without a start_snapshot_id"),
         ({"as_of": 1_700_000_000}, "look like seconds"),
         ({"as_of": "yesterday"}, "as_of on t is 'yesterday'"),
-        ({"incremental": "maybe"}, "true or false"),
+        ({"incremental": "maybe"}, "valid boolean"),
         ({"snapshot_id": True}, "whole number"),
+        ({"starting_offsets": "middle"}, "'earliest' or 'latest'; Input should be a valid dictionary"),
     ],
 )
-def test_what_an_input_can_not_mean_is_refused(metadata: dict[str, Any], message: str) -> None:
+def test_malformed_and_contradicting_read_options_are_refused(metadata: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         ReadOptions.from_metadata(metadata, "table", "t")
 
 
-def test_moments_are_read_in_every_spelling() -> None:
+def test_times_are_read_in_every_notation() -> None:
     noon = 1_777_550_400_000
     for value in (
         "2026-04-30T12:00:00Z",

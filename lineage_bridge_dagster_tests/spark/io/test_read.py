@@ -1,4 +1,4 @@
-"""What an input asks for is what it gets: columns, a filter, a snapshot, a moment, a range."""
+"""Parts of an asset that an input reads: columns, a filter, a snapshot, a time, a range."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.chains.write import write_lineage
-from lineage_bridge_dagster.spark.commits import Target
-from lineage_bridge_dagster.spark.iceberg_tables import ancestors
-from lineage_bridge_dagster.spark.io import read as loading
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors
+from lineage_bridge_dagster.spark.io import read
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
-from lineage_bridge_dagster.spark.io.read import MissingTableError, load
+from lineage_bridge_dagster.spark.io.read import MissingTableError, read_asset
 from lineage_bridge_dagster.spark.io.source import AssetSource
-from lineage_bridge_dagster.spark.io.write import store
+from lineage_bridge_dagster.spark.io.write import write_frame
 from lineage_bridge_dagster_tests.spark.graphs import table_of, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -25,30 +24,30 @@ APPEND = WriteOptions(write_mode="append")
 
 @pytest.fixture
 def source(spark: SparkSession, database: str) -> AssetSource:
-    """A table of three appends, each of one row."""
+    """A table with three appends of one row each."""
     for number in range(3):
         row = f"SELECT {number} AS id, named_struct('city', 'c{number}') AS place, '{number}' AS `a.b`"
-        store(spark.sql(row), Target("glue", database, "orders.v1"), APPEND)
+        write_frame(spark.sql(row), TableName("glue", database, "orders.v1"), APPEND)
     return AssetSource("table", database=database, table="orders.v1")
 
 
 def history(spark: SparkSession, source: AssetSource) -> list[Any]:
     """The table's snapshots, oldest first."""
-    return list(ancestors(spark, Target("glue", source.database, source.table).name))[::-1]
+    return list(ancestors(spark, TableName("glue", source.database, source.table)))[::-1]
 
 
 def ids(spark: SparkSession, source: AssetSource, **options: Any) -> list[int]:
-    return sorted(row.id for row in load(spark, source, options=ReadOptions(**options)).collect())
+    return sorted(row.id for row in read_asset(spark, source, options=ReadOptions(**options)).collect())
 
 
-def test_columns_and_a_filter_over_others(spark: SparkSession, source: AssetSource) -> None:
+def test_columns_and_a_filter_over_other_columns(spark: SparkSession, source: AssetSource) -> None:
     options = ReadOptions(columns=("place.city", "a.b", "ID"), filter="id >= 1")
-    frame = load(spark, source, options=options)
+    frame = read_asset(spark, source, options=options)
     assert frame.columns == ["city", "a.b", "ID"]
     assert sorted(tuple(row) for row in frame.collect()) == [("c1", "1", 1), ("c2", "2", 2)]
 
 
-def test_a_snapshot_by_its_id_or_as_of_a_moment(spark: SparkSession, source: AssetSource) -> None:
+def test_snapshot_by_its_id_or_as_of_a_time(spark: SparkSession, source: AssetSource) -> None:
     first, second, _ = history(spark, source)
     assert ids(spark, source, snapshot_id=first.snapshot_id) == [0]
     assert ids(spark, source, as_of=second.committed_at) == [0, 1]
@@ -58,13 +57,13 @@ def test_a_snapshot_by_its_id_or_as_of_a_moment(spark: SparkSession, source: Ass
         ids(spark, source, snapshot_id=12345)
 
 
-def test_the_rows_appended_between_two_snapshots(spark: SparkSession, source: AssetSource) -> None:
+def test_rows_appended_between_two_snapshots(spark: SparkSession, source: AssetSource) -> None:
     first, second, third = (snapshot.snapshot_id for snapshot in history(spark, source))
     assert ids(spark, source, start_snapshot_id=first) == [1, 2]
     assert ids(spark, source, start_snapshot_id=first, end_snapshot_id=second) == [1]
     assert ids(spark, source, start_snapshot_id=third) == []
     for start, end, reason in (
-        (12345, third, "Snapshot 12345 of orders.v1, .* has expired, or is another table's"),
+        (12345, third, "Snapshot 12345 of orders.v1, .* has expired, or belongs to another table"),
         (first, 12345, "Snapshot 12345 of orders.v1 does not come after"),
         (third, first, f"Snapshot {third} of orders.v1|Snapshot {first} of orders.v1 does not come after"),
     ):
@@ -74,18 +73,16 @@ def test_the_rows_appended_between_two_snapshots(spark: SparkSession, source: As
         assert "full_refresh" not in str(refused.value)
 
 
-def test_a_table_that_is_not_there_is_said_with_those_that_are(
-    spark: SparkSession, source: AssetSource
-) -> None:
+def test_missing_table_is_reported_with_similar_names(spark: SparkSession, source: AssetSource) -> None:
     near = AssetSource("table", database=source.database, table="order.v1")
     with pytest.raises(MissingTableError, match=r"has no Iceberg table order\.v1\. It has orders\.v1\."):
-        load(spark, near)
-    away = AssetSource("table", database="lkc-none", table="t")
+        read_asset(spark, near)
+    missing = AssetSource("table", database="lkc-none", table="t")
     with pytest.raises(MissingTableError, match="Catalog glue has no database lkc-none"):
-        load(spark, away)
+        read_asset(spark, missing)
 
 
-def test_a_catalog_that_does_not_answer_is_not_called_empty(
+def test_unreachable_catalog_is_not_reported_as_empty(
     spark: SparkSession, source: AssetSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for key, value in {
@@ -93,39 +90,39 @@ def test_a_catalog_that_does_not_answer_is_not_called_empty(
         ".type": "rest",
         ".uri": "http://127.0.0.1:9",
     }.items():
-        spark.conf.set(f"spark.sql.catalog.away{key}", value)
+        spark.conf.set(f"spark.sql.catalog.unreachable{key}", value)
     with pytest.raises(LineageBridgeError, match=r"could not be read: .*[Cc]onnect") as refused:
-        load(spark, source, "away")
+        read_asset(spark, source, "unreachable")
     assert not isinstance(refused.value, MissingTableError)
-    # Nor one that is there, but for its storage.
-    monkeypatch.setattr(spark.__class__, "table", lambda *_: spark.sql("SELECT * FROM away.a.b"))
+    # Nor is a table whose storage cannot be reached reported as missing.
+    monkeypatch.setattr(spark.__class__, "table", lambda *_: spark.sql("SELECT * FROM unreachable.a.b"))
     with pytest.raises(LineageBridgeError, match=r"Table .*orders\.v1 of catalog glue could not be read"):
-        load(spark, source)
+        read_asset(spark, source)
 
 
-def test_a_column_or_a_filter_that_does_not_fit_is_said_before_anything_runs(
+def test_column_or_filter_that_does_not_fit_is_refused_before_anything_runs(
     spark: SparkSession, source: AssetSource
 ) -> None:
     with pytest.raises(ConfigurationError, match="Did you mean place"):
-        load(spark, source, options=ReadOptions(columns=("plase",)))
+        read_asset(spark, source, options=ReadOptions(columns=("plase",)))
     for condition in ("total > 1", "id >", "id + 1"):
-        with pytest.raises(ConfigurationError, match=r"The filter of input orders\.v1 is no condition"):
-            load(spark, source, options=ReadOptions(filter=condition))
+        with pytest.raises(ConfigurationError, match=r"The filter of input orders\.v1 is not a condition"):
+            read_asset(spark, source, options=ReadOptions(filter=condition))
 
 
-def test_a_chain_is_loaded_as_it_was(spark: SparkSession, database: str) -> None:
+def test_chain_is_read_as_of_a_snapshot(spark: SparkSession, database: str) -> None:
     write_lineage(spark, world(2), None, "glue", database)
     chain = AssetSource("chain", node_id=table_of("orders.v1"))
     options = ReadOptions(columns=("hop", "qualified_name"), filter="hop <= 2")
-    found = load(spark, chain, "glue", database, options=options).collect()
+    found = read_asset(spark, chain, "glue", database, options=options).collect()
     assert [row.hop for row in found] == [1, 2]
-    first = list(ancestors(spark, Target("glue", database, "upstream_chains").name))[-1]
-    then = load(spark, chain, "glue", database, options=ReadOptions(snapshot_id=first.snapshot_id))
-    assert then.columns == load(spark, chain, "glue", database).columns
+    first = list(ancestors(spark, TableName("glue", database, "upstream_chains")))[-1]
+    then = read_asset(spark, chain, "glue", database, options=ReadOptions(snapshot_id=first.snapshot_id))
+    assert then.columns == read_asset(spark, chain, "glue", database).columns
 
 
 class Topic:
-    """A topic of two partitions that hold offsets 10 to 19 and 0 to 4."""
+    """A topic of two partitions with offsets 10 to 19 and 0 to 4."""
 
     reads: ClassVar[list[dict[str, Any]]] = []
 
@@ -140,24 +137,28 @@ class Topic:
         return spark.range(0)
 
 
-def test_a_topic_is_read_from_and_to_what_was_asked(
+def test_topic_is_read_between_the_bounds_of_the_options(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "KafkaTopic", Topic)
+    monkeypatch.setattr(read, "KafkaTopic", Topic)
     source = AssetSource("topic", topic="t", bootstrap="localhost:9")
 
-    def read(**options: Any) -> dict[str, Any]:
-        load(spark, source, options=ReadOptions(**options))
+    def read_with(**options: Any) -> dict[str, Any]:
+        read_asset(spark, source, options=ReadOptions(**options))
         return Topic.reads[-1]
 
-    assert read(starting_offsets={0: 15}) == {"start": {0: 15, 1: 0}, "end": {0: 20, 1: 5}, "options": {}}
-    assert read(starting_offsets="latest", ending_offsets="latest")["start"] == {0: 20, 1: 5}
-    assert read(starting_timestamp=1_777_550_400_000, ending_timestamp=1_777_550_500_000)["options"] == {
+    assert read_with(starting_offsets={0: 15}) == {
+        "start": {0: 15, 1: 0},
+        "end": {0: 20, 1: 5},
+        "options": {},
+    }
+    assert read_with(starting_offsets="latest", ending_offsets="latest")["start"] == {0: 20, 1: 5}
+    assert read_with(starting_timestamp=1_777_550_400_000, ending_timestamp=1_777_550_500_000)["options"] == {
         "startingOffsetsByTimestampStrategy": "latest",
         "startingTimestamp": "1777550400000",
         "endingTimestamp": "1777550500000",
     }
     with pytest.raises(ConfigurationError, match="Partition 0 of t has no offset 3"):
-        read(starting_offsets={0: 3})
+        read_with(starting_offsets={0: 3})
     with pytest.raises(ConfigurationError, match="has no partition 7"):
-        read(starting_offsets={7: 3})
+        read_with(starting_offsets={7: 3})

@@ -1,4 +1,4 @@
-"""Columns of a DataFrame against a table's."""
+"""Columns of a DataFrame compared with those of a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql.types import StructType
 
-from lineage_bridge_dagster.spark.io.schemas import differences, refuse, same_columns
+from lineage_bridge_dagster.spark.io.schemas import differences, mismatch, same_columns
 
 
 def schema(*columns: tuple[str, Any], required: tuple[str, ...] = ()) -> StructType:
@@ -44,19 +44,19 @@ def array(element: Any) -> dict[str, Any]:
         (struct(("a", "long")), "string", "clash"),
     ],
 )
-def test_types_fit_widen_or_clash_by_iceberg_s_rules(frame: Any, table: Any, kind: str | None) -> None:
+def test_types_fit_widen_or_clash_by_the_rules_of_iceberg(frame: Any, table: Any, kind: str | None) -> None:
     found = differences(schema(("c", frame)), schema(("c", table)))
     assert [difference.kind for difference in found] == ([kind] if kind else [])
 
 
-def test_fields_within_are_named_by_their_path() -> None:
+def test_nested_fields_are_named_by_their_path() -> None:
     frame = schema(("s", struct(("a", "string"), ("new", "long"))), ("l", array(struct(("n", "long")))))
     table = schema(("S", struct(("A", "integer"))), ("l", array(struct(("n", "integer")))))
     found = {".".join(d.path): d.kind for d in differences(frame, table)}
     assert found == {"s.a": "clash", "s.new": "new", "l.element.n": "wider"}
 
 
-def test_a_required_column_must_have_values_and_others_may_be_left_out() -> None:
+def test_only_required_columns_must_have_values() -> None:
     table = schema(("id", "long"), ("note", "string"), required=("id",))
     assert [str(d) for d in differences(schema(("id", "long")), table)] == [
         "id: required in the table, may be null in the DataFrame"
@@ -67,26 +67,26 @@ def test_a_required_column_must_have_values_and_others_may_be_left_out() -> None
     assert not differences(schema(("id", "long"), required=("id",)), table)
 
 
-def test_same_columns_are_the_same_in_any_order_case_and_nullability() -> None:
+def test_same_columns_ignores_order_case_and_nullability() -> None:
     table = schema(("a", "integer"), ("b", struct(("x", "string"))))
     assert same_columns(schema(("B", struct(("x", "string"))), ("a", "short"), required=("a",)), table)
     assert not same_columns(schema(("a", "integer")), table)
     assert not same_columns(schema(("a", "long"), ("b", struct(("x", "string")))), table)
 
 
-def test_a_new_column_without_a_type_can_not_be_added() -> None:
+def test_new_column_without_a_type_cannot_be_added() -> None:
     (found,) = differences(schema(("a", "void")), schema(("b", "long")))
     assert (found.kind, str(found)) == ("clash", "a: void in the DataFrame, not in the table")
-    assert '.cast("string")' in str(refuse([found], "t"))
+    assert '.cast("string")' in str(mismatch([found], "t"))
 
 
-def test_the_error_says_which_columns_and_what_to_write() -> None:
+def test_error_names_the_columns_and_a_remedy() -> None:
     found = differences(
         schema(*[(f"n{i}", "long") for i in range(12)], ("c", "string")), schema(("c", "double"))
     )
-    text = str(refuse(found, "glue.db.t"))
+    text = str(mismatch(found, "glue.db.t"))
     assert text.startswith(
-        "glue.db.t can't take this DataFrame:\n  column n0: bigint in the DataFrame, not in"
+        "glue.db.t cannot take this DataFrame:\n  column n0: bigint in the DataFrame, not in"
     )
     assert "and 3 more" in text
     assert '.withColumn("c", F.col("c").cast("double"))' in text

@@ -10,19 +10,19 @@ from pyiceberg.catalog import load_catalog
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.spark.avro import SubjectSchemas
-from lineage_bridge_dagster.spark.iceberg_tables import ancestors, location
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, location
 from lineage_bridge_dagster.spark.tableflow.append import (
     SuspendedError,
-    Target,
     TopicSchemas,
     TopicTable,
+    TopicTableConfig,
     next_range,
 )
 from lineage_bridge_dagster_tests.spark.records import (
     ORDER_V1,
     ORDERS,
     ORDERS_V1,
-    HeldTopic,
+    InMemoryTopic,
     order_v1,
     order_v2,
     payload,
@@ -36,20 +36,21 @@ if TYPE_CHECKING:
 with_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
-def target(database: str, **options: Any) -> Target:
-    return Target("glue", database, "orders.v1", f"s3://{BUCKET}/10/01/{database}/v1/t", **options)
+def table_config(database: str, **options: Any) -> TopicTableConfig:
+    name = TableName("glue", database, "orders.v1")
+    return TopicTableConfig(name, f"s3://{BUCKET}/10/01/{database}/v1/t", **options)
 
 
-def flow(
-    spark: SparkSession, topic: HeldTopic, place: Target, schemas: TopicSchemas, **options: Any
+def topic_table(
+    spark: SparkSession, topic: InMemoryTopic, config: TopicTableConfig, schemas: TopicSchemas, **options: Any
 ) -> TopicTable:
-    table = TopicTable(spark, topic, place, lambda: schemas, **options)
+    table = TopicTable(spark, topic, config, lambda: schemas, **options)
     table.ensure()
     return table
 
 
-def ids(spark: SparkSession, place: Target) -> list[int]:
-    return sorted(row.id for row in spark.table(place.name).select("id").collect())
+def ids(spark: SparkSession, config: TopicTableConfig) -> list[int]:
+    return sorted(row.id for row in spark.table(config.name.sql).select("id").collect())
 
 
 VALUES = TopicSchemas(value=ORDERS_V1)
@@ -58,29 +59,29 @@ VALUES = TopicSchemas(value=ORDERS_V1)
 class TestTables:
     pytestmark = with_spark
 
-    def test_a_restart_neither_loses_nor_repeats_a_record(self, spark: SparkSession, database: str) -> None:
-        topic, place = HeldTopic(), target(database)
+    def test_restart_neither_loses_nor_repeats_a_record(self, spark: SparkSession, database: str) -> None:
+        topic, config = InMemoryTopic(), table_config(database)
         topic.add(0, order_v1(1), order_v1(2))
         topic.add(1, order_v1(3))
-        table = flow(spark, topic, place, VALUES)
+        table = topic_table(spark, topic, config, VALUES)
         assert table.advance().rows == 3
         topic.add(1, order_v1(4))
-        # Another process, which knows only what the table says.
-        again = flow(spark, topic, place, VALUES)
+        # Another process knows only the table.
+        again = topic_table(spark, topic, config, VALUES)
         assert again.offsets() == {0: 2, 1: 1}
         assert (again.advance().rows, again.advance().rows) == (1, 0)
-        # Somebody compacts: that snapshot says nothing of offsets.
-        spark.table(place.name).writeTo(place.name).overwritePartitions()
-        assert flow(spark, topic, place, VALUES).offsets() == {0: 2, 1: 2}
-        assert flow(spark, topic, place, VALUES).advance().rows == 0
-        assert ids(spark, place) == [1, 2, 3, 4]
+        # The snapshot of a compaction has no offsets.
+        spark.table(config.name.sql).writeTo(config.name.sql).overwritePartitions()
+        assert topic_table(spark, topic, config, VALUES).offsets() == {0: 2, 1: 2}
+        assert topic_table(spark, topic, config, VALUES).advance().rows == 0
+        assert ids(spark, config) == [1, 2, 3, 4]
         assert topic.reads == 2
 
-    def test_a_step_takes_its_share_and_says_what_is_left(self, spark: SparkSession, database: str) -> None:
-        topic, place = HeldTopic(), target(database)
+    def test_step_reads_its_share_until_it_has_caught_up(self, spark: SparkSession, database: str) -> None:
+        topic, config = InMemoryTopic(), table_config(database)
         topic.add(0, *map(order_v1, range(5)))
         topic.add(1, order_v1(9))
-        table = flow(spark, topic, place, VALUES, max_records=4)
+        table = topic_table(spark, topic, config, VALUES, max_records=4)
         steps = [table.advance() for _ in range(4)]
         assert [(step.rows, step.caught_up) for step in steps] == [
             (3, False),
@@ -88,19 +89,19 @@ class TestTables:
             (1, True),
             (0, True),
         ]
-        assert ids(spark, place) == [0, 1, 2, 3, 4, 9]
+        assert ids(spark, config) == [0, 1, 2, 3, 4, 9]
 
-    def test_columns_are_the_key_the_value_and_tableflows_own(
+    def test_columns_are_those_of_the_key_the_value_and_tableflow(
         self, spark: SparkSession, database: str, spark_catalog: CatalogSettings
     ) -> None:
-        topic, place = HeldTopic(), target(database)
+        topic, config = InMemoryTopic(), table_config(database)
         key_schema = {"type": "record", "name": "K", "fields": [{"name": "customer", "type": "string"}]}
         schemas = TopicSchemas(subject("orders.v1-key", (3, key_schema)), ORDERS_V1)
         key = payload(3, key_schema, {"customer": "c1"})
         headers = [("trace", b"a"), ("trace", b"b")]
         topic.add(0, order_v1(1), key=key, headers=headers)
-        flow(spark, topic, place, schemas).advance()
-        assert spark.table(place.name).columns == [
+        topic_table(spark, topic, config, schemas).advance()
+        assert spark.table(config.name.sql).columns == [
             "customer",
             "id",
             "item",
@@ -132,68 +133,68 @@ class TestTables:
         assert scanned == [(1, "item 1", 0)]
 
     def test_portable_names_have_no_dollar_and_no_hyphen(self, spark: SparkSession, database: str) -> None:
-        place = target(database, portable_names=True)
-        flow(spark, HeldTopic(), place, VALUES)
-        own = [name for name in spark.table(place.name).columns if name.startswith("cflt_metadata_")]
+        config = table_config(database, portable_names=True)
+        topic_table(spark, InMemoryTopic(), config, VALUES)
+        own = [name for name in spark.table(config.name.sql).columns if name.startswith("cflt_metadata_")]
         assert len(own) == 9
         assert "cflt_metadata_leader_epoch" in own
 
-    def test_a_new_field_becomes_a_new_column(self, spark: SparkSession, database: str) -> None:
-        topic, place = HeldTopic(), target(database)
+    def test_new_field_becomes_a_new_column(self, spark: SparkSession, database: str) -> None:
+        topic, config = InMemoryTopic(), table_config(database)
         topic.add(0, order_v1(1))
-        flow(spark, topic, place, VALUES).advance()
+        topic_table(spark, topic, config, VALUES).advance()
         topic.add(0, order_v1(2), order_v2(3))
-        flow(spark, topic, place, TopicSchemas(value=ORDERS)).advance()
-        rows = spark.table(place.name).select("id", "item", "cents").orderBy("id").collect()
+        topic_table(spark, topic, config, TopicSchemas(value=ORDERS)).advance()
+        rows = spark.table(config.name.sql).select("id", "item", "cents").orderBy("id").collect()
         assert [tuple(row) for row in rows] == [(1, "item 1", None), (2, "item 2", None), (3, None, 5)]
 
-    def test_a_topic_without_schemas_is_keys_and_values_in_bytes(
+    def test_topic_without_schemas_has_bytes_as_keys_and_values(
         self, spark: SparkSession, database: str
     ) -> None:
-        topic, place = HeldTopic(), target(database)
+        topic, config = InMemoryTopic(), table_config(database)
         topic.add(0, b"plain", key=b"k")
-        flow(spark, topic, place, TopicSchemas(SubjectSchemas("k"), SubjectSchemas("v"))).advance()
-        row = spark.table(place.name).select("key", "value").collect()[0]
+        topic_table(spark, topic, config, TopicSchemas(SubjectSchemas("k"), SubjectSchemas("v"))).advance()
+        row = spark.table(config.name.sql).select("key", "value").collect()[0]
         assert (bytes(row.key), bytes(row.value)) == (b"k", b"plain")
 
-    def test_an_undecodable_record_suspends_the_table_or_is_left_out(
+    def test_undecodable_record_suspends_the_table_or_is_left_out(
         self, spark: SparkSession, database: str
     ) -> None:
-        topic = HeldTopic()
+        topic = InMemoryTopic()
         topic.add(0, order_v1(1), payload(99, ORDER_V1, {"id": 2, "item": ""}), order_v1(3), None)
-        place = target(database)
-        table = flow(spark, topic, place, VALUES)
+        config = table_config(database)
+        table = topic_table(spark, topic, config, VALUES)
         with pytest.raises(SuspendedError, match="schema id 99 at partition 0 offset 1") as raised:
             table.advance()
         assert "SKIP or LOG" in raised.value.hint
         assert table.offsets() == {}
-        skipping = flow(spark, topic, target(database, failures="SKIP"), VALUES)
+        skipping = topic_table(spark, topic, table_config(database, failures="SKIP"), VALUES)
         done = skipping.advance()
         assert (done.rows, done.skipped) == (3, 1)
         # The tombstone is a row too.
-        assert [row.id for row in spark.table(place.name).orderBy("$$offset").collect()] == [1, 3, None]
+        assert [row.id for row in spark.table(config.name.sql).orderBy("$$offset").collect()] == [1, 3, None]
 
-    def test_a_corrupt_record_suspends_too(self, spark: SparkSession, database: str) -> None:
-        topic = HeldTopic()
+    def test_corrupt_record_suspends_the_table(self, spark: SparkSession, database: str) -> None:
+        topic = InMemoryTopic()
         topic.add(0, order_v1(1)[:5] + b"\x02\xff\xff")
-        with pytest.raises(SuspendedError, match="not of the schema"):
-            flow(spark, topic, target(database), VALUES).advance()
+        with pytest.raises(SuspendedError, match="does not match the schema"):
+            topic_table(spark, topic, table_config(database), VALUES).advance()
 
-    def test_a_table_left_at_another_place_makes_way(self, spark: SparkSession, database: str) -> None:
-        topic, old = HeldTopic(), target(database)
+    def test_table_left_at_another_location_is_replaced(self, spark: SparkSession, database: str) -> None:
+        topic, old = InMemoryTopic(), table_config(database)
         topic.add(0, order_v1(1))
-        flow(spark, topic, old, VALUES).advance()
-        new = Target("glue", database, "orders.v1", f"s3://{BUCKET}/other/{database}")
-        table = flow(spark, topic, new, VALUES)
+        topic_table(spark, topic, old, VALUES).advance()
+        new = TopicTableConfig(old.name, f"s3://{BUCKET}/other/{database}")
+        table = topic_table(spark, topic, new, VALUES)
         assert location(spark, new.name) == new.location
         assert table.advance().rows == 1
 
-    def test_commits_keep_the_lineage_and_the_words_that_others_put_into_glue(
+    def test_commits_keep_lineage_and_descriptions_in_glue(
         self, spark: SparkSession, database: str, spark_aws: StrictAws
     ) -> None:
-        topic, place = HeldTopic(), target(database)
+        topic, config = InMemoryTopic(), table_config(database)
         topic.add(0, order_v1(1))
-        table = flow(spark, topic, place, VALUES)
+        table = topic_table(spark, topic, config, VALUES)
         glue = spark_aws.client("glue", REGION)
         before = glue.get_table(DatabaseName=database, Name="orders.v1")["Table"]
         writable = ("Name", "Owner", "Retention", "TableType", "StorageDescriptor", "Parameters")
@@ -205,14 +206,14 @@ class TestTables:
         )
         table.advance()
         topic.add(0, order_v2(2))
-        # With a schema change, which commits the table's metadata besides its rows.
-        flow(spark, topic, place, TopicSchemas(value=ORDERS)).advance()
+        # A schema change commits the table's metadata besides its rows.
+        topic_table(spark, topic, config, TopicSchemas(value=ORDERS)).advance()
         after = glue.get_table(DatabaseName=database, Name="orders.v1")["Table"]
         assert after["Parameters"]["metadata_location"] != before["Parameters"]["metadata_location"]
         assert after["Parameters"]["lineage_bridge.digest"] == "d"
         assert after["Parameters"]["team"] == "shop"
         assert after["Description"] == wanted["Description"]
-        assert len(list(ancestors(spark, place.name))) == 3
+        assert len(list(ancestors(spark, config.name))) == 3
 
 
 @pytest.mark.parametrize(
@@ -220,9 +221,9 @@ class TestTables:
     [
         ({}, {0: 0}, {0: 3}, ({0: 0}, {0: 3})),
         ({0: 2}, {0: 0}, {0: 3}, ({0: 2}, {0: 3})),
-        # Retention removed what was never read.
+        # Retention removed records that were never read.
         ({0: 2}, {0: 5}, {0: 9}, ({0: 5}, {0: 9})),
-        # The topic was deleted and made again.
+        # The topic was deleted and created again.
         ({0: 50}, {0: 0}, {0: 4}, ({0: 0}, {0: 4})),
         # A partition was added.
         ({0: 3}, {0: 0, 1: 0}, {0: 3, 1: 2}, ({0: 3, 1: 0}, {0: 3, 1: 2})),

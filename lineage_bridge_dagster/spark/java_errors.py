@@ -1,0 +1,39 @@
+"""Errors of Spark's JVM, recognized by the classes of their Java exceptions."""
+
+from __future__ import annotations
+
+import re
+
+_CONNECT_CLASS = re.compile(r"^(?:Caused by: |\()?((?:\w+\.)+[\w$]+)(?=[:)]|$)", re.MULTILINE)
+
+#: A Java exception may be its own cause.
+_MAX_CAUSES = 30
+
+
+def java_classes(error: BaseException) -> frozenset[str]:
+    """The simple class names of a Java exception and its causes, empty for an error of Python's own.
+
+    py4j's error holds the Java exception, and so do PySpark's own exceptions (`_origin`). Spark Connect sends
+    the class of the error in its message, and the classes of its causes in a stack trace.
+    """
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    if java is None:
+        trace = getattr(error, "_stacktrace", None)
+        text = f"{error}\n{trace}" if trace else str(error)
+        found = _CONNECT_CLASS.findall(text) if hasattr(error, "_stacktrace") else []
+        return frozenset(name.rpartition(".")[2] for name in found)
+    names = []
+    for _ in range(_MAX_CAUSES):
+        names.append(str(java.getClass().getSimpleName()))
+        if (java := java.getCause()) is None:
+            break
+    return frozenset(names)
+
+
+def root_cause(error: BaseException) -> str:
+    """The innermost cause of an error in one line: the text of a JVM error lists its causes."""
+    first, *rest = str(error).splitlines() or [""]
+    if first.startswith("An error occurred while calling") and rest:
+        first = rest[0].removeprefix(": ")
+    deeper = [line.removeprefix("Caused by: ") for line in rest if line.startswith("Caused by: ")]
+    return (deeper[-1] if deeper else first)[:300]

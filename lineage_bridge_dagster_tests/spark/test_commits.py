@@ -1,0 +1,151 @@
+"""Commits: recognized conflicts, retries, and outcomes that the catalog did not report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from tenacity import wait_none
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark import commits
+from lineage_bridge_dagster.spark.commits import CommitConflictError, CommitMarker, commit, conflict_of
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table
+from lineage_bridge_dagster.spark.java_errors import java_classes
+
+TABLE = TableName("glue", "db", "t")
+
+
+class JavaException:
+    """A Java exception as py4j shows it."""
+
+    def __init__(self, name: str, cause: JavaException | None = None) -> None:
+        self.name, self.cause = name, cause
+
+    def getClass(self) -> JavaException:
+        return self
+
+    def getSimpleName(self) -> str:
+        return self.name
+
+    def getCause(self) -> JavaException | None:
+        return self.cause
+
+
+class JavaError(Exception):
+    """As py4j's and PySpark's errors hold the Java exception."""
+
+    def __init__(self, *names: str, attribute: str = "java_exception") -> None:
+        super().__init__("An error occurred")
+        java: JavaException | None = None
+        for name in reversed(names):
+            java = JavaException(name, java)
+        setattr(self, attribute, java)
+
+
+class ConnectError(PySparkException):
+    """As Spark Connect raises errors: the class in the message, those of the causes in a stack trace."""
+
+    def __init__(self, message: str, trace: str | None = None) -> None:
+        super().__init__(message)
+        self._stacktrace = trace
+
+
+def connect_error(message: str, trace: str | None = None) -> ConnectError:
+    return ConnectError(message, trace)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        JavaError("CommitFailedException"),
+        JavaError("Py4JException", "SparkException", "CommitFailedException"),
+        JavaError("SparkException", "CommitFailedException", attribute="_origin"),
+        connect_error("(org.apache.iceberg.exceptions.CommitFailedException) Glue detected an update"),
+        connect_error(
+            "(org.apache.spark.SparkException) Writing job aborted",
+            "org.apache.spark.SparkException\n\tat a.B.c(B.scala:1)\n"
+            "Caused by: org.apache.iceberg.exceptions.CommitFailedException: Glue detected an update",
+        ),
+    ],
+)
+def test_conflict_is_recognized_by_the_class_of_the_error_or_a_cause(error: Exception) -> None:
+    conflict = conflict_of(error, TABLE)
+    assert isinstance(conflict, CommitConflictError)
+    assert "commit.retry.num-retries" in str(conflict)
+
+
+def test_changed_rows_are_a_conflict_and_other_errors_are_not() -> None:
+    assert "were changed meanwhile" in str(conflict_of(JavaError("ValidationException"), TABLE))
+    assert conflict_of(JavaError("ConcurrentModificationException"), TABLE) is not None
+    for other in (
+        ZeroDivisionError("in a UDF"),
+        RuntimeError("org.apache.iceberg.exceptions.CommitFailedException: only in the text"),
+        JavaError("AnalysisException"),
+        connect_error("Found conflicting files"),
+    ):
+        assert conflict_of(other, TABLE) is None
+    assert java_classes(RuntimeError("a.b.CommitFailedException: x")) == frozenset()
+
+
+@pytest.fixture
+def table(spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch) -> TableName:
+    monkeypatch.setattr(commits, "wait_random_exponential", lambda **_: wait_none())
+    created = TableName("glue", database, "t")
+    ensure_table(spark, created, "id int")
+    return created
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_conflicting_commit_is_retried_from_what_is_then_stored(
+    spark: SparkSession, table: TableName
+) -> None:
+    marker = CommitMarker({"team": "sales"})
+    seen: list[int] = []
+
+    def write() -> None:
+        seen.append(spark.table(table.sql).count())
+        if len(seen) < 3:
+            spark.sql("SELECT 0 AS id").writeTo(table.sql).append()
+            raise JavaError("ValidationException")
+        marker.writer(spark.sql("SELECT 1 AS id"), table.sql).append()
+
+    (snapshot,) = commit(spark, table, marker, write, attempts=3)
+    assert seen == [0, 1, 2]
+    assert snapshot.summary["team"] == "sales"
+    seen.clear()
+    with pytest.raises(CommitConflictError):
+        commit(spark, table, marker, write, attempts=2)
+    assert len(seen) == 2
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("committed", [True, False])
+def test_commit_with_an_unknown_outcome_is_looked_up(
+    spark: SparkSession, table: TableName, committed: bool
+) -> None:
+    marker = CommitMarker()
+
+    def write() -> None:
+        if committed:
+            marker.writer(spark.sql("SELECT 1 AS id"), table.sql).append()
+        _raise_unknown_state(spark)
+
+    if committed:
+        assert len(commit(spark, table, marker, write)) == 1
+    else:
+        with pytest.raises(LineageBridgeError, match="did not report whether the commit"):
+            commit(spark, table, marker, write)
+    assert spark.table(table.sql).count() == int(committed)
+
+
+def _raise_unknown_state(spark: SparkSession) -> None:
+    """Raise Iceberg's own exception, through py4j."""
+    jvm: Any = spark._jvm
+    cause = jvm.java.lang.RuntimeException("timed out")
+    unknown = jvm.org.apache.iceberg.exceptions.CommitStateUnknownException(cause)
+    jvm.java.util.concurrent.CompletableFuture.failedFuture(unknown).join()
