@@ -1,11 +1,12 @@
-"""How long chains take on Spark, stored as Iceberg tables, against the same walk in one process.
+"""Time to compute chains on Spark and store them as Iceberg tables, compared with one process.
 
     python benchmarks/chains_spark.py
     python benchmarks/chains_spark.py --tables 1000 --master 'local[4]'
 
-Glue and S3 are moto's server in this process. Both sides compute every table's chain, by the same walk; Spark
-also writes nodes, edges, coverage and chains, and the second time finds that nothing changed. Spark's fixed
-cost is told apart, for a run pays it once: the session's start, and a first write of ten tables.
+Glue and S3 are moto's server in this process. Both sides compute the chain of every table with the same
+function; Spark also writes nodes, edges, coverage and chains, and finds nothing changed the second time.
+The fixed cost of Spark, which a run pays once, is listed separately: the start of the session, and a first
+write of ten tables.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ T = TypeVar("T")
 
 
 def main() -> None:
-    """Prints the figures."""
+    """Print the measurements."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -41,7 +42,7 @@ def main() -> None:
     options.add_argument("--master", default="local[2]", help="Spark master")
     chosen = options.parse_args()
     os.environ |= {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
-    print(f"{'tables':>7} {'':<28}{'hops':>9}{'s':>9}{'hops/s':>10}{'to one process':>16}")
+    print(f"{'tables':>7} {'':<28}{'hops':>9}{'s':>9}{'hops/s':>10}{'vs one process':>16}")
     with StrictAws() as aws:
         aws.client("s3", REGION).create_bucket(Bucket="lake")
         catalog = CatalogSettings(
@@ -52,7 +53,7 @@ def main() -> None:
         )
         spark = timed(0, "start of the session", lambda: session(catalog, chosen.master))[0]
         try:
-            timed(10, "first write", lambda: written(spark, synthetic(10), "warm_up"))
+            timed(10, "first write", lambda: write(spark, synthetic(10), "warm_up"))
             for tables in chosen.tables:
                 compare(spark, tables)
         finally:
@@ -60,15 +61,15 @@ def main() -> None:
 
 
 def compare(spark: SparkSession, tables: int) -> None:
-    """Measures one size and prints it."""
+    """Measure one size."""
     discovery = synthetic(tables)
-    alone = timed(tables, "walked in one process", lambda: walked(discovery))[1]
-    timed(tables, "Spark, all new", lambda: written(spark, discovery, f"of_{tables}"), alone)
-    timed(tables, "Spark, nothing changed", lambda: written(spark, discovery, f"of_{tables}"), alone)
+    alone = timed(tables, "one process", lambda: walk(discovery))[1]
+    timed(tables, "Spark, all new", lambda: write(spark, discovery, f"tables_{tables}"), alone)
+    timed(tables, "Spark, nothing changed", lambda: write(spark, discovery, f"tables_{tables}"), alone)
 
 
 def session(catalog: CatalogSettings, master: str) -> SparkSession:
-    """A session as small as the code location's own."""
+    """A session of the size that the code location uses."""
     config = {
         "spark.master": master,
         "spark.driver.memory": "1g",
@@ -78,24 +79,24 @@ def session(catalog: CatalogSettings, master: str) -> SparkSession:
     return spark_session(catalog, config, app_name="chains-benchmark")
 
 
-def walked(discovery: Discovery) -> int:
-    """The hops of all chains, each as the JSON that a lineage file holds."""
+def walk(discovery: Discovery) -> int:
+    """Compute all chains as the JSON of a lineage file; return their hops."""
     return sum(len(to_json(chain)["hops"]) for chain in chains_of(discovery.graph))
 
 
-def written(spark: SparkSession, discovery: Discovery, namespace: str) -> int:
-    """The hops of all chains, as they are in the lineage tables then."""
+def write(spark: SparkSession, discovery: Discovery, namespace: str) -> int:
+    """Write the lineage tables; return the hops of all chains."""
     return write_lineage(spark, discovery, namespace=namespace).rows
 
 
-def timed(tables: int, what: str, work: Callable[[], T], alone: float = 0.0) -> tuple[T, float]:
-    """Does the work and prints a line; gives its result and seconds."""
+def timed(tables: int, label: str, work: Callable[[], T], alone: float = 0.0) -> tuple[T, float]:
+    """Run the work and print a line; return its result and seconds."""
     start = time.perf_counter()
     result = work()
     seconds = time.perf_counter() - start
     hops = result if isinstance(result, int) else 0
     ratio = f"{seconds / alone:.2f}" if alone else ""
-    print(f"{tables:>7,} {what:<28}{hops:>9,}{seconds:>9.2f}{hops / seconds:>10,.0f}{ratio:>16}", flush=True)
+    print(f"{tables:>7,} {label:<28}{hops:>9,}{seconds:>9.2f}{hops / seconds:>10,.0f}{ratio:>16}", flush=True)
     return result, seconds
 
 

@@ -1,14 +1,14 @@
-"""How long the code location takes to load, against a bare Dagster of the same assets.
+"""Time to load the code location, compared with plain Dagster definitions of the same assets.
 
     python benchmarks/load_location.py
     python benchmarks/load_location.py --tables 1000 --repeats 5 --no-checks
 
-A load is what a code server does from its stored state on: read it, build the definitions, resolve the
-repository, and serialize what the webserver and the daemon are sent; imports come before. The bare Dagster
-has the same asset specs, dependencies, bundles and check specs, written down beforehand as plain values: no
-state, no translation, no jobs, no sensor. Each measurement is a process of its own, in seconds of its CPU,
-which other work on the machine hardly moves; the figures are medians, with the least and the most. The ratios
-are ours to the bare one.
+A load is what a code server does with its stored state: read it, build the definitions, resolve the
+repository, and serialize its snapshot for the webserver and the daemon; imports are not counted. The plain
+definitions have the same asset specs, dependencies, bundles and check specs, prepared as plain values: no
+state, no translation, no jobs, no sensor. Each measurement is a process of its own, in seconds of CPU time,
+which other work on the machine hardly changes; the figures are medians, with minimum and maximum. The
+ratios are ours to the plain one's.
 """
 
 from __future__ import annotations
@@ -46,15 +46,17 @@ from lineage_bridge_dagster.lineage import graph_json
 
 
 def main() -> None:
-    """Prints the figures."""
+    """Print the measurements."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--tables", type=int, nargs="+", default=[1_000, 10_000], help="sizes to measure")
-    options.add_argument("--repeats", type=int, default=3, help="processes for each figure")
-    options.add_argument("--checks", action=argparse.BooleanOptionalAction, help="only with, or only without")
-    # One measurement: the parent starts itself with these.
-    options.add_argument("--measure", choices=["ours", "bare"], help=argparse.SUPPRESS)
+    options.add_argument("--repeats", type=int, default=3, help="processes per measurement")
+    options.add_argument(
+        "--checks", action=argparse.BooleanOptionalAction, help="only with checks, or only without"
+    )
+    # For one measurement in a child process.
+    options.add_argument("--measure", choices=["ours", "plain"], help=argparse.SUPPRESS)
     options.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.measure:
@@ -69,45 +71,45 @@ def main() -> None:
 
 
 def compare(tables: int, checks: bool, repeats: int, folder: Path) -> None:
-    """Measures both at one size and prints them."""
+    """Measure both at one size."""
     from synthetic import synthetic
 
     graph_json.dump(synthetic(tables), folder / "state")
     with (folder / "plain").open("wb") as file:
-        pickle.dump(list(plain(ours(folder, checks))), file)
+        pickle.dump(list(as_values(ours(folder, checks))), file)
     loads, peaks, sizes = {}, {}, {}
-    for what in ("bare", "ours"):
-        runs = [_in_a_process(what, folder, checks) for _ in range(repeats)]
+    for side in ("plain", "ours"):
+        runs = [_in_a_process(side, folder, checks) for _ in range(repeats)]
         median = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
         totals = [run["load"] for run in runs]
-        loads[what], peaks[what] = median["load"], median["peak"]
-        sizes[what] = [median[name] for name in ("assets", "deps", "check_specs")]
+        loads[side], peaks[side] = median["load"], median["peak"]
+        sizes[side] = [median[name] for name in ("assets", "deps", "check_specs")]
         load = f"{median['load']:.2f} ({min(totals):.2f}-{max(totals):.2f})"
         print(
-            f"{tables:>7,} {'on' if checks else 'off':>6} {median['assets']:>7,.0f} {what:<6}"
+            f"{tables:>7,} {'on' if checks else 'off':>6} {median['assets']:>7,.0f} {side:<6}"
             f"{median['definitions']:>12.2f}{median['repository']:>11.2f}{median['snapshot']:>10.2f}"
             f"{load:>20}{median['peak']:>10.0f}",
             flush=True,
         )
-    assert sizes["ours"] == sizes["bare"], f"not the same assets, dependencies and checks: {sizes}"
-    ratio, memory = loads["ours"] / loads["bare"], peaks["ours"] / peaks["bare"]
-    print(f"{'':>23}ratio: {ratio:.2f} in time, {memory:.2f} in memory", flush=True)
+    assert sizes["ours"] == sizes["plain"], f"different assets, dependencies or checks: {sizes}"
+    ratio, memory = loads["ours"] / loads["plain"], peaks["ours"] / peaks["plain"]
+    print(f"{'':>23}ratio: {ratio:.2f} of time, {memory:.2f} of memory", flush=True)
 
 
-def _in_a_process(what: str, folder: Path, checks: bool) -> dict[str, Any]:
+def _in_a_process(side: str, folder: Path, checks: bool) -> dict[str, Any]:
     flag = "--checks" if checks else "--no-checks"
-    command = [sys.executable, __file__, "--measure", what, "--folder", str(folder), flag]
+    command = [sys.executable, __file__, "--measure", side, "--folder", str(folder), flag]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def measure(what: str, folder: Path, checks: bool) -> dict[str, Any]:
-    """Seconds of each step of one load, and the process's peak memory in MiB."""
-    held = pickle.loads((folder / "plain").read_bytes()) if what == "bare" else []  # noqa: S301 - our own
+def measure(side: str, folder: Path, checks: bool) -> dict[str, Any]:
+    """Measure one load: seconds of each step, and the peak memory of the process in MiB."""
+    values = pickle.loads((folder / "plain").read_bytes()) if side == "plain" else []  # noqa: S301 - our own
     start = time.process_time()
-    definitions = ours(folder, checks) if what == "ours" else bare(held)
+    definitions = ours(folder, checks) if side == "ours" else plain(values)
     built = time.process_time()
     repository: RepositoryDefinition = definitions.get_repository_def()
     resolved = time.process_time()
@@ -129,20 +131,20 @@ def measure(what: str, folder: Path, checks: bool) -> dict[str, Any]:
 
 
 def ours(folder: Path, checks: bool) -> Definitions:
-    """The component's definitions of the stored state."""
+    """The component's definitions for the stored state."""
     component = LineageBridgeComponent(aws=AwsConfig(region="us-east-1"), checks=checks)
     return component.build_defs_from_state(None, folder / "state")  # type: ignore[arg-type]
 
 
-def plain(definitions: Definitions) -> Iterator[dict[str, Any]]:
+def as_values(definitions: Definitions) -> Iterator[dict[str, Any]]:
     """Every bundle, or asset without one, as plain values."""
-    for made in definitions.assets or ():
-        if isinstance(made, AssetSpec):
-            yield {"name": "", "specs": [_spec(made)], "checks": []}
-        elif isinstance(made, AssetsDefinition):
-            checks = [(list(check.asset_key.path), check.name) for check in made.check_specs]
-            name = made.op.name if made.is_executable else ""
-            yield {"name": name, "specs": [_spec(spec) for spec in made.specs], "checks": checks}
+    for assets in definitions.assets or ():
+        if isinstance(assets, AssetSpec):
+            yield {"name": "", "specs": [_spec(assets)], "checks": []}
+        elif isinstance(assets, AssetsDefinition):
+            checks = [(list(check.asset_key.path), check.name) for check in assets.check_specs]
+            name = assets.op.name if assets.is_executable else ""
+            yield {"name": name, "specs": [_spec(spec) for spec in assets.specs], "checks": checks}
 
 
 def _spec(spec: AssetSpec) -> dict[str, Any]:
@@ -159,10 +161,10 @@ def _spec(spec: AssetSpec) -> dict[str, Any]:
     }
 
 
-def bare(bundles: list[dict[str, Any]]) -> Definitions:
-    """The same assets and checks in a Dagster of nobody's."""
-    made: list[AssetsDefinition | AssetSpec] = []
-    made_checks: list[AssetChecksDefinition] = []
+def plain(bundles: list[dict[str, Any]]) -> Definitions:
+    """Definitions of the same assets and checks."""
+    assets: list[AssetsDefinition | AssetSpec] = []
+    asset_checks: list[AssetChecksDefinition] = []
     for bundle in bundles:
         specs = [
             AssetSpec(
@@ -174,14 +176,14 @@ def bare(bundles: list[dict[str, Any]]) -> Definitions:
         ]
         checks = [AssetCheckSpec(name, asset=AssetKey(key)) for key, name in bundle["checks"]]
         if not bundle["name"]:
-            made.extend(specs)
+            assets.extend(specs)
         elif not specs:
-            of_checks = multi_asset_check(name=bundle["name"], specs=checks, can_subset=True)
-            made_checks.append(of_checks(lambda: iter(())))
+            check_bundle = multi_asset_check(name=bundle["name"], specs=checks, can_subset=True)
+            asset_checks.append(check_bundle(lambda: iter(())))
         else:
-            bundled = multi_asset(name=bundle["name"], specs=specs, check_specs=checks, can_subset=True)
-            made.append(bundled(lambda: None))
-    return Definitions(assets=made, asset_checks=made_checks)
+            asset_bundle = multi_asset(name=bundle["name"], specs=specs, check_specs=checks, can_subset=True)
+            assets.append(asset_bundle(lambda: None))
+    return Definitions(assets=assets, asset_checks=asset_checks)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How many calls and how long a push takes, against the bare boto3 calls that it can't do without.
+"""Calls and time of a push, compared with the boto3 calls that it cannot do without.
 
     python benchmarks/push_tables.py
     python benchmarks/push_tables.py --tables 100 --concurrency 16
 
-Glue is moto's server, as strict as Glue, in this process: its share of the time is the same on both sides.
-The bare calls read all tables by pages and write each back once, as many at a time, with one more parameter:
-no lineage, no plan, no version. A second push finds every table in sync and only reads.
+Glue is moto's server, made as strict as Glue, in this process: it takes the same time on both sides. The
+boto3 calls read all tables in pages and write each back once with one more parameter, with the same
+concurrency: no lineage, no plan, no version. A second push finds every table in sync and only reads.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
 
     from lineage_bridge_dagster.lineage.discovery import Discovery
 
-#: What Glue takes back of what it gave.
+#: The fields of a table that UpdateTable takes.
 _WRITABLE = ("Name", "Description", "TableType", "Parameters", "StorageDescriptor")
 
 
 def main() -> None:
-    """Prints the figures."""
+    """Print the measurements."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--tables", type=int, nargs="+", default=[100, 1_000], help="sizes to measure")
-    options.add_argument("--concurrency", type=int, default=8, help="tables at once")
+    options.add_argument("--concurrency", type=int, default=8, help="tables pushed concurrently")
     chosen = options.parse_args()
     os.environ |= {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
-    print(f"{'tables':>7} {'':<24}{'calls':>7}{'s':>9}{'ms a table':>12}{'to the bare':>13}")
+    print(f"{'tables':>7} {'':<24}{'calls':>7}{'s':>9}{'ms per table':>14}{'vs boto3':>11}")
     for tables in chosen.tables:
         compare(tables, chosen.concurrency)
 
 
 def compare(tables: int, concurrency: int) -> None:
-    """Measures one size and prints it."""
+    """Measure one size."""
     discovery = synthetic(tables)
     settings = PushSettings(max_concurrency=concurrency)
     with StrictAws() as aws:
@@ -62,32 +62,32 @@ def compare(tables: int, concurrency: int) -> None:
         calls: Counter[str] = Counter()
         client.meta.events.register("before-call.glue", lambda model, **_: calls.update([model.name]))
 
-        def measured(what: str, work: Callable[[], Any], bare: float | None = None) -> float:
+        def measure(label: str, work: Callable[[], Any], baseline: float | None = None) -> float:
             calls.clear()
             start = time.perf_counter()
             work()
             seconds = time.perf_counter() - start
-            ratio = f"{seconds / bare:.2f}" if bare else ""
+            ratio = f"{seconds / baseline:.2f}" if baseline else ""
             each = 1000 * seconds / tables
             print(
-                f"{tables:>7,} {what:<24}{calls.total():>7,}{seconds:>9.2f}{each:>12.1f}{ratio:>13}  "
+                f"{tables:>7,} {label:<24}{calls.total():>7,}{seconds:>9.2f}{each:>14.1f}{ratio:>11}  "
                 + ", ".join(f"{name} {count:,}" for name, count in sorted(calls.items())),
                 flush=True,
             )
             return seconds
 
-        def pushed(wanted: str, **kwargs: Any) -> None:
+        def push(status: str, **kwargs: Any) -> None:
             report = push_tables(discovery, client, settings, **kwargs)
             found = Counter(str(result.status) for result in report.results)
-            assert found == {wanted: tables}, found
+            assert found == {status: tables}, found
 
-        # What is loaded and compiled once is not the push's.
-        pushed("updated", dry_run=True)
-        reads = measured("bare pages of reads", lambda: _pages(client))
-        writes = measured("bare reads and writes", lambda: _write_all(client, concurrency))
-        measured("dry run", lambda: pushed("updated", dry_run=True), reads)
-        measured("first push", lambda: pushed("updated"), writes)
-        measured("second push, in sync", lambda: pushed("unchanged"), reads)
+        # Warm up: imports and compiled patterns are not counted.
+        push("updated", dry_run=True)
+        reads = measure("boto3, pages of reads", lambda: _pages(client))
+        writes = measure("boto3, reads and writes", lambda: _write_all(client, concurrency))
+        measure("dry run", lambda: push("updated", dry_run=True), reads)
+        measure("first push", lambda: push("updated"), writes)
+        measure("second push, in sync", lambda: push("unchanged"), reads)
 
 
 def _create(client: GlueClient, discovery: Discovery) -> None:
@@ -109,9 +109,9 @@ def _pages(client: GlueClient) -> list[Any]:
 
 def _write_all(client: GlueClient, concurrency: int) -> None:
     def write(table: Any) -> None:
-        given: Any = {name: table[name] for name in _WRITABLE if name in table}
-        given["Parameters"]["bare"] = "1"
-        client.update_table(DatabaseName=table["DatabaseName"], TableInput=given, SkipArchive=True)
+        table_input: Any = {name: table[name] for name in _WRITABLE if name in table}
+        table_input["Parameters"]["benchmark"] = "1"
+        client.update_table(DatabaseName=table["DatabaseName"], TableInput=table_input, SkipArchive=True)
 
     with ThreadPoolExecutor(concurrency) as pool:
         list(pool.map(write, _pages(client)))

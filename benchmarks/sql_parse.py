@@ -1,9 +1,9 @@
-"""How fast Flink statements are parsed and resolved, on one JVM beside this process.
+"""Throughput of parsing and resolving Flink statements, in one JVM beside this process.
 
     python benchmarks/sql_parse.py [--statements 10000] [--jsonl FILE]
 
-Without a file the statements are the test suite's own cases, each made a different text by its number. The
-last line gives the ratio to the target: 10,000 statements parsed and resolved within 15 s on 2 cores.
+Without a file the statements are the cases of the test suite, numbered so that each text is different. The
+last line compares with the target: 10,000 statements parsed and resolved within 15 s on 2 cores.
 """
 
 from __future__ import annotations
@@ -29,20 +29,22 @@ TARGET_PER_SECOND = 10_000 / 15
 T = TypeVar("T")
 
 
-def timed(what: str, count: int, work: Callable[[], T]) -> tuple[T, float]:
-    """Runs the work, prints its throughput; gives its result and seconds."""
+def timed(label: str, count: int, work: Callable[[], T]) -> tuple[T, float]:
+    """Run the work and print its throughput; return its result and seconds."""
     start = time.perf_counter()
     result = work()
     seconds = time.perf_counter() - start
-    print(f"{what:<34}{seconds:8.2f} s {count / seconds:12,.0f} statements/s")
+    print(f"{label:<34}{seconds:8.2f} s {count / seconds:12,.0f} statements/s")
     return result, seconds
 
 
 def main() -> None:
-    """Prints the figures."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--statements", type=int, default=10_000)
-    options.add_argument("--jsonl", type=Path, default=CASES)
+    """Print the measurements."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--statements", type=int, default=10_000, help="statements to parse")
+    options.add_argument("--jsonl", type=Path, default=CASES, help="file with a JSON object {sql} per line")
     chosen = options.parse_args()
     sql = [json.loads(line)["sql"] for line in chosen.jsonl.read_text("utf-8").splitlines()]
     count = chosen.statements
@@ -63,16 +65,16 @@ def main() -> None:
             found = expand_views(sources, index)
             return sum(index.resolve(path) is not None for e in found for path in (*e.reads, *e.writes))
 
-        resolved, resolving = timed("see through views, resolve", count, resolve)
+        resolved, resolving = timed("expand views, resolve names", count, resolve)
     for text, lineage in zip(texts, lineages, strict=True):
         cache.put(text, lineage)
     _, cached = timed("read from the cache", count, lambda: [cache.get(text) for text in texts])
 
     rejected = sum(line.error is not None for line in lineages)
     total = start + parse + resolving
-    print(f"{rejected} rejected, {resolved:,} names resolved; the JVM holds {memory:.0f} MB")
-    print(f"cached against parsed: {parse / cached:.1f} times as fast")
-    print(f"against the target: {count / total / TARGET_PER_SECOND:.1f} times as fast")
+    print(f"{rejected} rejected, {resolved:,} names resolved; the JVM uses {memory:.0f} MB")
+    print(f"from the cache: {parse / cached:.1f} times as fast as parsed")
+    print(f"target: {count / total / TARGET_PER_SECOND:.1f} times as fast")
 
 
 if __name__ == "__main__":

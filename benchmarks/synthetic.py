@@ -1,4 +1,4 @@
-"""A discovery of any size, for benchmarks: every table at the end of a chain as users have them."""
+"""A synthetic discovery of any size for benchmarks, with a realistic chain for each table."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
 from lineage_bridge_dagster_tests.assets.world import ENV, World
 
-#: Tables to a cluster, topics to a connector, fields to a schema.
+#: Tables per cluster, topics per connector, fields per schema.
 TABLES_A_CLUSTER, TOPICS_A_CONNECTOR, FIELDS = 500, 20, 12
 
 
 def synthetic(tables: int) -> Discovery:
     """Tables with a chain each: dataset, connector, raw topic, Flink statement, topic, Tableflow, Glue.
 
-    Every tenth statement also reads the table's neighbour, so that chains meet; a cluster has 500 tables and
-    a connector 20 raw topics. Each table's topic has a schema of 12 fields.
+    Every tenth statement also reads the previous table's topic, so that chains join; a cluster has 500 tables
+    and a connector 20 raw topics. Each table's topic has a schema of 12 fields.
     """
     world = World()
-    connector, above = "", ""
+    connector, previous = "", ""
     for number in range(tables):
         cluster = f"lkc-{number // TABLES_A_CLUSTER:05d}"
         if number % TOPICS_A_CONNECTOR == 0 or number % TABLES_A_CLUSTER == 0:
@@ -28,7 +28,7 @@ def synthetic(tables: int) -> Discovery:
         raw = world.topic(cluster, f"shop.public.raw-{number:06d}")
         world.edge(connector, raw, EdgeType.PRODUCES)
         topic = world.topic(cluster, f"orders.{number:06d}.v1")
-        reads = [raw, above] if above and number % 10 == 0 else [raw]
+        reads = [raw, previous] if previous and number % 10 == 0 else [raw]
         sql = f"INSERT INTO `orders.{number:06d}.v1` SELECT * FROM `shop.public.raw-{number:06d}`"  # noqa: S608
         world.statement(f"enrich-{number:06d}", sql, reads, [topic])
         _schema(world, topic, f"orders.{number:06d}.v1-value")
@@ -36,7 +36,7 @@ def synthetic(tables: int) -> Discovery:
         table.attributes["columns"] = [
             {"name": f"field_{place}", "type": "string", "comment": ""} for place in range(FIELDS)
         ]
-        above = topic
+        previous = topic
     return world.discovery()
 
 
