@@ -20,7 +20,7 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.embedded import materializer, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
-from lineage_bridge_dagster.embedded.confluent.broker import MemoryBroker, Message
+from lineage_bridge_dagster.embedded.kafka.broker import MemoryBroker, Message
 from lineage_bridge_dagster.embedded.materializer import (
     Emulator,
     Heartbeat,

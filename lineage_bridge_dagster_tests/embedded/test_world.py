@@ -14,8 +14,8 @@ import pytest
 
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.broker import BrokerError, MemoryBroker, Message
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
+from lineage_bridge_dagster.embedded.kafka.broker import BrokerError, MemoryBroker, Message
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.embedded.world.filling import fill, registry_client
 from lineage_bridge_dagster.errors import ConfigurationError

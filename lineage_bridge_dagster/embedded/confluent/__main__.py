@@ -11,9 +11,9 @@ import uvicorn
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.app import create_app
-from lineage_bridge_dagster.embedded.confluent.broker import Broker
-from lineage_bridge_dagster.embedded.confluent.kafka import KafkaBroker
 from lineage_bridge_dagster.embedded.confluent.trickle import Trickle
+from lineage_bridge_dagster.embedded.kafka.broker import Broker
+from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 from lineage_bridge_dagster.embedded.world.filling import StackFile
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.broker import Broker
 from lineage_bridge_dagster.embedded.confluent.state import State
+from lineage_bridge_dagster.embedded.kafka.broker import Broker
 
 Json = dict[str, Any]
 

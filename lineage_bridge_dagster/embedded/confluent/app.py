@@ -12,7 +12,6 @@ from starlette.types import ASGIApp
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Options
-from lineage_bridge_dagster.embedded.confluent.broker import Broker, BrokerError
 from lineage_bridge_dagster.embedded.confluent.connect import Connect
 from lineage_bridge_dagster.embedded.confluent.control import ControlPlane
 from lineage_bridge_dagster.embedded.confluent.faults import Faults
@@ -24,6 +23,7 @@ from lineage_bridge_dagster.embedded.confluent.ksqldb import Ksqldb
 from lineage_bridge_dagster.embedded.confluent.schema_registry import SchemaRegistry
 from lineage_bridge_dagster.embedded.confluent.state import State
 from lineage_bridge_dagster.embedded.confluent.tableflow import Tableflow
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError
 
 __all__ = ["create_app"]
 

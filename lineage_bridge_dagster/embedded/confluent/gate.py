@@ -18,8 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lineage_bridge_dagster.embedded.confluent import planes
 from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, error_body, request_id
-from lineage_bridge_dagster.embedded.confluent.broker import BrokerError
 from lineage_bridge_dagster.embedded.confluent.faults import Fault, Faults
+from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
 
 #: Seconds of one window of the rate limit.
 WINDOW = 60

@@ -29,10 +29,10 @@ from starlette.routing import Route
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent import planes
 from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, Options, base_url
-from lineage_bridge_dagster.embedded.confluent.broker import BrokerError
 from lineage_bridge_dagster.embedded.confluent.faults import Fault
 from lineage_bridge_dagster.embedded.confluent.gate import Gate
 from lineage_bridge_dagster.embedded.confluent.state import Document, now
+from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
 
 PHASES = ("PENDING", "RUNNING", "FAILED")
 _SYNC = {"PENDING": "PENDING", "RUNNING": "SYNCED", "FAILED": "FAILED"}

@@ -17,7 +17,7 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     base_url,
     cluster_of,
 )
-from lineage_bridge_dagster.embedded.confluent.broker import (
+from lineage_bridge_dagster.embedded.kafka.broker import (
     Broker,
     ConfigEntry,
     GroupInfo,

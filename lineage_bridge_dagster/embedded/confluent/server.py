@@ -15,7 +15,7 @@ import uvicorn
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import Options
 from lineage_bridge_dagster.embedded.confluent.app import create_app
-from lineage_bridge_dagster.embedded.confluent.broker import Broker, MemoryBroker
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, MemoryBroker
 from lineage_bridge_dagster.embedded.world.filling import SeedReport, fill, registry_client
 
 HOST = "127.0.0.1"

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Mapping
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.broker import Broker, BrokerError
 from lineage_bridge_dagster.embedded.confluent.state import State
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError
 from lineage_bridge_dagster.embedded.world.filling import Encoder, append, is_filled
 
 log = logging.getLogger(__name__)

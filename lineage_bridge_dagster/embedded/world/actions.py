@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import httpx
 
-from lineage_bridge_dagster.embedded.confluent.broker import Broker, BrokerError
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.embedded.world.filling import Encoder, Home, StackFile, WorldError
 from lineage_bridge_dagster.embedded.world.model import Cluster, Topic

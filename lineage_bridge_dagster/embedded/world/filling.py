@@ -19,7 +19,7 @@ from urllib.parse import quote
 import fastavro
 import httpx
 
-from lineage_bridge_dagster.embedded.confluent.broker import Broker, BrokerError, Message
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError, Message
 from lineage_bridge_dagster.embedded.world.model import ConsumerGroup, Topic
 from lineage_bridge_dagster.embedded.world.places import SCHEMA_REGISTRY_ID, api_key
 from lineage_bridge_dagster.embedded.world.topics import GROUPS, TOPICS
@@ -78,7 +78,7 @@ class StackFile:
 
     def open_brokers(self) -> dict[str, Broker]:
         """A client of each broker, by cluster id."""
-        from lineage_bridge_dagster.embedded.confluent.kafka import KafkaBroker
+        from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 
         return {cluster: KafkaBroker(address) for cluster, address in self.brokers.items()}
 

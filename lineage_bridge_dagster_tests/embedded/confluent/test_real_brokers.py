@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from lineage_bridge_dagster.embedded import processes, world
-from lineage_bridge_dagster.embedded.confluent.broker import BrokerError
-from lineage_bridge_dagster.embedded.confluent.kafka import KafkaBroker
+from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
+from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.embedded.world.filling import StackFile, registry_client
 from lineage_bridge_dagster_tests.embedded.confluent import paths

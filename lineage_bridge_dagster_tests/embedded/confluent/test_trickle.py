@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.broker import BrokerError, MemoryBroker
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.embedded.confluent.trickle import Trickle
+from lineage_bridge_dagster.embedded.kafka.broker import BrokerError, MemoryBroker
 
 
 def total(emulator: ConfluentEmulator) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError
 
-from lineage_bridge_dagster.embedded.confluent.broker import BrokerError
-from lineage_bridge_dagster.embedded.confluent.kafka import KafkaBroker
+from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
+from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 
 
 class Admin:

@@ -17,7 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from lineage_bridge_dagster.embedded.confluent.broker import (
+from lineage_bridge_dagster.embedded.kafka.broker import (
     BrokerError,
     ConfigEntry,
     GroupInfo,
