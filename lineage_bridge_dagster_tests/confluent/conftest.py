@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from lineage_bridge_dagster.confluent import discover
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
+from lineage_bridge_dagster_tests.confluent.discovered import NOW, Run
 from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, settings, small_world
 
 
@@ -53,3 +56,14 @@ def session_with(fake: FakeConfluent, waits: list[float]) -> Iterator[Callable[.
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def run(world: FakeConfluent, parser: FlinkSqlParser) -> Run:
+    """Discovers the small world, with the given settings changed."""
+
+    def discovered(**changes: Any) -> Discovery:
+        configured = settings(**{"max_attempts": 1, **changes})
+        return discover(configured, transport=world.transport, parser=parser, clock=lambda: NOW)
+
+    return discovered

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.coverage import Scope, Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Evidence
+from lineage_bridge_dagster_tests.confluent.discovered import (
+    COUNT,
+    ENRICH,
+    ORDERS_A,
+    ORDERS_B,
+    A,
+    Run,
+    edges,
+    node,
+    reason,
+    status,
+)
+from lineage_bridge_dagster_tests.confluent.fake import (
+    FakeConfluent,
+    failure,
+    flink_path,
+    listing,
+    statement,
+)
+
+
+def flink(run: Run, world: FakeConfluent, *statements: dict[str, Any]) -> Discovery:
+    world.routes[flink_path("us-east-1")] = listing(*statements)
+    return run()
+
+
+def job(name: str) -> str:
+    return ids.flink_job_id("env-1", "aws", "us-east-1", name)
+
+
+def test_both_regions_are_asked_once(run: Run, world: FakeConfluent) -> None:
+    run()
+    assert len(world.asked("/statements")) == 2
+    assert not world.asked("ap-south-1")
+
+
+def test_attributes(run: Run) -> None:
+    attributes = node(run(), COUNT).attributes
+    assert attributes["phase"] == "DEGRADED"
+    assert (attributes["cloud"], attributes["region"]) == ("aws", "eu-west-1")
+    assert (attributes["compute_pool_id"], attributes["principal"]) == ("lfcp-1", "sa-1")
+    assert attributes["sql"].startswith("INSERT INTO totals")
+    assert attributes["evidence"] == "parsed"
+
+
+def test_names_reach_across_clusters(run: Run, world: FakeConfluent) -> None:
+    found = flink(
+        run, world, statement("x", "INSERT INTO enriched SELECT id FROM `prod`.`analytics`.`orders`")
+    )
+    assert (ORDERS_B, job("x")) in edges(found)
+    assert (ORDERS_A, job("x")) not in edges(found)
+
+
+def test_reading_what_it_writes_keeps_both_edges(run: Run, world: FakeConfluent) -> None:
+    found = flink(run, world, statement("x", "INSERT INTO orders SELECT id FROM orders"))
+    assert {(ORDERS_A, job("x")), (job("x"), ORDERS_A)} <= edges(found)
+
+
+@pytest.mark.parametrize(
+    ("phase", "offsets", "there", "edged"),
+    [
+        ("RUNNING", {}, True, True),
+        ("PENDING", {}, True, True),
+        ("DEGRADED", {}, True, True),
+        ("SOMETHING_NEW", {}, True, True),
+        ("COMPLETED", {}, True, True),
+        ("STOPPED", {}, True, True),
+        ("FAILED", {}, True, False),
+        ("FAILED", {"orders": "partition:0,offset:100"}, True, True),
+        ("DELETING", {}, False, False),
+    ],
+)
+def test_which_phases_count(
+    run: Run, world: FakeConfluent, phase: str, offsets: dict[str, str], there: bool, edged: bool
+) -> None:
+    sql = "INSERT INTO enriched SELECT id FROM orders"
+    found = flink(run, world, statement("x", sql, phase, latest_offsets=offsets))
+    assert (job("x") in found.graph) is there
+    assert ((ORDERS_A, job("x")) in edges(found)) is edged
+    if there:
+        assert node(found, job("x")).attributes["phase"] == phase
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT * FROM orders", "CREATE VIEW v AS SELECT id FROM orders", "SHOW TABLES", "SET 'a' = 'b'"],
+)
+def test_finished_statements_that_write_nothing_are_no_jobs(run: Run, world: FakeConfluent, sql: str) -> None:
+    found = flink(run, world, statement("x", sql, "COMPLETED"))
+    assert job("x") not in found.graph
+
+
+def test_a_live_look_around_counts(run: Run, world: FakeConfluent) -> None:
+    found = flink(run, world, statement("x", "SELECT * FROM orders"))
+    assert (ORDERS_A, job("x")) in edges(found)
+
+
+def test_views_are_seen_through_and_failed_ones_are_not(run: Run, world: FakeConfluent) -> None:
+    found = flink(
+        run,
+        world,
+        statement(
+            "v1", "CREATE VIEW v AS SELECT id FROM orders", "COMPLETED", created_at="2026-01-01T00:00:00Z"
+        ),
+        statement("v2", "CREATE VIEW v AS SELECT id FROM other", "FAILED", created_at="2026-01-02T00:00:00Z"),
+        statement("x", "INSERT INTO enriched SELECT id FROM v", created_at="2026-01-03T00:00:00Z"),
+    )
+    assert (ORDERS_A, job("x")) in edges(found)
+    assert "warnings" not in node(found, job("x")).attributes
+
+
+def test_a_name_that_means_nothing_is_told_and_not_guessed(run: Run, world: FakeConfluent) -> None:
+    found = flink(
+        run,
+        world,
+        statement("x", "INSERT INTO enriched SELECT id FROM `nowhere`.`db`.`t` UNION SELECT id FROM gone"),
+    )
+    warnings = " ".join(node(found, job("x")).attributes["warnings"])
+    assert "nowhere" in warnings
+    assert "gone" in warnings
+    assert ids.topic_id(*A, "gone") not in found.graph
+
+
+def test_offsets_tell_what_the_text_does_not(run: Run, world: FakeConfluent) -> None:
+    offsets = {"orders": "partition:0,offset:100", "not-a-topic": "partition:0,offset:1"}
+    found = flink(
+        run,
+        world,
+        statement("x", "INSERT INTO enriched SELECT id FROM lost_view", latest_offsets=offsets),
+        statement("y", "INSERT INTO THIS IS NO SQL", latest_offsets=offsets),
+    )
+    for name in ("x", "y"):
+        assert (ORDERS_A, job(name)) in edges(found)
+        assert "observed" in node(found, job(name)).attributes["evidence"]
+    assert node(found, job("y")).attributes["parse_error"]
+
+
+def test_a_broken_statement_harms_no_other(run: Run, world: FakeConfluent) -> None:
+    found = flink(
+        run,
+        world,
+        statement("bad", "INSERT INTO ((("),
+        statement("good", "INSERT INTO enriched SELECT id FROM orders"),
+        statement("ctas", "CREATE TABLE totals2 AS SELECT id FROM orders", "COMPLETED"),
+    )
+    assert (ORDERS_A, job("good")) in edges(found)
+    assert node(found, job("bad")).attributes["parse_error"]
+    region = Scope.parse(str(node(found, job("bad")).attributes["scope"]))
+    report = found.coverage.get(region)
+    assert report is not None
+    # The list was whole: what is gone from it is gone, and what could not be read is counted.
+    assert report.status is Status.COMPLETE
+    assert report.reason == "1 statement could not be parsed: bad"
+
+
+def test_views_that_read_each_other_are_named(run: Run, world: FakeConfluent) -> None:
+    found = flink(
+        run,
+        world,
+        statement("one", "CREATE VIEW v1 AS SELECT id FROM v2", "COMPLETED"),
+        statement("two", "CREATE VIEW v2 AS SELECT id FROM v1", "COMPLETED"),
+        statement("reader", "INSERT INTO enriched SELECT v1.id FROM v1 JOIN orders ON v1.id = orders.id"),
+    )
+    (warning,) = [
+        each for each in node(found, job("reader")).attributes["warnings"] if "read each other" in each
+    ]
+    assert "`v1`" in warning
+    assert "`v2`" in warning
+    assert (ORDERS_A, job("reader")) in edges(found)
+
+
+def test_every_edge_says_how_it_is_known(run: Run) -> None:
+    found = run()
+    known = {str(evidence) for evidence in Evidence}
+    assert all(edge.attributes["evidence"] in known for edge in found.graph.edges.values())
+    by_kind = {(edge.edge_type, edge.attributes["evidence"]) for edge in found.graph.edges.values()}
+    assert {("consumes", "parsed"), ("produces", "declared"), ("materializes", "declared")} <= by_kind
+    assert found.coverage.complete
+
+
+def test_materialized_tables_are_jobs_and_their_makers_are_not(run: Run, world: FakeConfluent) -> None:
+    world.routes[flink_path("us-east-1", "materialized-tables")] = listing(
+        {
+            "name": "big-orders",
+            "spec": {"kafka_cluster_id": "lkc-a", "query": "SELECT id FROM orders", "principal": "sa-2"},
+            "status": {"phase": "RUNNING", "version": 1},
+        }
+    )
+    found = flink(
+        run,
+        world,
+        statement(
+            "maker",
+            "CREATE MATERIALIZED TABLE `big-orders` AS SELECT id FROM orders",
+            "COMPLETED",
+            affected_resource={
+                "kind": "MATERIALIZED_TABLE",
+                "database_id": "lkc-a",
+                "resource_name": "big-orders",
+            },
+        ),
+    )
+    big_orders = job("big-orders")
+    assert {(ORDERS_A, big_orders), (big_orders, ids.topic_id(*A, "big-orders"))} <= edges(found)
+    assert job("maker") not in found.graph
+
+
+def test_one_region_that_fails_leaves_the_other(run: Run, world: FakeConfluent) -> None:
+    world.routes[flink_path("eu-west-1")] = failure(500)
+    found = run()
+    assert status(found, "flink", "env-1", "aws.eu-west-1") is Status.FAILED
+    assert status(found, "flink", "env-1", "aws.us-east-1") is Status.COMPLETE
+    assert ENRICH in found.graph
+
+
+def test_without_the_organization_flink_fails_and_says_why(run: Run, world: FakeConfluent) -> None:
+    world.routes["/org/v2/organizations"] = failure(403)
+    found = run()
+    assert status(found, "flink", "env-1", "aws.us-east-1") is Status.DENIED
+    assert "/org/v2/organizations" in reason(found, "flink", "env-1", "aws.us-east-1")

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from lineage_bridge_dagster.confluent import discover
+from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.coverage import Scope, Status
+from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
+from lineage_bridge_dagster_tests.confluent.discovered import (
+    ORDERS_A,
+    A,
+    B,
+    Run,
+    status,
+)
+from lineage_bridge_dagster_tests.confluent.fake import (
+    Answer,
+    FakeConfluent,
+    cluster,
+    connect_path,
+    failure,
+    flink_path,
+    garbage,
+    kafka_path,
+    listing,
+    settings,
+    timeout,
+)
+
+
+def test_progress_is_readable(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+    lines: list[str] = []
+    discover(settings(), transport=world.transport, parser=parser, progress=lines.append)
+    assert "Environments: 1" in lines
+    assert "Topics of orders: 3" in lines
+    assert "Flink statements of prod in aws.eu-west-1: 1" in lines
+
+
+def test_requests_are_as_few_as_promised(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+    lines: list[str] = []
+    discover(settings(), transport=world.transport, parser=parser, progress=lines.append)
+    environments, clusters, registries, regions = 1, 2, 1, 2
+    assert lines[-1].endswith(f", {len(world.requests)} requests")
+    assert len(world.requests) == 3 + 4 * environments + 7 * clusters + registries + 2 * regions
+    assert len(world.asked("/ksqldbcm/")) == environments
+    assert len(world.asked("/schemas")) == registries
+    assert len(world.asked("/topics")) == 2 * clusters
+    assert len(world.asked("/mirrors")) == clusters
+
+
+#: What is answered wrongly, and the scopes that are then not whole.
+FAILING = {
+    "/org/v2/environments": {("environments",)},
+    "/org/v2/organizations": {("flink", "env-1", "aws.us-east-1"), ("flink", "env-1", "aws.eu-west-1")},
+    "/cmk/v2/clusters": {("clusters", "env-1")},
+    "/fcpm/v2/compute-pools": {("compute_pools", "env-1")},
+    "/fcpm/v2/regions": set(),
+    "/srcm/v3/clusters": {("schema_registry", "env-1")},
+    "psrc-1.us-east-1.aws.confluent.cloud/schemas": {("schema_registry", "env-1")},
+    kafka_path("lkc-a", "/topics"): {("kafka", *A)},
+    kafka_path("lkc-a", "/topics/-/configs"): {("kafka", *A)},
+    kafka_path("lkc-a", "/links/-/mirrors"): {("mirrors", *A)},
+    kafka_path("lkc-a", "/consumer-groups"): {("consumer_groups", *A)},
+    connect_path("lkc-a"): {("connect", *A)},
+    "/tableflow/v1/tableflow-topics": {("tableflow", *A), ("tableflow", *B)},
+    "/tableflow/v1/catalog-integrations": {("catalog_integrations", *A), ("catalog_integrations", *B)},
+    flink_path("us-east-1"): {("flink", "env-1", "aws.us-east-1")},
+    flink_path("us-east-1", "materialized-tables"): {("flink", "env-1", "aws.us-east-1")},
+}
+
+
+WRONG = {
+    "401": failure(401),
+    "403": failure(403),
+    "429": failure(429),
+    "500": failure(500),
+    "timeout": timeout,
+    "garbage": garbage,
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        pytest.param(path, answer, id=f"{path}-{name}")
+        for path in FAILING
+        for name, answer in WRONG.items()
+        # Settings that a key may not see are no lineage.
+        if not (name == "403" and path.endswith("/-/configs"))
+    ],
+)
+def test_one_api_that_fails_loses_nothing(run: Run, world: FakeConfluent, path: str, answer: Answer) -> None:
+    last = carry_forward(run(), None)
+    world.routes[path] = answer
+    found = run()
+    incomplete = {report.scope for report in found.coverage.incomplete}
+    assert incomplete >= {Scope(*scope) for scope in FAILING[path]}
+    for report in found.coverage.incomplete:
+        assert report.reason
+    kept = carry_forward(found, last)
+    assert set(kept.graph.nodes) == set(last.graph.nodes)
+    assert set(kept.graph.edges) == set(last.graph.edges)
+    for node_id, before in last.graph.nodes.items():
+        missing = set(before.attributes) - set(kept.graph.nodes[node_id].attributes)
+        # Names mean nothing while the clusters are not known; the edges they gave are kept all the same.
+        assert missing <= {"evidence"}, (node_id, missing)
+
+
+@pytest.mark.parametrize("answer", [failure(401), timeout], ids=["401", "timeout"])
+def test_a_cluster_that_can_not_be_asked_is_asked_once(
+    run: Run, world: FakeConfluent, answer: Answer
+) -> None:
+    world.routes[kafka_path("lkc-a", "/topics")] = answer
+    found = run()
+    assert len(world.asked("/clusters/lkc-a/")) == len(world.asked("lkc-a/connectors")) + 1
+    for api in ("kafka", "mirrors", "consumer_groups"):
+        assert status(found, api, *A) in (Status.DENIED, Status.FAILED)
+
+
+def test_without_sql_no_parser_is_started(world: FakeConfluent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FlinkSqlParser, "__init__", None)
+    for region in ("us-east-1", "eu-west-1"):
+        world.routes[flink_path(region)] = listing()
+    found = discover(settings(), transport=world.transport)
+    assert found.coverage.complete
+
+
+def test_a_half_read_list_is_partial_and_used(run: Run, world: FakeConfluent) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if "page_token" in request.url.params:
+            return failure(500)(request)
+        page = listing(cluster("lkc-a", "orders"), following="/cmk/v2/clusters?page_token=2")
+        return httpx.Response(200, json=page)
+
+    world.routes["/cmk/v2/clusters"] = answer
+    found = run()
+    assert status(found, "clusters", "env-1") is Status.PARTIAL
+    assert found.coverage.get(Scope("clusters", "env-1")).count == 1  # type: ignore[union-attr]
+    assert ORDERS_A in found.graph
