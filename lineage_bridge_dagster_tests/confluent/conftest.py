@@ -1,4 +1,4 @@
-"""Fixtures for what Confluent says."""
+"""Fixtures for tests of the Confluent discovery."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, settings,
 
 @pytest.fixture(scope="session")
 def parser() -> Iterator[FlinkSqlParser]:
-    """Flink's own, one for all tests of a worker."""
+    """The Flink parser, one for all tests of a worker."""
     with FlinkSqlParser() as parser:
         yield parser
 
@@ -34,7 +34,7 @@ def world() -> FakeConfluent:
 
 @pytest.fixture
 def waits() -> list[float]:
-    """What the session slept, in seconds, without sleeping."""
+    """Seconds that the session would have slept."""
     return []
 
 
@@ -46,7 +46,7 @@ def session(fake: FakeConfluent, waits: list[float]) -> Iterator[ConfluentSessio
 
 @pytest.fixture
 def session_with(fake: FakeConfluent, waits: list[float]) -> Iterator[Callable[..., ConfluentSession]]:
-    """Makes sessions with changed settings, and closes them."""
+    """Opens sessions with changed settings, and closes them."""
     made: list[ConfluentSession] = []
 
     def make(**changes: Any) -> ConfluentSession:

@@ -1,4 +1,4 @@
-"""The small world's ids, and what tests look up in a discovery of it."""
+"""Ids of the small world, and look-ups in a discovery of it."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ from lineage_bridge_dagster.config.settings import ConfluentSettings
 API = "https://api.confluent.cloud"
 ORGANIZATION = "7c60d51f-b44e-4682-87d6-449835ea4de6"
 
-#: Plane -> the key that opens it; see `keys`.
+#: Planes, each with a key of its own; see `keys`.
 PLANES = ("confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow")
 
 Json = Any
-Answer = Callable[[httpx.Request], httpx.Response]
+Responder = Callable[[httpx.Request], httpx.Response]
 
 
 def keys(*planes: str) -> dict[str, Credential]:
@@ -49,7 +49,7 @@ def listing(*items: Json, following: object = None, kind: str = "List") -> dict[
     return {"kind": kind, "metadata": {"next": following}, "data": list(items)}
 
 
-def failure(status: int, headers: Mapping[str, str] | None = None) -> Answer:
+def failure(status: int, headers: Mapping[str, str] | None = None) -> Responder:
     """An error in the control plane's shape."""
     body = {"errors": [{"id": "1", "status": str(status), "detail": f"scripted {status}"}]}
     return lambda _request: httpx.Response(status, json=body, headers=dict(headers or {}))
@@ -67,44 +67,46 @@ def refused(request: httpx.Request) -> httpx.Response:
     raise httpx.ConnectError("[Errno 111] Connection refused", request=request)
 
 
-def in_turn(*answers: Answer | object) -> Answer:
+def in_sequence(*responses: Responder | object) -> Responder:
     """Send one response after another; the last one repeats."""
-    left = list(answers)
+    left = list(responses)
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def respond(request: httpx.Request) -> httpx.Response:
         one = left.pop(0) if len(left) > 1 else left[0]
         return one(request) if callable(one) else httpx.Response(200, json=one)
 
-    return answer
+    return respond
 
 
 class FakeConfluent:
-    """Answers by host and path; what it was asked is in `requests`.
+    """Responds by host and path, and records `requests`.
 
-    `routes` maps `path`, or `host/path`, to a JSON body or to an `Answer`; the query is not part of it.
-    A path that nothing was put on answers 404.
+    `routes` maps `path`, or `host/path`, to a JSON body or a `Responder`; the query is not part of it.
+    A path without a route returns 404.
     """
 
     def __init__(self) -> None:
-        self.routes: dict[str, Json | Answer] = {}
+        self.routes: dict[str, Json | Responder] = {}
         self.requests: list[httpx.Request] = []
         self._lock = threading.Lock()
 
     @property
     def transport(self) -> httpx.MockTransport:
-        return httpx.MockTransport(self._answer)
+        return httpx.MockTransport(self._respond)
 
-    def asked(self, part: str) -> list[httpx.Request]:
+    def requests_to(self, part: str) -> list[httpx.Request]:
         return [request for request in self.requests if part in str(request.url)]
 
-    def _answer(self, request: httpx.Request) -> httpx.Response:
+    def _respond(self, request: httpx.Request) -> httpx.Response:
         with self._lock:
             self.requests.append(request)
         path = request.url.raw_path.decode().partition("?")[0]
         for route in (f"{request.url.host}{path}", path):
             if route in self.routes:
-                answer = self.routes[route]
-                return answer(request) if callable(answer) else httpx.Response(200, json=answer)
+                route_value = self.routes[route]
+                return (
+                    route_value(request) if callable(route_value) else httpx.Response(200, json=route_value)
+                )
         return failure(404)(request)
 
 
@@ -273,16 +275,16 @@ def flink_path(region: str, what: str = "statements", environment_id: str = "env
     return f"{host}/sql/v1/organizations/{ORGANIZATION}/environments/{environment_id}/{what}"
 
 
-def by_cluster(answers: Mapping[str, Json]) -> Answer:
-    """Tableflow's lists: one path for all clusters, told apart by `spec.kafka_cluster`; 400 without it."""
+def by_cluster(responses: Mapping[str, Json]) -> Responder:
+    """Respond to Tableflow's lists: one path for all clusters, selected by `spec.kafka_cluster`; else 400."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def respond(request: httpx.Request) -> httpx.Response:
         cluster_id = request.url.params.get("spec.kafka_cluster")
         if cluster_id is None or "environment" not in request.url.params:
             return failure(400)(request)
-        return httpx.Response(200, json=answers.get(cluster_id, listing()))
+        return httpx.Response(200, json=responses.get(cluster_id, listing()))
 
-    return answer
+    return respond
 
 
 def small_world() -> FakeConfluent:

@@ -34,7 +34,7 @@ from lineage_bridge_dagster_tests.confluent.fake import (
 )
 
 
-def test_all_that_is_there_is_found_and_covered(run: Run) -> None:
+def test_complete_world_is_found_and_covered(run: Run) -> None:
     found = run()
     assert found.coverage.complete
     assert found.discovered_at == "2026-04-30T12:34:56.789Z"
@@ -51,14 +51,14 @@ def test_all_that_is_there_is_found_and_covered(run: Run) -> None:
     }
 
 
-def test_two_clusters_with_one_topic_name_stay_two(run: Run) -> None:
+def test_same_topic_name_in_two_clusters_makes_two_nodes(run: Run) -> None:
     found = run()
     names = [n.node_id for n in found.graph.nodes.values() if n.qualified_name == "orders"]
     assert names == [ORDERS_A, ORDERS_B]
     assert {n.cluster_name for n in map(found.graph.nodes.__getitem__, names)} == {"orders", "analytics"}
 
 
-def test_every_node_and_edge_names_its_scope_and_time(run: Run) -> None:
+def test_every_node_and_edge_has_scope_and_time(run: Run) -> None:
     found = run()
     reported = {str(report.scope) for report in found.coverage}
     for thing in (*found.graph.nodes.values(), *found.graph.edges.values()):
@@ -69,7 +69,7 @@ def test_every_node_and_edge_names_its_scope_and_time(run: Run) -> None:
         assert edge.dst_id in found.graph
 
 
-def test_nodes_lead_to_the_console(run: Run) -> None:
+def test_nodes_link_to_the_console(run: Run) -> None:
     found = run()
     home = "https://confluent.cloud/environments/env-1"
     assert node(found, ORDERS_A).url == f"{home}/clusters/lkc-a/topics/orders/overview"
@@ -77,7 +77,7 @@ def test_nodes_lead_to_the_console(run: Run) -> None:
     assert node(found, ARCHIVE).url == f"{home}/clusters/lkc-a/connectors/s3-archive/overview"
 
 
-def test_secrets_reach_no_node(run: Run, world: FakeConfluent) -> None:
+def test_secrets_are_absent_from_nodes_and_coverage(run: Run, world: FakeConfluent) -> None:
     world.routes[flink_path("us-east-1")] = listing(
         statement("enrich", "INSERT INTO enriched SELECT id FROM orders /*+ OPTIONS('api_key'='hunter2') */")
     )
@@ -88,7 +88,7 @@ def test_secrets_reach_no_node(run: Run, world: FakeConfluent) -> None:
     assert node(found, ARCHIVE).attributes["connector_class"] == "S3_SINK"
 
 
-def test_two_discoveries_of_one_world_are_the_same(run: Run) -> None:
+def test_discovery_is_deterministic(run: Run) -> None:
     first, second = run(), run()
     assert first.graph.nodes == second.graph.nodes
     assert list(first.graph.edges) == list(second.graph.edges)
@@ -96,7 +96,9 @@ def test_two_discoveries_of_one_world_are_the_same(run: Run) -> None:
 
 
 @pytest.mark.parametrize("code", [401, 403, 500])
-def test_nothing_at_all_is_hopeless_and_says_why(run: Run, world: FakeConfluent, code: int) -> None:
+def test_discovery_without_environments_is_rejected_with_the_reason(
+    run: Run, world: FakeConfluent, code: int
+) -> None:
     world.routes["/org/v2/environments"] = failure(code)
     found = run()
     with pytest.raises(LineageBridgeError) as raised:
@@ -106,7 +108,7 @@ def test_nothing_at_all_is_hopeless_and_says_why(run: Run, world: FakeConfluent,
         assert "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY" in str(raised.value)
 
 
-def test_a_key_that_may_see_no_environment_makes_nothing_go(run: Run, world: FakeConfluent) -> None:
+def test_key_that_sees_no_environment_deletes_nothing(run: Run, world: FakeConfluent) -> None:
     last = carry_forward(run(), None)
     world.routes["/org/v2/environments"] = listing()
     found = run(environments=["env-1"])
@@ -118,17 +120,17 @@ def test_a_key_that_may_see_no_environment_makes_nothing_go(run: Run, world: Fak
     assert set(kept.graph.edges) == set(last.graph.edges)
 
 
-def test_a_cluster_that_is_gone_goes(run: Run, world: FakeConfluent) -> None:
+def test_deleted_cluster_is_removed(run: Run, world: FakeConfluent) -> None:
     last = run()
     world.routes["/cmk/v2/clusters"] = listing(cluster("lkc-b", "analytics"))
     kept = carry_forward(run(), last)
-    gone = [
+    remaining = [
         i for i, n in kept.graph.nodes.items() if n.cluster_id == "lkc-a" and "observed" not in n.attributes
     ]
-    assert gone == []
+    assert remaining == []
 
 
-def test_answers_are_json_that_can_be_stored(run: Run) -> None:
+def test_attributes_are_json_serializable(run: Run) -> None:
     found = run()
     json.dumps([dict(n.attributes) for n in found.graph.nodes.values()])
     json.dumps([dict(e.attributes) for e in found.graph.edges.values()])

@@ -1,4 +1,4 @@
-"""The discovery against the emulator: what two rooms wrote from one document must meet."""
+"""Discovery of the emulated Confluent: client and emulator must agree on the API documents."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def configured(emulator: ConfluentEmulator) -> ConfluentSettings:
 
 
 @pytest.fixture(scope="module")
-def whole(configured: ConfluentSettings, parser: FlinkSqlParser) -> Discovery:
+def healthy(configured: ConfluentSettings, parser: FlinkSqlParser) -> Discovery:
     return carry_forward(discover(configured, parser=parser), None)
 
 
-def test_the_sample_world_is_found_whole(whole: Discovery) -> None:
-    assert whole.coverage.complete, [str(report) for report in whole.coverage.incomplete]
-    assert not [n for n in whole.graph.nodes.values() if n.attributes.get("observed") is False]
-    assert not [n.node_id for n in whole.graph.nodes.values() if n.attributes.get("parse_error")]
+def test_sample_world_is_fully_discovered(healthy: Discovery) -> None:
+    assert healthy.coverage.complete, [str(report) for report in healthy.coverage.incomplete]
+    assert not [n for n in healthy.graph.nodes.values() if n.attributes.get("observed") is False]
+    assert not [n.node_id for n in healthy.graph.nodes.values() if n.attributes.get("parse_error")]
 
 
-def test_a_chain_reaches_the_source_database(whole: Discovery) -> None:
+def test_chain_reaches_the_source_database(healthy: Discovery) -> None:
     place = (world.ENVIRONMENT_ID, world.ORDERS_PLATFORM.id)
-    hops = chain_of(whole.graph, ids.tableflow_table_id(*place, "orders.v1")).hops
+    hops = chain_of(healthy.graph, ids.tableflow_table_id(*place, "orders.v1")).hops
     names = [hop.node.qualified_name for hop in hops]
     assert names[0] == "orders.v1"
     assert {"enrich-orders", "postgres-shop-cdc"} <= set(names)
@@ -59,20 +59,20 @@ def test_a_chain_reaches_the_source_database(whole: Discovery) -> None:
     ],
 )
 @pytest.mark.parametrize("status", [500, 401, 403])
-def test_an_api_that_fails_loses_nothing(
+def test_failing_api_loses_nothing(
     emulator: ConfluentEmulator,
     configured: ConfluentSettings,
     parser: FlinkSqlParser,
-    whole: Discovery,
+    healthy: Discovery,
     api: str,
     status: int,
 ) -> None:
     with emulator.fault(api=api, status=status):
         found = discover(configured, parser=parser)
     assert {report.status for report in found.coverage.incomplete} & {Status.DENIED, Status.FAILED}
-    kept = carry_forward(found, whole)
-    assert set(kept.graph.nodes) == set(whole.graph.nodes)
-    assert set(kept.graph.edges) == set(whole.graph.edges)
-    for node_id, before in whole.graph.nodes.items():
+    kept = carry_forward(found, healthy)
+    assert set(kept.graph.nodes) == set(healthy.graph.nodes)
+    assert set(kept.graph.edges) == set(healthy.graph.edges)
+    for node_id, before in healthy.graph.nodes.items():
         fields = before.attributes.get("schema_fields")
         assert kept.graph.nodes[node_id].attributes.get("schema_fields") == fields

@@ -15,8 +15,8 @@ from lineage_bridge_dagster_tests.confluent.discovered import (
     status,
 )
 from lineage_bridge_dagster_tests.confluent.fake import (
-    Answer,
     FakeConfluent,
+    Responder,
     cluster,
     connect_path,
     failure,
@@ -29,7 +29,7 @@ from lineage_bridge_dagster_tests.confluent.fake import (
 )
 
 
-def test_progress_is_readable(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+def test_progress_lines_are_readable(world: FakeConfluent, parser: FlinkSqlParser) -> None:
     lines: list[str] = []
     discover(settings(), transport=world.transport, parser=parser, progress=lines.append)
     assert "Environments: 1" in lines
@@ -37,20 +37,20 @@ def test_progress_is_readable(world: FakeConfluent, parser: FlinkSqlParser) -> N
     assert "Flink statements of prod in aws.eu-west-1: 1" in lines
 
 
-def test_requests_are_as_few_as_promised(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+def test_number_of_requests_is_as_documented(world: FakeConfluent, parser: FlinkSqlParser) -> None:
     lines: list[str] = []
     discover(settings(), transport=world.transport, parser=parser, progress=lines.append)
     environments, clusters, registries, regions = 1, 2, 1, 2
     assert lines[-1].endswith(f", {len(world.requests)} requests")
     assert len(world.requests) == 3 + 4 * environments + 7 * clusters + registries + 2 * regions
-    assert len(world.asked("/ksqldbcm/")) == environments
-    assert len(world.asked("/schemas")) == registries
-    assert len(world.asked("/topics")) == 2 * clusters
-    assert len(world.asked("/mirrors")) == clusters
+    assert len(world.requests_to("/ksqldbcm/")) == environments
+    assert len(world.requests_to("/schemas")) == registries
+    assert len(world.requests_to("/topics")) == 2 * clusters
+    assert len(world.requests_to("/mirrors")) == clusters
 
 
-#: What is answered wrongly, and the scopes that are then not whole.
-FAILING = {
+#: Path that fails -> the scopes that become incomplete.
+INCOMPLETE_SCOPES = {
     "/org/v2/environments": {("environments",)},
     "/org/v2/organizations": {("flink", "env-1", "aws.us-east-1"), ("flink", "env-1", "aws.eu-west-1")},
     "/cmk/v2/clusters": {("clusters", "env-1")},
@@ -70,7 +70,7 @@ FAILING = {
 }
 
 
-WRONG = {
+FAILURES = {
     "401": failure(401),
     "403": failure(403),
     "429": failure(429),
@@ -81,21 +81,21 @@ WRONG = {
 
 
 @pytest.mark.parametrize(
-    ("path", "answer"),
+    ("path", "respond"),
     [
-        pytest.param(path, answer, id=f"{path}-{name}")
-        for path in FAILING
-        for name, answer in WRONG.items()
-        # Settings that a key may not see are no lineage.
+        pytest.param(path, respond, id=f"{path}-{name}")
+        for path in INCOMPLETE_SCOPES
+        for name, respond in FAILURES.items()
+        # Denied topic settings lose no lineage.
         if not (name == "403" and path.endswith("/-/configs"))
     ],
 )
-def test_one_api_that_fails_loses_nothing(run: Run, world: FakeConfluent, path: str, answer: Answer) -> None:
+def test_one_failing_api_loses_nothing(run: Run, world: FakeConfluent, path: str, respond: Responder) -> None:
     last = carry_forward(run(), None)
-    world.routes[path] = answer
+    world.routes[path] = respond
     found = run()
     incomplete = {report.scope for report in found.coverage.incomplete}
-    assert incomplete >= {Scope(*scope) for scope in FAILING[path]}
+    assert incomplete >= {Scope(*scope) for scope in INCOMPLETE_SCOPES[path]}
     for report in found.coverage.incomplete:
         assert report.reason
     kept = carry_forward(found, last)
@@ -103,22 +103,20 @@ def test_one_api_that_fails_loses_nothing(run: Run, world: FakeConfluent, path: 
     assert set(kept.graph.edges) == set(last.graph.edges)
     for node_id, before in last.graph.nodes.items():
         missing = set(before.attributes) - set(kept.graph.nodes[node_id].attributes)
-        # Names mean nothing while the clusters are not known; the edges they gave are kept all the same.
+        # Names cannot be resolved while the clusters are unknown; their edges are carried over.
         assert missing <= {"evidence"}, (node_id, missing)
 
 
-@pytest.mark.parametrize("answer", [failure(401), timeout], ids=["401", "timeout"])
-def test_a_cluster_that_can_not_be_asked_is_asked_once(
-    run: Run, world: FakeConfluent, answer: Answer
-) -> None:
-    world.routes[kafka_path("lkc-a", "/topics")] = answer
+@pytest.mark.parametrize("respond", [failure(401), timeout], ids=["401", "timeout"])
+def test_unreachable_cluster_gets_one_request(run: Run, world: FakeConfluent, respond: Responder) -> None:
+    world.routes[kafka_path("lkc-a", "/topics")] = respond
     found = run()
-    assert len(world.asked("/clusters/lkc-a/")) == len(world.asked("lkc-a/connectors")) + 1
+    assert len(world.requests_to("/clusters/lkc-a/")) == len(world.requests_to("lkc-a/connectors")) + 1
     for api in ("kafka", "mirrors", "consumer_groups"):
         assert status(found, api, *A) in (Status.DENIED, Status.FAILED)
 
 
-def test_without_sql_no_parser_is_started(world: FakeConfluent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parser_does_not_start_without_sql(world: FakeConfluent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FlinkSqlParser, "__init__", None)
     for region in ("us-east-1", "eu-west-1"):
         world.routes[flink_path(region)] = listing()
@@ -126,14 +124,14 @@ def test_without_sql_no_parser_is_started(world: FakeConfluent, monkeypatch: pyt
     assert found.coverage.complete
 
 
-def test_a_half_read_list_is_partial_and_used(run: Run, world: FakeConfluent) -> None:
-    def answer(request: httpx.Request) -> httpx.Response:
+def test_partially_read_list_is_used_and_reported(run: Run, world: FakeConfluent) -> None:
+    def respond(request: httpx.Request) -> httpx.Response:
         if "page_token" in request.url.params:
             return failure(500)(request)
         page = listing(cluster("lkc-a", "orders"), following="/cmk/v2/clusters?page_token=2")
         return httpx.Response(200, json=page)
 
-    world.routes["/cmk/v2/clusters"] = answer
+    world.routes["/cmk/v2/clusters"] = respond
     found = run()
     assert status(found, "clusters", "env-1") is Status.PARTIAL
     assert found.coverage.get(Scope("clusters", "env-1")).count == 1  # type: ignore[union-attr]

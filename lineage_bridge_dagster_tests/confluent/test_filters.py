@@ -21,7 +21,7 @@ from lineage_bridge_dagster_tests.confluent.fake import (
 )
 
 
-def test_environments_and_clusters_by_id_or_name(run: Run, world: FakeConfluent) -> None:
+def test_environments_and_clusters_are_selected_by_id_or_name(run: Run, world: FakeConfluent) -> None:
     world.routes["/org/v2/environments"] = listing(environment(), environment("env-2", "staging"))
     found = run(environments=["prod"], clusters=["lkc-b"])
     assert not [request for request in world.requests if "env-2" in str(request.url)]
@@ -29,7 +29,7 @@ def test_environments_and_clusters_by_id_or_name(run: Run, world: FakeConfluent)
     assert status(found, "kafka", *B) is Status.COMPLETE
 
 
-def test_a_cluster_left_out_is_still_a_name_in_sql(run: Run) -> None:
+def test_unselected_cluster_still_resolves_names_in_sql(run: Run) -> None:
     found = run(clusters=["analytics"])
     assert (ORDERS_A, ENRICH) in edges(found)
     assert node(found, ORDERS_A).attributes["observed"] is False
@@ -37,7 +37,7 @@ def test_a_cluster_left_out_is_still_a_name_in_sql(run: Run) -> None:
 
 
 @pytest.mark.parametrize("field", ["environments", "clusters"])
-def test_an_unknown_name_is_refused_with_those_that_exist(run: Run, field: str) -> None:
+def test_unknown_name_is_rejected_with_the_existing_ones(run: Run, field: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         run(**{field: ["nope"]})
     assert "'nope'" in raised.value.message
@@ -45,7 +45,7 @@ def test_an_unknown_name_is_refused_with_those_that_exist(run: Run, field: str) 
     assert f"LINEAGE_BRIDGE_{field.upper()}" in raised.value.hint
 
 
-def test_a_list_that_is_not_whole_refuses_no_name(run: Run, world: FakeConfluent) -> None:
+def test_incomplete_list_rejects_no_name(run: Run, world: FakeConfluent) -> None:
     world.routes["/org/v2/environments"] = listing(environment(), "malformed")
     found = run(environments=["elsewhere"])
     assert status(found, "environments") is Status.PARTIAL

@@ -29,7 +29,7 @@ def frame(spark: SparkSession, *values: bytes | None) -> DataFrame:
 class TestDecoding:
     pytestmark = with_spark
 
-    def test_each_version_is_read_as_the_latest(self, spark: SparkSession) -> None:
+    def test_each_version_is_decoded_as_the_latest(self, spark: SparkSession) -> None:
         records = frame(spark, order_v1(1), order_v2(2, 250), None)
         rows = records.select("n", decoded(records.value, ORDERS).alias("v")).orderBy("n").collect()
         assert [row.v and row.v.asDict() for row in rows] == [
@@ -38,7 +38,7 @@ class TestDecoding:
             None,
         ]
 
-    def test_ids_that_are_not_the_subjects_are_null_and_can_be_counted(self, spark: SparkSession) -> None:
+    def test_unknown_schema_ids_are_null_and_countable(self, spark: SparkSession) -> None:
         strange = payload(99, ORDER_V1, {"id": 3, "item": "x"})
         records = frame(spark, order_v1(1), strange, b"{}", b"", b"\x01\x00\x00\x00\x07ab", None)
         rows = (
@@ -51,12 +51,12 @@ class TestDecoding:
         assert [row.v is not None for row in rows] == [True, False, False, False, False, False]
         assert [row.u for row in rows] == [False, True, True, True, True, False]
 
-    def test_bytes_that_are_not_of_their_schema_fail_the_query(self, spark: SparkSession) -> None:
+    def test_corrupt_bytes_fail_the_query(self, spark: SparkSession) -> None:
         records = frame(spark, order_v1(1)[:5] + b"\x02\xff\xff")
         with pytest.raises(Exception, match=r"(?i)malformed"):
             records.select(decoded(records.value, ORDERS)).collect()
 
-    def test_a_subject_without_avro_is_named(self, spark: SparkSession) -> None:
+    def test_error_names_a_subject_without_avro_schema(self, spark: SparkSession) -> None:
         with pytest.raises(LineageBridgeError, match="json-value"):
             decoded(frame(spark).value, SubjectSchemas("json-value"))
 
@@ -107,10 +107,10 @@ def test_references_are_resolved_by_the_registry_once(
     assert found.reader == json.dumps(ORDER_V2)
     assert fake.requests[-1].url.params["format"] == "resolved"
     assert fetch("a", known=found) == found
-    assert len(fake.asked("/ids/7")) == 1
+    assert len(fake.requests_to("/ids/7")) == 1
 
 
-def test_a_schema_deleted_since_still_decodes_its_records(
+def test_known_schema_deleted_since_is_kept(
     fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
 ) -> None:
     fake.routes["/sr/schemas"] = [version("a", 2, 9, ORDER_V2)]
@@ -119,7 +119,7 @@ def test_a_schema_deleted_since_still_decodes_its_records(
     assert (sorted(found.writers), found.reader) == ([7, 9], json.dumps(ORDER_V2))
 
 
-def test_a_subject_that_does_not_exist_or_is_not_avro_has_no_reader(
+def test_missing_or_non_avro_subject_has_no_reader(
     fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
 ) -> None:
     fake.routes["/sr/schemas"] = [version("p", 1, 3, {}, schemaType="PROTOBUF")]
@@ -127,7 +127,7 @@ def test_a_subject_that_does_not_exist_or_is_not_avro_has_no_reader(
     assert fetch("p").reader is None
 
 
-def test_a_rejected_key_names_its_variable(fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]) -> None:
+def test_rejected_key_names_its_variable(fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]) -> None:
     fake.routes["/sr/schemas"] = failure(401)
     with pytest.raises(LineageBridgeError, match="LINEAGE_BRIDGE_SCHEMA_REGISTRY_API_KEY"):
         fetch("a")

@@ -32,7 +32,7 @@ class FakeAdmin:
         self.times = times or {}
         self.calls = 0
         self.failing: set[str] = set()
-        #: Kinds of question that the brokers are too old for.
+        #: Part of the name of an offset spec that the brokers are too old for.
         self.too_old_for = ""
         self.isolation: list[Any] = []
         self.down = False
@@ -52,7 +52,7 @@ class FakeAdmin:
     ) -> Mapping[Any, Any]:
         self.calls += 1
         self.isolation.append(isolation_level)
-        answers: dict[Any, Future[Any]] = {}
+        futures: dict[Any, Future[Any]] = {}
         for one, spec in offsets.items():
             future: Future[Any] = Future()
             kind = type(spec).__name__
@@ -62,8 +62,8 @@ class FakeAdmin:
                 future.set_exception(KafkaException(KafkaError(KafkaError.UNSUPPORTED_VERSION)))
             else:
                 future.set_result(self._answer(one.topic, one.partition, kind, spec))
-            answers[one] = future
-        return answers
+            futures[one] = future
+        return futures
 
     def _answer(self, topic: str, partition: int, kind: str, spec: Any) -> Any:
         begin, end = self.topics[topic][partition]
@@ -87,14 +87,14 @@ def test_many_topics_take_three_offset_calls() -> None:
     assert admin.calls == 3
 
 
-def test_a_topics_last_record_is_the_latest_of_its_partitions_and_not_the_one_at_the_end() -> None:
+def test_last_record_time_is_the_latest_of_all_partitions() -> None:
     admin = FakeAdmin({"t": {0: (0, 3), 1: (5, 6), 2: (0, 0)}}, {("t", 0): [100, 900, 300], ("t", 1): [400]})
     found = reader(admin).read(["t"])["t"]
     assert isinstance(found, TopicOffsets)
     assert (found.last_record_ms, found.records, found.untimed) == (900, 4, "")
 
 
-def test_records_without_a_time_are_not_of_1970() -> None:
+def test_records_without_a_time_have_no_last_record_time() -> None:
     found = reader(FakeAdmin({"t": {0: (0, 3)}, "empty": {0: (4, 4)}})).read(["t", "empty"])
     for topic in found.values():
         assert isinstance(topic, TopicOffsets)
@@ -102,7 +102,7 @@ def test_records_without_a_time_are_not_of_1970() -> None:
         assert not topic.untimed
 
 
-def test_brokers_that_know_no_last_record_tell_their_offsets_all_the_same() -> None:
+def test_old_brokers_return_offsets_without_last_record_time() -> None:
     admin = FakeAdmin({"t": {0: (0, 3)}}, {("t", 0): [1, 2, 3]})
     admin.too_old_for = "MaxTimestamp"
     found = reader(admin).read(["t"])["t"]
@@ -112,39 +112,39 @@ def test_brokers_that_know_no_last_record_tell_their_offsets_all_the_same() -> N
     assert "127.0.0.1:9092" in found.untimed
 
 
-def test_the_first_record_after_a_time_is_the_earliest_of_the_partitions_and_committed() -> None:
+def test_first_after_is_the_earliest_committed_record_of_all_partitions() -> None:
     times = {("a", 0): [100, 200, 300], ("a", 1): [250], ("b", 0): [50]}
     admin = FakeAdmin({"a": {0: (0, 3), 1: (0, 1), 2: (7, 7)}, "b": {0: (0, 1)}}, times)
-    asked = reader(admin)
-    topics = [topic for topic in asked.read(["a", "b"]).values() if isinstance(topic, TopicOffsets)]
+    opened = reader(admin)
+    topics = [topic for topic in opened.read(["a", "b"]).values() if isinstance(topic, TopicOffsets)]
     before = admin.calls
-    assert asked.first_after(topics, {"a": 200, "b": 50}) == {"a": 250, "b": None}
+    assert opened.first_after(topics, {"a": 200, "b": 50}) == {"a": 250, "b": None}
     assert admin.calls == before + 1
     assert admin.isolation[-1] == IsolationLevel.READ_COMMITTED
 
 
-def test_a_partition_that_fails_leaves_its_topic_untold() -> None:
+def test_failing_partition_fails_its_topic() -> None:
     admin = FakeAdmin({"a": {0: (0, 1)}, "b": {0: (0, 1)}}, {("a", 0): [9], ("b", 0): [9]})
-    asked = reader(admin)
-    topics = [topic for topic in asked.read(["a", "b"]).values() if isinstance(topic, TopicOffsets)]
+    opened = reader(admin)
+    topics = [topic for topic in opened.read(["a", "b"]).values() if isinstance(topic, TopicOffsets)]
     admin.failing = {"a"}
-    found = asked.first_after(topics, {"a": 0, "b": 0})
+    found = opened.first_after(topics, {"a": 0, "b": 0})
     assert isinstance(found["a"], BrokerError)
     assert found["b"] == 9
 
 
-def test_one_topic_that_fails_leaves_the_others() -> None:
+def test_failing_topic_leaves_the_others() -> None:
     admin = FakeAdmin({"a": {0: (0, 1)}, "b": {0: (0, 1)}})
     admin.failing = {"a"}
-    found = reader(admin).read(["a", "b", "gone"])
+    found = reader(admin).read(["a", "b", "deleted"])
     assert isinstance(found["a"], BrokerError)
     assert isinstance(found["b"], TopicOffsets)
-    assert isinstance(found["gone"], BrokerError)
-    assert "gone" in found["gone"].message
-    assert list(found) == ["a", "b", "gone"]
+    assert isinstance(found["deleted"], BrokerError)
+    assert "deleted" in found["deleted"].message
+    assert list(found) == ["a", "b", "deleted"]
 
 
-def test_a_cluster_that_is_down_is_one_clear_error() -> None:
+def test_unavailable_cluster_raises_one_clear_error() -> None:
     admin = FakeAdmin({})
     admin.down = True
     with pytest.raises(BrokerError, match=r"127\.0\.0\.1:9092") as raised:
@@ -152,7 +152,7 @@ def test_a_cluster_that_is_down_is_one_clear_error() -> None:
     assert "Kafka key" in raised.value.hint
 
 
-def test_nothing_asked_asks_nothing() -> None:
+def test_no_topics_need_no_request() -> None:
     admin = FakeAdmin({})
     admin.down = True
     assert reader(admin).read([]) == {}
@@ -164,10 +164,10 @@ def test_committed_bounds_of_each_partition() -> None:
     assert admin.isolation == [IsolationLevel.READ_COMMITTED] * 2
 
 
-def test_bounds_of_an_unknown_topic_or_a_failing_partition_are_errors() -> None:
+def test_bounds_fail_for_an_unknown_topic_or_a_failing_partition() -> None:
     admin = FakeAdmin({"t": {0: (3, 9)}})
-    with pytest.raises(TopicNotFoundError, match="gone"):
-        reader(admin).committed_bounds("gone")
+    with pytest.raises(TopicNotFoundError, match="deleted"):
+        reader(admin).committed_bounds("deleted")
     admin.failing = {"t"}
     with pytest.raises(BrokerError, match="topic t"):
         reader(admin).committed_bounds("t")

@@ -9,11 +9,11 @@ from lineage_bridge_dagster.confluent.api.paging import list_items
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster_tests.confluent.fake import (
     API,
-    Answer,
     FakeConfluent,
+    Responder,
     failure,
     garbage,
-    in_turn,
+    in_sequence,
     listing,
     timeout,
 )
@@ -27,7 +27,7 @@ def pages(session: ConfluentSession) -> list[object]:
 
 
 @pytest.mark.parametrize("end", [{"next": None}, {"next": ""}, {}, None])
-def test_null_empty_or_absent_next_is_the_end(
+def test_null_empty_or_absent_next_ends_the_list(
     fake: FakeConfluent, session: ConfluentSession, end: object
 ) -> None:
     fake.routes[PATH] = {"data": [{"id": "env-1"}], **({} if end is None else {"metadata": end})}
@@ -36,7 +36,7 @@ def test_null_empty_or_absent_next_is_the_end(
 
 
 def test_pages_are_followed_by_url(fake: FakeConfluent, session: ConfluentSession) -> None:
-    fake.routes[PATH] = in_turn(
+    fake.routes[PATH] = in_sequence(
         listing(1, following=f"{API}{PATH}?page_size=100&page_token=a%3D"),
         listing(2, following=f"{PATH}?page_token=b"),
         listing(3),
@@ -45,17 +45,19 @@ def test_pages_are_followed_by_url(fake: FakeConfluent, session: ConfluentSessio
     assert fake.requests[1].url.params["page_token"] == "a="
 
 
-def test_a_next_page_that_names_its_token_alone_keeps_the_filters(
+def test_next_page_that_names_only_its_token_keeps_the_filters(
     fake: FakeConfluent, session: ConfluentSession
 ) -> None:
-    fake.routes[PATH] = in_turn(listing(1, following=f"{PATH}?page_token=a"), listing(2))
+    fake.routes[PATH] = in_sequence(listing(1, following=f"{PATH}?page_token=a"), listing(2))
     assert list_items(session, session.control_url(PATH), CLOUD, {"environment": "env-1"}) == [1, 2]
-    asked = dict(fake.requests[1].url.params)
-    assert asked == {"page_token": "a", "environment": "env-1", "page_size": "100"}
+    params = dict(fake.requests[1].url.params)
+    assert params == {"page_token": "a", "environment": "env-1", "page_size": "100"}
 
 
-def test_an_empty_page_in_the_middle_is_not_the_end(fake: FakeConfluent, session: ConfluentSession) -> None:
-    fake.routes[PATH] = in_turn(
+def test_empty_page_in_the_middle_does_not_end_the_list(
+    fake: FakeConfluent, session: ConfluentSession
+) -> None:
+    fake.routes[PATH] = in_sequence(
         listing(1, following=f"{API}{PATH}?page_token=a"),
         listing(following=f"{API}{PATH}?page_token=b"),
         listing(3),
@@ -74,7 +76,7 @@ def test_an_empty_page_in_the_middle_is_not_the_end(fake: FakeConfluent, session
         "ftp://api.confluent.cloud/x",
     ],
 )
-def test_no_key_goes_to_a_foreign_next_page(
+def test_untrusted_next_page_gets_no_key(
     fake: FakeConfluent, session: ConfluentSession, following: str
 ) -> None:
     fake.routes[PATH] = listing(1, following=following)
@@ -85,14 +87,14 @@ def test_no_key_goes_to_a_foreign_next_page(
     assert len(fake.requests) == 1
 
 
-def test_another_host_of_the_vendor_is_followed(fake: FakeConfluent, session: ConfluentSession) -> None:
-    fake.routes[PATH] = in_turn(
+def test_next_page_on_another_vendor_host_is_followed(fake: FakeConfluent, session: ConfluentSession) -> None:
+    fake.routes[PATH] = in_sequence(
         listing(1, following=f"https://eu.api.confluent.cloud{PATH}?page_token=a"), listing(2)
     )
     assert pages(session) == [1, 2]
 
 
-def test_a_circle_of_pages_ends(fake: FakeConfluent, session: ConfluentSession) -> None:
+def test_circular_pages_end(fake: FakeConfluent, session: ConfluentSession) -> None:
     fake.routes[PATH] = listing(1, following=f"{API}{PATH}?page_token=same")
     with pytest.raises(PartialResponse, match="circle") as raised:
         pages(session)
@@ -100,11 +102,11 @@ def test_a_circle_of_pages_ends(fake: FakeConfluent, session: ConfluentSession) 
     assert len(fake.requests) == 2
 
 
-@pytest.mark.parametrize("answer", [failure(500), failure(403), garbage, timeout, {"data": "no list"}])
-def test_half_a_list_is_told_as_half(
-    fake: FakeConfluent, session: ConfluentSession, answer: Answer | object
+@pytest.mark.parametrize("respond", [failure(500), failure(403), garbage, timeout, {"data": "no list"}])
+def test_failing_later_page_makes_a_partial_response(
+    fake: FakeConfluent, session: ConfluentSession, respond: Responder | object
 ) -> None:
-    fake.routes[PATH] = in_turn(listing(1, following=f"{API}{PATH}?page_token=a"), answer)
+    fake.routes[PATH] = in_sequence(listing(1, following=f"{API}{PATH}?page_token=a"), respond)
     with pytest.raises(PartialResponse) as raised:
         pages(session)
     assert raised.value.items == [1]
@@ -113,7 +115,7 @@ def test_half_a_list_is_told_as_half(
 @pytest.mark.parametrize(
     "body", [[], "text", 5, {}, {"data": {}}, {"data": 1}, {"data": [], "metadata": {"next": 7}}]
 )
-def test_a_list_of_the_wrong_shape_names_path_and_field(
+def test_malformed_list_names_path_and_field(
     fake: FakeConfluent, session: ConfluentSession, body: object
 ) -> None:
     fake.routes[PATH] = lambda _: httpx.Response(200, json=body)

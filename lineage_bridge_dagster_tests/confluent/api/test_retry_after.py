@@ -22,13 +22,13 @@ from lineage_bridge_dagster.confluent.api.retry_after import MAX_WAIT, requested
         ({}, None),
     ],
 )
-def test_what_a_server_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+def test_requested_wait_of_headers(headers: dict[str, str], seconds: float | None) -> None:
     now = datetime(2026, 10, 21, 7, 28, tzinfo=UTC)
     assert requested_wait(429, httpx.Headers(headers), now) == seconds
 
 
-def test_a_server_error_does_not_wait_for_the_rate_limits_reset() -> None:
-    """The header stands on every answer, so a 500 would cost a minute a try."""
+def test_server_error_ignores_the_rate_limit_reset() -> None:
+    """Every response has the header, so a 500 would cost a minute per attempt."""
     headers = httpx.Headers({"X-RateLimit-Reset": "60"})
     assert requested_wait(500, headers, datetime.now(UTC)) is None
     assert requested_wait(503, httpx.Headers({**headers, "Retry-After": "2"}), datetime.now(UTC)) == 2.0

@@ -27,7 +27,7 @@ def registry(endpoint: str) -> Registry:
 LSRC = registry(PSRC)
 
 
-def test_all_contexts_are_asked_in_one_call(fake: FakeConfluent, session: ConfluentSession) -> None:
+def test_all_contexts_take_one_request(fake: FakeConfluent, session: ConfluentSession) -> None:
     fake.routes["/schemas"] = [avro("orders-value", "id"), avro(":.eu:orders-value", "id")]
     found = SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)
     assert [schema.subject for schema in found] == ["orders-value", ":.eu:orders-value"]
@@ -38,20 +38,20 @@ def test_all_contexts_are_asked_in_one_call(fake: FakeConfluent, session: Conflu
 
 
 @pytest.mark.parametrize("cap", [1000, 500])
-def test_a_page_cut_at_the_servers_cap_is_gone_on_from(
+def test_page_cut_at_the_server_cap_is_continued(
     fake: FakeConfluent, session: ConfluentSession, cap: int
 ) -> None:
     everything = [avro(f"t{n}-value", "id") for n in range(1203)]
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def respond(request: httpx.Request) -> httpx.Response:
         offset, limit = (int(request.url.params[name]) for name in ("offset", "limit"))
         return httpx.Response(200, json=everything[offset : offset + min(limit, cap)])
 
-    fake.routes["/schemas"] = answer
+    fake.routes["/schemas"] = respond
     assert len(SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)) == 1203
 
 
-def test_a_registry_that_ignores_the_offset_is_half_read(
+def test_registry_that_ignores_the_offset_is_partially_read(
     fake: FakeConfluent, session: ConfluentSession
 ) -> None:
     fake.routes["/schemas"] = [avro(f"t{n}-value", "id") for n in range(100)]
@@ -60,7 +60,7 @@ def test_a_registry_that_ignores_the_offset_is_half_read(
     assert len(raised.value.items) == 100
 
 
-def test_schema_text_is_in_no_repr(fake: FakeConfluent, session: ConfluentSession) -> None:
+def test_schema_text_is_absent_from_repr(fake: FakeConfluent, session: ConfluentSession) -> None:
     fake.routes["/schemas"] = [avro("orders-value", "ssn")]
     assert "ssn" not in repr(SchemaRegistryClient(session, "env-1").latest_schemas(LSRC))
 
@@ -69,7 +69,7 @@ def test_versions_of_a_subject_take_one_request(fake: FakeConfluent, session: Co
     fake.routes["/schemas"] = [
         avro("orders-value", "id", version=10),
         avro("orders-value", "id", version=2),
-        # It starts with the subject's name, too.
+        # Another subject with the same prefix.
         avro("orders-value-v2-value", "id", version=1),
     ]
     found = SchemaRegistryClient(session, "env-1").versions(PSRC, "orders-value")
@@ -129,7 +129,7 @@ def test_key_may_be_named_after_the_environment(
         subject(SchemaRegistryClient(named, ""), PSRC)
 
 
-def test_a_reference_is_resolved_in_its_subjects_context(
+def test_reference_is_resolved_in_the_context_of_its_subject(
     fake: FakeConfluent, session: ConfluentSession
 ) -> None:
     client = SchemaRegistryClient(session, "env-1")

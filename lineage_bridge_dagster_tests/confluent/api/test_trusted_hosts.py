@@ -25,7 +25,7 @@ from lineage_bridge_dagster_tests.confluent.fake import API
         "https://[::1",
     ],
 )
-def test_a_foreign_endpoint_gets_no_key(session: ConfluentSession, endpoint: str) -> None:
+def test_untrusted_endpoint_is_rejected(session: ConfluentSession, endpoint: str) -> None:
     with pytest.raises(UntrustedAddress) as raised:
         session.data_url(endpoint, "/x", field="http_endpoint of cluster lkc-1")
     assert "http_endpoint of cluster lkc-1" in raised.value.message
@@ -46,7 +46,7 @@ def test_a_foreign_endpoint_gets_no_key(session: ConfluentSession, endpoint: str
         ("https://proxy.corp", "https://proxy.corp/kafka", "https://proxy.corp/kafka/x"),
     ],
 )
-def test_the_vendors_and_the_configured_hosts_do(
+def test_vendor_and_configured_hosts_are_trusted(
     session_with: Callable[..., ConfluentSession], api: str, endpoint: str, url: str
 ) -> None:
     made = session_with(api_url=api)

@@ -25,7 +25,7 @@ from lineage_bridge_dagster_tests.confluent.fake import (
 )
 
 
-def test_a_source_and_its_datasets(run: Run, world: FakeConfluent) -> None:
+def test_source_connector_has_edges_from_its_datasets(run: Run, world: FakeConfluent) -> None:
     world.routes[kafka_path("lkc-b", "/topics")] = listing(
         topic("orders"), topic("shop.public.users"), topic("dbhistory.shop")
     )
@@ -53,7 +53,7 @@ def test_a_source_and_its_datasets(run: Run, world: FakeConfluent) -> None:
     assert node(found, source).attributes["state"] == "RUNNING"
 
 
-def test_a_topic_that_a_whole_list_lacks_is_told_and_not_made_up(run: Run, world: FakeConfluent) -> None:
+def test_topic_missing_from_a_complete_list_is_a_warning_not_a_node(run: Run, world: FakeConfluent) -> None:
     world.routes[connect_path("lkc-a")] = connector(
         "s3", "sink", {"connector.class": "S3_SINK", "topics": "orders,gone", "s3.bucket.name": "b"}
     )
@@ -62,7 +62,9 @@ def test_a_topic_that_a_whole_list_lacks_is_told_and_not_made_up(run: Run, world
     assert "gone" in " ".join(node(found, ids.connector_id(*A, "s3")).attributes["warnings"])
 
 
-def test_connectors_that_need_a_list_that_failed_are_partly_covered(run: Run, world: FakeConfluent) -> None:
+def test_connector_that_needs_a_failed_topic_list_makes_its_scope_partial(
+    run: Run, world: FakeConfluent
+) -> None:
     world.routes[connect_path("lkc-a")] = connector(
         "s3", "sink", {"connector.class": "S3_SINK", "topics.regex": "ord.*", "s3.bucket.name": "b"}
     )

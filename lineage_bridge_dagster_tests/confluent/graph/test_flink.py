@@ -38,10 +38,10 @@ def job(name: str) -> str:
     return ids.flink_job_id("env-1", "aws", "us-east-1", name)
 
 
-def test_both_regions_are_asked_once(run: Run, world: FakeConfluent) -> None:
+def test_each_region_gets_one_request(run: Run, world: FakeConfluent) -> None:
     run()
-    assert len(world.asked("/statements")) == 2
-    assert not world.asked("ap-south-1")
+    assert len(world.requests_to("/statements")) == 2
+    assert not world.requests_to("ap-south-1")
 
 
 def test_attributes(run: Run) -> None:
@@ -53,7 +53,7 @@ def test_attributes(run: Run) -> None:
     assert attributes["evidence"] == "parsed"
 
 
-def test_names_reach_across_clusters(run: Run, world: FakeConfluent) -> None:
+def test_names_resolve_across_clusters(run: Run, world: FakeConfluent) -> None:
     found = flink(
         run, world, statement("x", "INSERT INTO enriched SELECT id FROM `prod`.`analytics`.`orders`")
     )
@@ -61,7 +61,7 @@ def test_names_reach_across_clusters(run: Run, world: FakeConfluent) -> None:
     assert (ORDERS_A, job("x")) not in edges(found)
 
 
-def test_reading_what_it_writes_keeps_both_edges(run: Run, world: FakeConfluent) -> None:
+def test_statement_that_reads_what_it_writes_has_both_edges(run: Run, world: FakeConfluent) -> None:
     found = flink(run, world, statement("x", "INSERT INTO orders SELECT id FROM orders"))
     assert {(ORDERS_A, job("x")), (job("x"), ORDERS_A)} <= edges(found)
 
@@ -80,7 +80,7 @@ def test_reading_what_it_writes_keeps_both_edges(run: Run, world: FakeConfluent)
         ("DELETING", {}, False, False),
     ],
 )
-def test_which_phases_count(
+def test_phase_decides_about_node_and_edges(
     run: Run, world: FakeConfluent, phase: str, offsets: dict[str, str], there: bool, edged: bool
 ) -> None:
     sql = "INSERT INTO enriched SELECT id FROM orders"
@@ -95,17 +95,19 @@ def test_which_phases_count(
     "sql",
     ["SELECT * FROM orders", "CREATE VIEW v AS SELECT id FROM orders", "SHOW TABLES", "SET 'a' = 'b'"],
 )
-def test_finished_statements_that_write_nothing_are_no_jobs(run: Run, world: FakeConfluent, sql: str) -> None:
+def test_completed_statement_that_writes_nothing_is_not_a_job(
+    run: Run, world: FakeConfluent, sql: str
+) -> None:
     found = flink(run, world, statement("x", sql, "COMPLETED"))
     assert job("x") not in found.graph
 
 
-def test_a_live_look_around_counts(run: Run, world: FakeConfluent) -> None:
+def test_running_select_is_a_job(run: Run, world: FakeConfluent) -> None:
     found = flink(run, world, statement("x", "SELECT * FROM orders"))
     assert (ORDERS_A, job("x")) in edges(found)
 
 
-def test_views_are_seen_through_and_failed_ones_are_not(run: Run, world: FakeConfluent) -> None:
+def test_views_are_expanded_except_failed_ones(run: Run, world: FakeConfluent) -> None:
     found = flink(
         run,
         world,
@@ -119,7 +121,7 @@ def test_views_are_seen_through_and_failed_ones_are_not(run: Run, world: FakeCon
     assert "warnings" not in node(found, job("x")).attributes
 
 
-def test_a_name_that_means_nothing_is_told_and_not_guessed(run: Run, world: FakeConfluent) -> None:
+def test_unresolvable_name_is_a_warning_not_a_node(run: Run, world: FakeConfluent) -> None:
     found = flink(
         run,
         world,
@@ -131,7 +133,7 @@ def test_a_name_that_means_nothing_is_told_and_not_guessed(run: Run, world: Fake
     assert ids.topic_id(*A, "gone") not in found.graph
 
 
-def test_offsets_tell_what_the_text_does_not(run: Run, world: FakeConfluent) -> None:
+def test_offsets_reveal_topics_that_the_text_does_not(run: Run, world: FakeConfluent) -> None:
     offsets = {"orders": "partition:0,offset:100", "not-a-topic": "partition:0,offset:1"}
     found = flink(
         run,
@@ -145,7 +147,7 @@ def test_offsets_tell_what_the_text_does_not(run: Run, world: FakeConfluent) -> 
     assert node(found, job("y")).attributes["parse_error"]
 
 
-def test_a_broken_statement_harms_no_other(run: Run, world: FakeConfluent) -> None:
+def test_unparsable_statement_does_not_affect_others(run: Run, world: FakeConfluent) -> None:
     found = flink(
         run,
         world,
@@ -158,12 +160,12 @@ def test_a_broken_statement_harms_no_other(run: Run, world: FakeConfluent) -> No
     region = Scope.parse(str(node(found, job("bad")).attributes["scope"]))
     report = found.coverage.get(region)
     assert report is not None
-    # The list was whole: what is gone from it is gone, and what could not be read is counted.
+    # The list was fully read, so the scope is complete; unparsed statements are counted.
     assert report.status is Status.COMPLETE
     assert report.reason == "1 statement could not be parsed: bad"
 
 
-def test_views_that_read_each_other_are_named(run: Run, world: FakeConfluent) -> None:
+def test_circular_views_are_reported(run: Run, world: FakeConfluent) -> None:
     found = flink(
         run,
         world,
@@ -179,7 +181,7 @@ def test_views_that_read_each_other_are_named(run: Run, world: FakeConfluent) ->
     assert (ORDERS_A, job("reader")) in edges(found)
 
 
-def test_every_edge_says_how_it_is_known(run: Run) -> None:
+def test_every_edge_has_evidence(run: Run) -> None:
     found = run()
     known = {str(evidence) for evidence in Evidence}
     assert all(edge.attributes["evidence"] in known for edge in found.graph.edges.values())
@@ -188,7 +190,7 @@ def test_every_edge_says_how_it_is_known(run: Run) -> None:
     assert found.coverage.complete
 
 
-def test_materialized_tables_are_jobs_and_their_makers_are_not(run: Run, world: FakeConfluent) -> None:
+def test_materialized_table_is_a_job_and_its_create_statement_is_not(run: Run, world: FakeConfluent) -> None:
     world.routes[flink_path("us-east-1", "materialized-tables")] = listing(
         {
             "name": "big-orders",
@@ -215,7 +217,7 @@ def test_materialized_tables_are_jobs_and_their_makers_are_not(run: Run, world: 
     assert job("maker") not in found.graph
 
 
-def test_one_region_that_fails_leaves_the_other(run: Run, world: FakeConfluent) -> None:
+def test_failing_region_leaves_the_other(run: Run, world: FakeConfluent) -> None:
     world.routes[flink_path("eu-west-1")] = failure(500)
     found = run()
     assert status(found, "flink", "env-1", "aws.eu-west-1") is Status.FAILED
@@ -223,7 +225,7 @@ def test_one_region_that_fails_leaves_the_other(run: Run, world: FakeConfluent) 
     assert ENRICH in found.graph
 
 
-def test_without_the_organization_flink_fails_and_says_why(run: Run, world: FakeConfluent) -> None:
+def test_flink_needs_the_organization_and_reports_its_failure(run: Run, world: FakeConfluent) -> None:
     world.routes["/org/v2/organizations"] = failure(403)
     found = run()
     assert status(found, "flink", "env-1", "aws.us-east-1") is Status.DENIED

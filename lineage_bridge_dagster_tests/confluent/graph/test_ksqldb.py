@@ -154,12 +154,12 @@ def test_query_links_the_topics_that_the_engine_reports(run: Run) -> None:
 def test_one_request_with_the_clusters_own_key_reads_everything(run: Run, world: FakeConfluent) -> None:
     own = Credential(key="OWN", secret="own-secret", variable="X")  # type: ignore[arg-type]
     run(credentials={**keys(), "ksqldb/LKSQLC_1": own})
-    (request,) = world.asked(HOST)
+    (request,) = world.requests_to(HOST)
     assert request.method == "POST"
     assert json.loads(request.content) == {"ksql": STATEMENTS, "streamsProperties": {}}
     assert request.headers["Content-Type"] == request.headers["Accept"] == MEDIA_TYPE
     assert key_of(request) == "OWN"
-    (listed,) = world.asked(KSQL)
+    (listed,) = world.requests_to(KSQL)
     assert listed.url.params["environment"] == "env-1"
     assert key_of(listed) == "KEY-confluent_cloud"
 
@@ -310,7 +310,7 @@ def test_unavailable_cluster_does_not_count_as_empty(
     found = run()
     assert report(found).status is Status.FAILED
     assert ("paused" if "is_paused" in state else "PROVISIONING") in report(found).reason
-    assert not world.asked(HOST)
+    assert not world.requests_to(HOST)
     assert QUERY in carry_forward(found, before).graph
 
 
@@ -338,13 +338,13 @@ def test_organization_without_ksqldb_is_complete(run: Run, world: FakeConfluent)
 def test_untrusted_address_gets_no_key(run: Run, world: FakeConfluent) -> None:
     world.routes[KSQL] = listing(ksql_cluster(http_endpoint="https://ksql.evil.example"))
     assert report(run()).status is Status.DENIED
-    assert not world.asked("evil.example")
+    assert not world.requests_to("evil.example")
 
 
 def test_clusters_excluded_by_settings_are_not_read(run: Run, world: FakeConfluent) -> None:
     found = run(clusters=["analytics"])
     assert found.coverage.get(SCOPE) is None
-    assert not world.asked(HOST)
+    assert not world.requests_to(HOST)
     assert queries(run(clusters=["orders"]))
 
 

@@ -77,7 +77,9 @@ def test_attributes(run: Run, world: FakeConfluent) -> None:
     assert node(found, TABLE).qualified_name == "lkc-a.enriched"
 
 
-def test_a_custom_database_wins_and_the_table_is_folded(run: Run, world: FakeConfluent) -> None:
+def test_custom_database_takes_precedence_and_table_name_is_lower_case(
+    run: Run, world: FakeConfluent
+) -> None:
     world.routes["/tableflow/v1/catalog-integrations"] = by_cluster(
         {"lkc-a": listing(glue_integration(custom_database="shop"))}
     )
@@ -86,7 +88,7 @@ def test_a_custom_database_wins_and_the_table_is_folded(run: Run, world: FakeCon
     assert (attributes["glue_database"], attributes["glue_table"]) == ("shop", "orders.v1")
 
 
-def test_without_the_integrations_the_database_is_not_guessed(run: Run, world: FakeConfluent) -> None:
+def test_database_is_unknown_without_integrations(run: Run, world: FakeConfluent) -> None:
     last = run()
     world.routes["/tableflow/v1/catalog-integrations"] = failure(500)
     found = run()
@@ -96,7 +98,7 @@ def test_without_the_integrations_the_database_is_not_guessed(run: Run, world: F
     assert node(carry_forward(found, last), table).attributes["glue_database"] == "analytics_db"
 
 
-def test_the_integration_that_synced_a_table_tells_its_database(run: Run, world: FakeConfluent) -> None:
+def test_database_is_that_of_the_integration_which_synced_the_table(run: Run, world: FakeConfluent) -> None:
     world.routes["/tableflow/v1/catalog-integrations"] = by_cluster(
         {"lkc-a": listing(glue_integration("tci-1", "one"), glue_integration("tci-2", "two"))}
     )
@@ -111,7 +113,7 @@ def test_the_integration_that_synced_a_table_tells_its_database(run: Run, world:
     assert "glue_database" not in node(found, ids.tableflow_table_id(*A, "orders")).attributes
 
 
-def test_pending_tables_have_no_path_yet(run: Run, world: FakeConfluent) -> None:
+def test_pending_table_has_no_path(run: Run, world: FakeConfluent) -> None:
     pending = tableflow_topic("enriched", storage={"kind": "Managed", "table_path": None})
     attributes = node(tables(run, world, pending), TABLE).attributes
     assert "table_path" not in attributes
@@ -121,7 +123,7 @@ def test_pending_tables_have_no_path_yet(run: Run, world: FakeConfluent) -> None
 @pytest.mark.parametrize(
     ("target", "expected"), [("dlq-lcc-s3-archive", "dlq-lcc-s3-archive"), (None, "error_log")]
 )
-def test_bad_records_go_to_their_topic(
+def test_error_log_topic_has_an_edge_if_it_exists(
     run: Run, world: FakeConfluent, target: str | None, expected: str
 ) -> None:
     handling = {"error_handling": {"mode": "LOG", "target": target}}
@@ -132,17 +134,15 @@ def test_bad_records_go_to_their_topic(
     assert ((TABLE, ids.topic_id(*A, expected)) in edges(found, EdgeType.PRODUCES)) is listed
 
 
-def test_a_topic_that_the_key_may_not_list_is_there_for_tableflow_says_so(
-    run: Run, world: FakeConfluent
-) -> None:
+def test_unlisted_topic_of_tableflow_is_a_node(run: Run, world: FakeConfluent) -> None:
     found = tables(run, world, tableflow_topic("unlisted"))
     topic_id = ids.topic_id(*A, "unlisted")
     assert (topic_id, ids.tableflow_table_id(*A, "unlisted")) in edges(found, EdgeType.MATERIALIZES)
     assert node(found, topic_id).attributes["observed"] is False
 
 
-def test_a_list_that_lacks_a_topic_of_tableflows_is_not_whole(run: Run, world: FakeConfluent) -> None:
-    """A key without rights on topics is answered an empty list: no 403, and nothing is gone."""
+def test_topic_list_without_a_topic_of_tableflow_is_incomplete(run: Run, world: FakeConfluent) -> None:
+    """A key without permissions on topics gets an empty list instead of a 403."""
     last = carry_forward(run(), None)
     world.routes[kafka_path("lkc-a", "/topics")] = listing()
     found = run()

@@ -56,7 +56,7 @@ def test_attributes(run: Run, world: FakeConfluent) -> None:
     assert attributes["is_internal"] is False
 
 
-def test_names_alone_do_not_make_a_topic_internal(run: Run, world: FakeConfluent) -> None:
+def test_name_alone_does_not_make_a_topic_internal(run: Run, world: FakeConfluent) -> None:
     world.routes[kafka_path("lkc-a", "/topics")] = listing(
         topic("orders"),
         topic("enriched"),
@@ -70,9 +70,7 @@ def test_names_alone_do_not_make_a_topic_internal(run: Run, world: FakeConfluent
     assert ids.topic_id(*A, "hidden") not in found.graph
 
 
-def test_an_internal_topic_that_data_flows_through_stays_and_is_marked(
-    run: Run, world: FakeConfluent
-) -> None:
+def test_internal_topic_with_data_flow_is_kept_and_marked(run: Run, world: FakeConfluent) -> None:
     world.routes[kafka_path("lkc-a", "/topics")] = listing(topic("orders", internal=True), topic("enriched"))
     kept = node(run(), ORDERS_A)
     assert kept.attributes["is_internal"] is True
@@ -80,30 +78,30 @@ def test_an_internal_topic_that_data_flows_through_stays_and_is_marked(
 
 
 @pytest.mark.parametrize("code", [403, 404, 405])
-def test_settings_that_are_not_offered_leave_topics_whole(run: Run, world: FakeConfluent, code: int) -> None:
+def test_unavailable_settings_leave_topics_complete(run: Run, world: FakeConfluent, code: int) -> None:
     world.routes[kafka_path("lkc-a", "/topics/-/configs")] = failure(code)
     found = run()
     assert found.coverage.complete
     assert "retention_ms" not in node(found, ORDERS_A).attributes
 
 
-def test_settings_that_failed_make_topics_partial(run: Run, world: FakeConfluent) -> None:
+def test_failed_settings_make_topics_partial(run: Run, world: FakeConfluent) -> None:
     world.routes[kafka_path("lkc-a", "/topics/-/configs")] = failure(500)
     assert status(run(), "kafka", *A) is Status.PARTIAL
 
 
-def test_a_missing_kafka_key_denies_its_scope_alone(run: Run) -> None:
+def test_missing_kafka_key_denies_only_its_scope(run: Run) -> None:
     found = run(credentials=keys("confluent_cloud", "schema_registry"))
     assert status(found, "kafka", *A) is Status.DENIED
     assert "LINEAGE_BRIDGE_KAFKA_API_KEY_LKC_A" in reason(found, "kafka", *A)
     assert status(found, "tableflow", *A) is Status.COMPLETE
     assert status(found, "flink", "env-1", "aws.us-east-1") is Status.COMPLETE
-    # What the others name outright is there all the same, and said to be unseen.
+    # Topics that other resources name become nodes, marked as not observed.
     assert (ORDERS_A, ENRICH) in edges(found)
     assert node(found, ORDERS_A).attributes["observed"] is False
 
 
-def test_mirrors_lead_from_their_source_in_another_cluster(run: Run, world: FakeConfluent) -> None:
+def test_mirror_has_an_edge_from_its_source_cluster(run: Run, world: FakeConfluent) -> None:
     world.routes[kafka_path("lkc-b", "/links/-/mirrors")] = listing(
         {
             "link_name": "in",
@@ -128,12 +126,12 @@ def test_mirrors_lead_from_their_source_in_another_cluster(run: Run, world: Fake
 
 
 @pytest.mark.parametrize("code", [404, 405])
-def test_clusters_without_links_are_no_failure(run: Run, world: FakeConfluent, code: int) -> None:
+def test_cluster_without_links_is_complete(run: Run, world: FakeConfluent, code: int) -> None:
     world.routes[kafka_path("lkc-a", "/links/-/mirrors")] = failure(code)
     assert run().coverage.complete
 
 
-def test_consumer_groups_are_tied_where_lags_tell(run: Run, world: FakeConfluent) -> None:
+def test_lags_connect_consumer_groups_to_topics(run: Run, world: FakeConfluent) -> None:
     for cluster_id in ("lkc-a", "lkc-b"):
         world.routes[kafka_path(cluster_id, "/consumer-groups")] = listing(
             {"consumer_group_id": "dash/board", "state": "STABLE", "is_simple": False}
@@ -145,13 +143,13 @@ def test_consumer_groups_are_tied_where_lags_tell(run: Run, world: FakeConfluent
     group = ids.consumer_group_id(*A, "dash/board")
     assert (ORDERS_A, group) in edges(found, EdgeType.CONSUMES)
     assert ids.consumer_group_id(*B, "dash/board") in found.graph
-    # Only dedicated clusters tell, so only those are asked.
-    assert len(world.asked("/lags")) == 1
+    # Only dedicated clusters offer lags.
+    assert len(world.requests_to("/lags")) == 1
     assert found.coverage.complete
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 500])
-def test_consumer_groups_never_make_topics_incomplete(run: Run, world: FakeConfluent, code: int) -> None:
+def test_failing_consumer_groups_leave_topics_complete(run: Run, world: FakeConfluent, code: int) -> None:
     world.routes[kafka_path("lkc-a", "/consumer-groups")] = failure(code)
     found = run()
     assert status(found, "kafka", *A) is Status.COMPLETE
@@ -159,9 +157,7 @@ def test_consumer_groups_never_make_topics_incomplete(run: Run, world: FakeConfl
 
 
 @pytest.mark.parametrize("path", ["/links/-/mirrors", "/links", "/consumer-groups", "lags"])
-def test_what_a_key_may_no_longer_see_of_a_cluster_is_not_gone(
-    run: Run, world: FakeConfluent, path: str
-) -> None:
+def test_resources_that_became_invisible_are_kept(run: Run, world: FakeConfluent, path: str) -> None:
     mirror = {"link_name": "in", "mirror_topic_name": "orders", "source_topic_name": "orders"}
     world.routes[kafka_path("lkc-b", "/links/-/mirrors")] = listing(mirror)
     world.routes[kafka_path("lkc-b", "/links")] = listing({"link_name": "in", "source_cluster_id": "lkc-a"})
@@ -183,7 +179,7 @@ def test_what_a_key_may_no_longer_see_of_a_cluster_is_not_gone(
     assert set(kept.graph.edges) == set(last.graph.edges)
 
 
-def test_a_topic_has_key_and_value(run: Run, world: FakeConfluent) -> None:
+def test_topic_has_key_and_value_schemas(run: Run, world: FakeConfluent) -> None:
     world.routes["psrc-1.us-east-1.aws.confluent.cloud/schemas"] = [
         avro("orders-value", "id"),
         avro("orders-key", "id"),
@@ -198,7 +194,7 @@ def test_a_topic_has_key_and_value(run: Run, world: FakeConfluent) -> None:
     assert node(found, ORDERS_A).attributes["key_schema_subject"] == "orders-key"
 
 
-def test_several_records_in_a_topic_have_no_one_list_of_fields(run: Run, world: FakeConfluent) -> None:
+def test_topic_with_several_record_types_has_no_field_list(run: Run, world: FakeConfluent) -> None:
     world.routes["psrc-1.us-east-1.aws.confluent.cloud/schemas"] = [
         avro("orders-com.acme.Paid", "id", name="Paid"),
         avro("orders-com.acme.Sent", "id", name="Sent"),

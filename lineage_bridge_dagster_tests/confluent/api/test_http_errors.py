@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.errors import (
+    Forbidden,
+    NotFound,
+    Unauthorized,
+)
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster_tests.confluent.fake import (
+    FakeConfluent,
+    failure,
+)
+
+CLOUD = Access("confluent_cloud")
+KAFKA = Access("kafka", ("lkc-abc123", "env-1"))
+PATH = "/org/v2/environments"
+
+
+def get(session: ConfluentSession, access: Access = CLOUD) -> object:
+    return session.get(session.control_url(PATH), access)
+
+
+def test_wrong_key_names_plane_and_variable(
+    fake: FakeConfluent, session_with: Callable[..., ConfluentSession]
+) -> None:
+    fake.routes[PATH] = failure(401)
+    with pytest.raises(Unauthorized) as raised:
+        get(session_with(), KAFKA)
+    assert "Kafka cluster lkc-abc123" in raised.value.message
+    assert "LINEAGE_BRIDGE_KAFKA_API_KEY_LKC_ABC123" in raised.value.hint
+
+
+def test_missing_role_is_named(fake: FakeConfluent, session: ConfluentSession) -> None:
+    fake.routes[PATH] = failure(403)
+    with pytest.raises(Forbidden) as raised:
+        get(session, KAFKA)
+    assert "DeveloperRead" in raised.value.hint
+    assert "scripted 403" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"errors": [{"detail": "Subject is\nunknown"}]},
+        {"error": {"code": 404, "message": "Subject is unknown"}},
+        {"error_code": 40401, "message": "Subject is unknown"},
+    ],
+)
+def test_detail_is_read_from_all_three_shapes(
+    fake: FakeConfluent, session: ConfluentSession, body: object
+) -> None:
+    fake.routes[PATH] = lambda _: httpx.Response(404, json=body)
+    with pytest.raises(NotFound, match="Subject is unknown"):
+        get(session)
+
+
+def test_secret_echoed_in_an_error_is_masked(fake: FakeConfluent, session: ConfluentSession) -> None:
+    fake.routes[PATH] = lambda _: httpx.Response(
+        401, json={"message": "bad password secret-of-confluent_cloud"}
+    )
+    with pytest.raises(Unauthorized) as raised:
+        get(session)
+    assert "secret-of-confluent_cloud" not in str(raised.value)
+
+
+@pytest.mark.parametrize("length", range(280, 300, 4))
+def test_truncated_error_contains_no_part_of_a_secret(
+    fake: FakeConfluent, session: ConfluentSession, length: int
+) -> None:
+    body = {"message": "x" * length + "secret-of-confluent_cloud"}
+    fake.routes[PATH] = lambda _: httpx.Response(401, json=body)
+    with pytest.raises(Unauthorized) as raised:
+        get(session)
+    assert "sec" not in raised.value.message
