@@ -1,8 +1,7 @@
-"""The component: a stored discovery becomes assets, jobs, a sensor and schedules.
+"""The component, which turns a stored discovery into assets, jobs, a sensor and schedules.
 
-A user edits its YAML instance in `defs/`. To change more, subclass it and override one of two hooks:
-`get_asset_spec`, which decides how a node looks as an asset, and `execute`, which wraps what materializing
-does. Everything else is private.
+Users edit its YAML instance in `defs/`. To change more, subclass it and override one of two hooks:
+`get_asset_spec` translates a node to an asset, and `execute` materializes assets. Everything else is private.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,16 +26,11 @@ from dagster.components.component.state_backed_component import StateBackedCompo
 from dagster.components.utils.translation import TranslationFn
 from pydantic import Field, PrivateAttr
 
-from lineage_bridge_dagster.assets.bundles import bundle_definitions
-from lineage_bridge_dagster.assets.chains import chain_assets
-from lineage_bridge_dagster.assets.checks import discovery_asset, table_checks
-from lineage_bridge_dagster.assets.examples import example_assets
+from lineage_bridge_dagster.assets.definitions import asset_definitions
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Include, build_inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
-from lineage_bridge_dagster.assets.tables import table_assets
-from lineage_bridge_dagster.assets.topics import topic_assets
 from lineage_bridge_dagster.automation.freshness_schedule import freshness_schedule
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_schedule, refresh_schedule
@@ -71,9 +64,9 @@ from lineage_bridge_dagster.specs.translation import NodeTranslation
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 
 _STATE = DefsStateConfigArgs(
-    # LOCAL_FILESYSTEM removes the last good state before it fetches the next.
+    # LOCAL_FILESYSTEM deletes the last good state before it fetches the next one.
     management_type="VERSIONED_STATE_STORAGE",
-    # A full discovery at every load would leave the graph empty whenever an API is down.
+    # A discovery at every load would leave the graph empty whenever an API is down.
     refresh_if_dev=False,
 )
 
@@ -83,39 +76,39 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     """Upstream lineage of Confluent Tableflow tables, as assets, pushed into AWS Glue."""
 
     confluent: ConfluentConfig = Field(
-        default_factory=ConfluentConfig, description="Where Confluent is, and what of it to read."
+        default_factory=ConfluentConfig, description="Where Confluent is, and what to read."
     )
     aws: AwsConfig = Field(default_factory=AwsConfig, description="Where the Glue Data Catalog is.")
     spark: SparkConfig = Field(
         default_factory=SparkConfig, description="The Spark session and the catalog of the Iceberg tables."
     )
     include: IncludeConfig = Field(
-        default_factory=IncludeConfig, description="Which nodes show as assets; lineage itself stays whole."
+        default_factory=IncludeConfig, description="Which nodes become assets; lineage always contains all."
     )
-    push: PushConfig = Field(default_factory=PushConfig, description="What a push writes, and its bounds.")
-    sensor: SensorConfig = Field(default_factory=SensorConfig, description="What runs by itself, and when.")
+    push: PushConfig = Field(default_factory=PushConfig, description="What a push writes, and its limits.")
+    sensor: SensorConfig = Field(
+        default_factory=SensorConfig, description="What runs automatically, and when."
+    )
     checks: Annotated[bool, FromVariables((PREFIX + "CHECKS",))] = Field(
         default=True,
-        description="Asset checks of the Glue tables and of the discovery, run with each materialization.",
+        description="Asset checks of the Glue tables and the discovery, evaluated with each materialization.",
         examples=[True],
     )
     freshness: FreshnessConfig = Field(
-        default_factory=FreshnessConfig, description="How late a table's data and the discovery may be."
+        default_factory=FreshnessConfig, description="How old a table's data and the discovery may be."
     )
     name: Annotated[str, NAME] = Field(
         default="",
-        description="Put before the names of jobs, sensor and schedules, where a location has two instances.",
+        description="Prefix of the names of jobs, sensor, schedules and resources, for several instances.",
         examples=["eu"],
     )
     translation: Annotated[TranslationFn[Node] | None, NodeTranslation()] = Field(
         default=None, description="Attributes of assets, as templates over `node` and `spec`."
     )
-    defs_state: ResolvedDefsStateConfig = Field(
-        default=_STATE, description="Where the stored discoveries are kept."
-    )
+    defs_state: ResolvedDefsStateConfig = Field(default=_STATE, description="Where discoveries are stored.")
 
     _translator: LineageTranslator = PrivateAttr(default_factory=LineageTranslator)
-    #: Whether the stored state, if any, was at hand when the definitions were built last.
+    #: Whether the last build could fetch the stored state, if there is one.
     _fetched: bool = PrivateAttr(default=False)
 
     @property
@@ -124,9 +117,9 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         return DefsStateConfig.from_args(self.defs_state, default_key=key)
 
     def get_asset_spec(self, node: Node, context: NodeContext) -> AssetSpec:
-        """How a node looks as an asset: key, group, owners, description, metadata. Override to change any.
+        """Return the asset of a node: key, group, owners, description and metadata. Override to change it.
 
-        Dependencies are added afterwards, between whatever keys come out of here.
+        Dependencies are added afterwards, between the keys that this method returns.
         """
         spec = self._translator.get_asset_spec(node, context)
         return self.translation(spec, node) if self.translation else spec
@@ -134,22 +127,23 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     def execute(
         self, context: AssetExecutionContext, kind: AssetKind, assets: Sequence[Asset]
     ) -> Iterator[Any]:
-        """Materialize some assets of a kind. Override to do something before, after or instead."""
+        """Materialize some assets of one kind. Override to do something before, after or instead."""
         yield from kind.materialize(context, assets)
 
     def write_state_to_path(self, state_path: Path) -> None:
         """Discover everything on top of the last good state, for `dg utils refresh-defs-state`.
 
-        A discovery that fails raises, and then the last state stays the newest.
+        A discovery that fails raises an error, and the last state stays the newest.
         """
         storage = DefsStateStorage.get()
         last = StateStore(storage, self.defs_state_config.key).last_good() if storage else None
         graph_json.dump(self._discover(last, lambda _line: None), state_path, with_caches=True)
 
     def build_defs(self, context: ComponentLoadContext) -> Definitions:
-        """The definitions of the stored state; where it can't be fetched, those of none.
+        """Build the definitions of the stored state, or those without a state if it cannot be fetched.
 
-        Its storage may be down, or its file gone: the location loads, and the sensor has a state made anew.
+        If the storage is down or the file is missing, the location still loads, and its sensor requests a
+        new discovery.
         """
         self._fetched = False
         try:
@@ -162,17 +156,17 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
 
     def build_defs_from_state(
         self,
-        context: ComponentLoadContext,  # noqa: ARG002 - a state is all that they are built from
+        context: ComponentLoadContext,  # noqa: ARG002 - the definitions depend on the state alone
         state_path: Path | None,
     ) -> Definitions:
-        """The definitions of a state. Without one: the sensor and the refresh, which see to it."""
+        """Build the definitions of a state; without one, the sensor and the refresh job that make one."""
         self._fetched = True
-        with _no_collections():
+        with _no_garbage_collection():
             return self._definitions(state_path)
 
     def _definitions(self, state_path: Path | None) -> Definitions:
-        key, names, source = self.defs_state_config.key, Names(self.name), self._source()
-        instance = self._instance(state_path, names, source) if state_path else None
+        key, names, settings = self.defs_state_config.key, Names(self.name), self._settings()
+        instance = self._instance(state_path, names, settings) if state_path else None
         inventory = instance.inventory if instance else None
         refresh = refresh_job(
             names, key, self._discover, loaded_version=_version(key), discovery_asset=self.checks
@@ -188,8 +182,8 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 lineage_sensor(
                     names,
                     key,
-                    loaded_tables(_version(key), inventory, source.push),
-                    outside_lister(source),
+                    loaded_tables(_version(key), inventory, settings.push),
+                    outside_lister(settings),
                     [refresh, lineage],
                     interval_seconds=self.sensor.interval_seconds,
                     running=on,
@@ -203,11 +197,11 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 *freshness_schedule(names, lineage, watched, self.freshness.check_cron, on),
             ],
             resources=self._resources(names),
-            # The ops of a run share one process: one Spark session, one computation, one commit.
+            # All steps of a run share one process, hence one Spark session, computation and commit.
             executor=in_process_executor,
         )
 
-    def _source(self) -> SettingsReader:
+    def _settings(self) -> SettingsReader:
         return SettingsReader(
             {
                 "confluent": self.confluent.given(),
@@ -218,40 +212,28 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         )
 
     def _discover(self, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
-        # Imported here: a load needs neither the clients nor the SQL parser.
+        # Imported here: loading needs neither the API clients nor the SQL parser.
         from lineage_bridge_dagster.discovery import discover
 
-        return discover(self._source()(), last, progress=progress)
+        return discover(self._settings()(), last, progress=progress)
 
-    def _instance(self, state_path: Path, names: Names, source: SettingsReader) -> ComponentInstance | None:
+    def _instance(self, state_path: Path, names: Names, settings: SettingsReader) -> ComponentInstance | None:
         discovery = read_state(state_path)
         if discovery is None:
             return None
         include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
         inventory = build_inventory(discovery, self.get_asset_spec, include)
-        return ComponentInstance(names, inventory, source.push, self.spark.namespace)
+        return ComponentInstance(names, inventory, settings.push, self.spark.namespace)
 
     def _assets(self, instance: ComponentInstance) -> list[AssetsDefinition | AssetSpec]:
-        names, inventory = instance.names, instance.inventory
-        checks = table_checks(instance, self.freshness.limits) if self.checks else None
-        definitions: list[AssetsDefinition | AssetSpec] = [
-            asset.spec.replace_attributes(deps=asset.deps) for asset in inventory.external
-        ]
-        for kind in (topic_assets(instance), chain_assets(instance), table_assets(instance, checks)):
-            definitions.extend(
-                bundle_definitions(kind, names.op(kind.name), partial(self._execute, kind), names.io_manager)
-            )
-        if self.include.examples:
-            definitions.extend(example_assets(inventory, names.io_manager))
-        if self.checks:
-            policy = self.freshness.discovery_policy(self.sensor.refresh_cron)
-            definitions.extend(discovery_asset(names, inventory, policy))
-        return definitions
-
-    def _execute(
-        self, kind: AssetKind, context: AssetExecutionContext, assets: Sequence[Asset]
-    ) -> Iterator[Any]:
-        yield from self.execute(context, kind, assets)
+        return asset_definitions(
+            instance,
+            self.execute,
+            checks=self.checks,
+            limits=self.freshness.limits,
+            discovery_policy=self.freshness.discovery_policy(self.sensor.refresh_cron),
+            examples=self.include.examples,
+        )
 
     def _resources(self, names: Names) -> dict[str, Any]:
         confluent, aws = self.confluent.given(), self.aws.given()
@@ -275,19 +257,22 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
 
 
 @contextmanager
-def _no_collections() -> Iterator[None]:
-    """Without the cyclic collector: ten thousand tables' specs all stay, and looking through them again and
-    again for what could go takes a quarter of the load."""
-    was_on = gc.isenabled()
+def _no_garbage_collection() -> Iterator[None]:
+    """Pause the cyclic garbage collector.
+
+    None of the specs of ten thousand tables can be collected, and searching them again and again takes a
+    quarter of the load.
+    """
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was_on:
+        if was_enabled:
             gc.enable()
 
 
 def _version(key: str) -> str:
-    """The version of the state that the definitions are being built from."""
+    """Return the version of the state that the definitions are being built from."""
     info = DefinitionsLoadContext.get().get_defs_key_state_info(key)
     return info.version if info else ""

@@ -12,6 +12,7 @@ import click
 import pytest
 import yaml
 
+from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.glue.policies import discovery_policy, freshness_policy, push_policy
@@ -50,7 +51,7 @@ def test_iam_policy_is_the_one_that_the_code_needs() -> None:
 def test_example_subclass_changes_keys_groups_owners_and_descriptions() -> None:
     names: dict[str, Any] = {}
     exec(_blocks("docs/own_project.md", "python")[0], names)  # noqa: S102 - the page's own example
-    inventory = names["OurLineage"]()._inventory(world().discovery())
+    inventory = build_inventory(world().discovery(), names["OurLineage"]().get_asset_spec)
     spec = next(asset for asset in inventory.tables if asset.key.path[-1] == "o.v1").spec
     assert spec.key.path == ["lake", "glue", EAST, "o.v1"]
     assert (spec.group_name, spec.owners) == ("lake/catalog_table", ["team:data-platform"])

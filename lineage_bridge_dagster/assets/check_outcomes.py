@@ -1,7 +1,7 @@
-"""What the checks find, each as a outcome that says what is wrong and what to do next. Pure.
+"""Outcomes of the checks of tables and of the discovery, each with its reason and the next step. Pure.
 
-Severity follows one rule: an error is a fact that somebody must act on, a warning is something that passes
-by itself or could not be known. "Could not ask" never counts as good.
+An outcome is an error if somebody must act on it, and a warning if it resolves itself or could not be
+determined. A check that could not query a system never passes.
 """
 
 from __future__ import annotations
@@ -10,37 +10,64 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dagster import AssetCheckResult, AssetCheckSeverity, AssetKey, MetadataValue
+
 from lineage_bridge_dagster.confluent.graph.type_mapping import ColumnMatch, Match, compare_columns
 from lineage_bridge_dagster.glue.results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.coverage import Coverage, Status
+from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, TopicNode
 from lineage_bridge_dagster.specs.graph_view import GraphView
+from lineage_bridge_dagster.specs.markdown import markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import first_few
 
 _SYNC_ACTIONS = "glue:GetDatabase, glue:CreateDatabase, glue:GetTable, glue:CreateTable and glue:UpdateTable"
-#: Names in one sentence; the table below it has them all.
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """The outcome of one check: `summary` is one plain sentence, `rows` the details under `header`."""
+    """The outcome of one check.
+
+    Attributes:
+        summary: one sentence.
+        error: whether somebody must act; else a check that did not pass is a warning.
+        rows: details, under `header`.
+        link: to the console.
+        metadata: the values that the check compared.
+    """
 
     passed: bool
     summary: str
     next_step: str = ""
-    #: Whether it needs somebody to act; else it is a warning. Says nothing of a check that passed.
     error: bool = False
     header: Sequence[str] = ()
     rows: Sequence[Sequence[object]] = ()
     link: str = ""
-    #: What it was made of, as metadata of the check.
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def result(self, asset: AssetKey, check: str, discovered_at: str) -> AssetCheckResult:
+        """Return the outcome as Dagster records it."""
+        metadata: dict[str, Any] = {**LineageMetadata(discovered_at=discovered_at), **self.metadata}
+        if self.next_step:
+            metadata["what to do"] = self.next_step
+        if self.rows:
+            metadata["details"] = MetadataValue.md(markdown_table(self.header, self.rows))
+        if self.link:
+            metadata["console"] = MetadataValue.url(self.link)
+        return AssetCheckResult(
+            passed=self.passed,
+            asset_key=asset,
+            check_name=check,
+            severity=AssetCheckSeverity.ERROR if self.error else AssetCheckSeverity.WARN,
+            description=self.summary + (f" What to do: {self.next_step}" if self.next_step else ""),
+            metadata=metadata,
+        )
 
 
 def in_sync(result: TableResult | None) -> CheckOutcome:
-    """Whether Glue holds what a push would write, by what a dry run of it came to."""
+    """Judge whether Glue holds the lineage that a push would write, by the result of a dry run."""
     if result is None:
         return CheckOutcome(
             False, "The table was not compared.", "Run the `refresh` job, then this check again."
@@ -54,8 +81,8 @@ def in_sync(result: TableResult | None) -> CheckOutcome:
                 False,
                 f"Glue does not hold the lineage of this table: a push would change {len(lines)} lines.",
                 "Press Materialize on this asset, run the `push` job, or `lineage-bridge push --table "
-                f"{result.name}`. If it comes back, something else rewrites the table's parameters or "
-                "description: see its versions in the Glue console.",
+                f"{result.name}`. If the difference returns, something else rewrites the table's parameters "
+                "or description: see its versions in the Glue console.",
                 error=True,
                 header=("", "in Glue (-) and wanted (+)"),
                 rows=[(line[:1], line[1:].strip()) for line in lines],
@@ -64,66 +91,62 @@ def in_sync(result: TableResult | None) -> CheckOutcome:
             return CheckOutcome(
                 False,
                 f"The table may not be written: {result.reason}.",
-                result.hint or "See the reason; the table is left as it is until that changes.",
+                result.hint or "See the reason; the table stays unchanged until it is resolved.",
                 error=True,
             )
         case PushStatus.HELD:
             return CheckOutcome(
                 False,
-                f"What would be pushed is held back: {result.reason}.",
-                result.hint or "See the check discovery_complete for what could not be asked, then refresh.",
+                f"The push of this table is held back: {result.reason}.",
+                result.hint or "See the check discovery_complete for the scopes that failed, then refresh.",
             )
         case _:
             return CheckOutcome(
                 False,
-                f"Glue could not be asked what it holds: {result.reason}",
+                f"The table could not be read from Glue: {result.reason}",
                 result.hint
                 or "Grant glue:GetTables and glue:GetTable on the table, its database and catalog.",
             )
 
 
 def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
-    """Whether the table's columns are what Tableflow makes of its topic's value schema."""
+    """Judge whether the table's columns are those that Tableflow derives from its topic's value schema."""
     topics = view.topics_of(table)
     if len(topics) != 1:
         return CheckOutcome(
-            True, f"Nothing to compare: {len(topics)} topics lead to this table, and its columns are one's."
+            True,
+            f"Nothing to compare: {len(topics)} topics lead to this table, which has the columns of one.",
         )
-    topic = topics[0]
-    topic_view = TopicNode.of(topic)
-    fields, columns = topic_view.schema_fields, GlueTableNode.of(table).columns
+    topic = TopicNode.of(topics[0])
+    fields, columns = topic.schema_fields, GlueTableNode.of(table).columns
     if not fields:
         return CheckOutcome(
             True,
-            f"Nothing to compare: no one record schema of topic {topic.qualified_name} is known, so its "
+            f"Nothing to compare: topic {topics[0].qualified_name} has no single known record schema, so the "
             "columns are key and value.",
         )
     if not columns:
-        return CheckOutcome(True, "Nothing to compare: Glue tells no columns of this table.")
-    found = compare_columns(fields, columns, topic_view.schema_type or "AVRO")
-    rows = [(one.name, one.schema_type, one.column_type, one.match) for one in _by_weight(found)]
-    wrong = [one for one in found if one.match in (Match.DIFFERENT, Match.MISSING)]
-    unknown = [one.name for one in found if one.match is Match.UNKNOWN]
-    subject = topic_view.schema_subject or topic.qualified_name
-    version = topic_view.schema_version
-    schema = f"{subject} version {version}" if version else str(subject)
+        return CheckOutcome(True, "Nothing to compare: Glue returns no columns of this table.")
+    matches = compare_columns(fields, columns, topic.schema_type or "AVRO")
+    rows = [(each.name, each.schema_type, each.column_type, each.match) for each in _worst_first(matches)]
+    wrong = [each for each in matches if each.match in (Match.DIFFERENT, Match.MISSING)]
+    unknown = [each.name for each in matches if each.match is Match.UNKNOWN]
+    schema = topic.schema_subject or topics[0].qualified_name
+    if topic.schema_version:
+        schema += f" version {topic.schema_version}"
     header = ("field", "in the schema", "in Glue", "")
     if not wrong:
-        rest = (
-            f"; {len(unknown)} of a type that can't be compared: {first_few(unknown, _NAMED)}"
-            if unknown
-            else ""
-        )
+        rest = f"; {len(unknown)} have types that can't be compared: {first_few(unknown)}" if unknown else ""
         return CheckOutcome(
-            True, f"All {len(found)} fields of {schema} are columns{rest}.", "", False, header, rows
+            True, f"All {len(matches)} fields of {schema} are columns{rest}.", "", False, header, rows
         )
     return CheckOutcome(
         False,
-        f"{len(wrong)} of {len(found)} fields of {schema} are not in the table as they should be: "
-        f"{first_few([_told(one) for one in wrong], _NAMED)}.",
-        "A schema newer than the table's last commit is there with the next one: run the `refresh` job and "
-        "this check again. If it stays, Tableflow could not evolve the table: see tableflow_healthy, and "
-        "register a compatible version of the schema.",
+        f"{len(wrong)} of {len(matches)} fields of {schema} differ from the table's columns: "
+        f"{first_few([_difference(each) for each in wrong])}.",
+        "A schema that is newer than the table's last commit takes effect with the next one: run the "
+        "`refresh` job and this check again. If the difference stays, Tableflow could not evolve the table: "
+        "see tableflow_healthy, and register a compatible version of the schema.",
         False,
         header,
         rows,
@@ -131,115 +154,124 @@ def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
 
 
 def tableflow_healthy(table: Node, view: GraphView) -> CheckOutcome:
-    """Whether Tableflow runs and syncs what this table is, as it said at the last discovery."""
+    """Judge whether Tableflow writes and syncs this table, by what the last discovery found."""
     sources = [node for node in view.sources(table) if node.node_type == NodeType.TABLEFLOW_TABLE]
     if not sources:
         return CheckOutcome(
             False,
             "No Tableflow topic leads to this table any more.",
-            "If Tableflow was disabled on purpose, drop the table in Glue; else enable it again.",
+            "If Tableflow was disabled on purpose, drop the table in Glue; otherwise enable it again.",
         )
     outcomes = [_tableflow(node) for node in sources]
     worst = min(outcomes, key=lambda outcome: (outcome.passed, not outcome.error))
     rows = [row for outcome in outcomes for row in outcome.rows]
-    return replace(worst, header=("what", "state", "what Confluent says"), rows=rows)
+    return replace(worst, header=("what", "state", "message from Confluent"), rows=rows)
 
 
 def _tableflow(node: Node) -> CheckOutcome:
-    attributes = node.attributes
-    topic = str(attributes.get("topic") or node.label)
-    link = node.url or ""
-    show = f"`confluent tableflow topic describe {topic} --cluster {node.cluster_id}`"
-    found: list[tuple[bool, str, str]] = []
+    tableflow = TableflowNode.of(node)
+    topic, link = tableflow.text("topic") or node.label, node.url or ""
+    describe = f"`confluent tableflow topic describe {topic} --cluster {node.cluster_id}`"
+    #: Whether it is an error, the summary and the next step.
+    findings: list[tuple[bool, str, str]] = []
     rows: list[tuple[str, str, str]] = []
 
-    phase, said = str(attributes.get("phase") or "unknown"), str(attributes.get("error") or "")
-    rows.append(("phase", phase, said))
+    phase, error = tableflow.phase or "unknown", tableflow.error
+    rows.append(("phase", phase, error))
     if phase == "FAILED":
-        found.append(
-            (True, "Tableflow failed", f"Correct what it says, then resume it there, or see {show}.")
+        findings.append(
+            (
+                True,
+                "Tableflow failed",
+                f"Correct the reported error, then resume it there, or see {describe}.",
+            )
         )
     elif phase == "PENDING":
-        found.append((False, "Tableflow is still being set up", "Wait for its first commit, then refresh."))
+        findings.append(
+            (False, "Tableflow is still being set up", "Wait for its first commit, then refresh.")
+        )
     elif phase != "RUNNING":
-        found.append((False, f"Tableflow's phase is {phase}", f"See {show}."))
-    elif said:
-        found.append((False, f"Tableflow runs and says: {said}", f"See {show}."))
-    if attributes.get("suspended"):
+        findings.append((False, f"Tableflow's phase is {phase}", f"See {describe}."))
+    elif error:
+        findings.append((False, f"Tableflow runs and reports: {error}", f"See {describe}."))
+    if tableflow.suspended:
         rows.append(("suspended", "yes", ""))
-        found.append(
-            (False, "Tableflow is suspended: no new rows come", "Resume the topic's Tableflow there.")
+        findings.append(
+            (False, "Tableflow is suspended and adds no rows", "Resume the topic's Tableflow there.")
         )
-    for one in _mappings(attributes.get("failing_table_formats")):
-        kind = str(one.get("format") or "?")
-        rows.append((f"format {kind}", "failing", str(one.get("error") or "")))
+    for format_error in tableflow.failing_table_formats:
+        name = format_error.format or "?"
+        rows.append((f"format {name}", "failing", format_error.error))
         # The table in Glue is the Iceberg one.
-        found.append(
-            (kind == "ICEBERG", f"Its {kind} format fails", f"Correct the schema or the storage; see {show}.")
+        findings.append(
+            (
+                name == "ICEBERG",
+                f"Its {name} format fails",
+                f"Correct the schema or the storage; see {describe}.",
+            )
         )
-    for one in _mappings(attributes.get("catalog_sync")):
-        kind, state = str(one.get("type") or "?"), str(one.get("status") or "unknown")
-        rows.append((f"catalog {kind}", state, str(one.get("error") or "")))
+    for sync in tableflow.catalog_sync:
+        name, state = sync.type or "?", sync.status or "unknown"
+        rows.append((f"catalog {name}", state, sync.error))
         if state == "SYNCED":
             continue
-        bad = state in ("FAILED", "DISCONNECTED") and kind == "AWS_GLUE"
-        todo = (
+        is_error = state in ("FAILED", "DISCONNECTED") and name == AWS_GLUE
+        next_step = (
             f"Grant the role of its provider integration {_SYNC_ACTIONS}, and check the catalog integration "
             "in Confluent's console."
-            if bad
+            if is_error
             else "Check the cluster's catalog integration in Confluent's console."
         )
-        found.append((bad, f"The sync to {kind} is {state}", todo))
-    if (since := attributes.get("stale_since")) is not None:
-        found.append(
-            (False, f"Tableflow could not be asked since {since}", "See the check discovery_complete.")
+        findings.append((is_error, f"The sync to {name} is {state}", next_step))
+    if since := tableflow.stale_since:
+        findings.append(
+            (False, f"Tableflow could not be queried since {since}", "See the check discovery_complete.")
         )
-    if not found:
+    if not findings:
         return CheckOutcome(True, f"Tableflow runs, and {topic} is in every catalog.", rows=rows, link=link)
-    # The gravest leads: its next step is the one to take.
-    found.sort(key=lambda finding: not finding[0])
-    grave, _, todo = found[0]
-    summary = "; ".join(what for _, what, _ in found)
-    return CheckOutcome(False, f"{summary}.", todo, grave, rows=rows, link=link)
+    # Errors first: their next step is the one to take.
+    findings.sort(key=lambda finding: not finding[0])
+    is_error, _, next_step = findings[0]
+    summary = "; ".join(finding for _, finding, _ in findings)
+    return CheckOutcome(False, f"{summary}.", next_step, is_error, rows=rows, link=link)
 
 
 def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str) -> CheckOutcome:
-    """Whether every scope of the discovery answered whole, and which did not, why."""
-    again = f"then run the `{refresh_job}` job."
+    """Judge whether every scope of the discovery was fully read, and why others were not."""
+    then_refresh = f"then run the `{refresh_job}` job."
     if not len(coverage):
         return CheckOutcome(
             False,
-            "The discovery does not say what it asked.",
-            f"It came from a plain file: set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and _SECRET, {again}",
+            "The discovery does not state its coverage.",
+            "It came from a plain file: set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and _SECRET, "
+            + then_refresh,
         )
-    missing = sorted(coverage.incomplete, key=lambda report: (report.status != Status.DENIED, report.scope))
+    incomplete = sorted(
+        coverage.incomplete, key=lambda report: (report.status != Status.DENIED, report.scope)
+    )
     header = ("scope", "status", "reason and what to do", "found")
-    rows = [(str(r.scope), str(r.status), r.reason, "" if r.count is None else r.count) for r in missing]
-    if not missing:
-        return CheckOutcome(True, f"All {len(coverage)} scopes answered whole at {discovered_at}.")
+    rows = [(str(r.scope), str(r.status), r.reason, "" if r.count is None else r.count) for r in incomplete]
+    if not incomplete:
+        return CheckOutcome(True, f"All {len(coverage)} scopes were fully read at {discovered_at}.")
     return CheckOutcome(
         False,
-        f"{len(missing)} of {len(coverage)} scopes did not answer whole at {discovered_at}: "
-        f"{first_few([f'{report.scope} ({report.status})' for report in missing], _NAMED)}. "
-        "What was known of them is kept, and nothing of it is removed.",
-        f"{missing[0].reason or 'See the reasons below'}".rstrip(".") + f"; {again}",
-        # A partial answer may be whole next time; a refused or failing API stays so until somebody acts.
-        any(report.status in (Status.DENIED, Status.FAILED) for report in missing),
+        f"{len(incomplete)} of {len(coverage)} scopes were not fully read at {discovered_at}: "
+        f"{first_few([f'{report.scope} ({report.status})' for report in incomplete])}. "
+        "Their last known lineage is kept, and nothing of it is removed.",
+        f"{incomplete[0].reason or 'See the reasons below'}".rstrip(".") + f"; {then_refresh}",
+        # A partial read may be complete next time; a denied or failing API needs somebody to act.
+        any(report.status in (Status.DENIED, Status.FAILED) for report in incomplete),
         header,
         rows,
     )
 
 
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
-
-
-def _by_weight(found: Iterable[ColumnMatch]) -> list[ColumnMatch]:
+def _worst_first(matches: Iterable[ColumnMatch]) -> list[ColumnMatch]:
     order = (Match.MISSING, Match.DIFFERENT, Match.UNKNOWN, Match.SAME)
-    return sorted(found, key=lambda one: order.index(one.match))
+    return sorted(matches, key=lambda each: order.index(each.match))
 
 
-def _told(one: ColumnMatch) -> str:
-    if one.match is Match.MISSING:
-        return f"{one.name} is no column"
-    return f"{one.name} is {one.schema_type}, its column {one.column_type}"
+def _difference(column: ColumnMatch) -> str:
+    if column.match is Match.MISSING:
+        return f"{column.name} is no column"
+    return f"{column.name} is {column.schema_type}, its column {column.column_type}"

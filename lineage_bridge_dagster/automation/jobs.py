@@ -21,7 +21,7 @@ from dagster import (
 from pydantic import Field, ValidationError
 
 from lineage_bridge_dagster.assets.chains import chain_for
-from lineage_bridge_dagster.assets.checks import report_discovery_check
+from lineage_bridge_dagster.assets.discovery import report_discovery_check
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Inventory

@@ -97,8 +97,8 @@ class IncludeConfig(YamlSection):
     )
     external_datasets: bool = Field(default=True, description="Datasets outside Confluent.", examples=[True])
     examples: Annotated[bool, FromVariables((PREFIX + "EXAMPLES",))] = Field(
-        default=True,
-        description="The sample world's downstream asset, where both of its inputs exist.",
+        default=False,
+        description="Assets downstream of the sample world's topic and table, where both exist.",
         examples=[True],
     )
 

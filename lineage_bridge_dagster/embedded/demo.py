@@ -59,7 +59,11 @@ def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
         stack.up(progress=lambda line: out.print(line, markup=False))
         out.print(f"The stack is up after {time.monotonic() - began:.0f} s. Starting Dagster.")
         os.environ.update(stack.env())
-        env = {"LINEAGE_BRIDGE_SENSORS": "on", "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1"}
+        env = {
+            "LINEAGE_BRIDGE_SENSORS": "on",
+            "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
+            "LINEAGE_BRIDGE_EXAMPLES": "on",
+        }
         if headless:
             with DagsterProcess(stack.paths, env) as dagster:
                 _until_pushed(stack, dagster, timeout)

@@ -1,4 +1,4 @@
-"""Bundles: assets of one op that depend on each other by way of another op's."""
+"""Bundles of assets that depend on each other through the op of another bundle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from dagster import AssetExecutionContext, DagsterInstance, Definitions, MaterializeResult
+from dagster import AssetExecutionContext, DagsterInstance, Definitions, MaterializeResult, mem_io_manager
 
 from lineage_bridge_dagster.assets import bundles as bundles_module
 from lineage_bridge_dagster.assets.bundles import bundle_definitions, bundles
@@ -15,11 +15,12 @@ from lineage_bridge_dagster.assets.inventory import Asset, build_inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster_tests.assets.world import EAST, World
 
 
-def row_of_mirrors(length: int) -> tuple[Asset, ...]:
-    """Topics that are each a mirror of the one before."""
+def chain_of_mirrors(length: int) -> tuple[Asset, ...]:
+    """Topics of which each mirrors the one before it."""
     w = World()
     topics = [w.topic(EAST, f"t{number:02d}") for number in range(length)]
     for source, mirror in pairwise(topics):
@@ -32,16 +33,21 @@ def test_assets_of_one_op_that_depend_on_each_other_through_another_op_run_in_or
 ) -> None:
     ran: list[str] = []
 
-    def execute(_context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[Any]:
+    def materialize(_context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[Any]:
         for asset in assets:
             ran.append(asset.node.qualified_name)
             yield MaterializeResult(asset_key=asset.key)
 
-    assets = row_of_mirrors(20)
+    assets = chain_of_mirrors(20)
     monkeypatch.setattr(bundles_module, "SIZE", 5)
     assert len(bundles("topics", assets)) > 1
-    kind = AssetKind("topics", assets, frozenset(), execute)
-    made = Definitions(assets=bundle_definitions(kind, "topics", execute, "io_manager"))
+    kind = AssetKind("topics", assets, frozenset(), materialize)
+    definitions = Definitions(
+        assets=bundle_definitions(kind, Names(), LineageBridgeComponent().execute),
+        resources={"lineage_io_manager": mem_io_manager},
+    )
     with DagsterInstance.ephemeral() as instance:
-        assert made.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance).success
+        assert (
+            definitions.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance).success
+        )
     assert ran == [asset.node.qualified_name for asset in assets]

@@ -303,7 +303,7 @@ def test_the_component_says_no_secret_of_its_environment(
     monkeypatch.setenv("LINEAGE_BRIDGE_KAFKA_API_SECRET", "s3cr3t-value")
     built = location(world(), LineageBridgeComponent(aws={"region": REGION}))
     assert "s3cr3t-value" not in repr(built.component) + repr(built.definitions)
-    assert "s3cr3t-value" not in repr(built.component._source()())
+    assert "s3cr3t-value" not in repr(built.component._settings()())
 
 
 def test_a_table_that_no_graph_knows_fails_the_push_by_name_and_the_others_are_pushed(

@@ -1,0 +1,47 @@
+"""All asset definitions of a component instance."""
+
+from __future__ import annotations
+
+from dagster import AssetsDefinition, AssetSpec, FreshnessPolicy
+
+from lineage_bridge_dagster.assets.bundles import Execute, bundle_definitions
+from lineage_bridge_dagster.assets.chains import chain_assets
+from lineage_bridge_dagster.assets.checks import table_checks
+from lineage_bridge_dagster.assets.discovery import discovery_asset
+from lineage_bridge_dagster.assets.examples import example_assets
+from lineage_bridge_dagster.assets.instance import ComponentInstance
+from lineage_bridge_dagster.assets.tables import table_assets
+from lineage_bridge_dagster.assets.topics import topic_assets
+from lineage_bridge_dagster.config.freshness import Limits
+
+
+def asset_definitions(
+    instance: ComponentInstance,
+    execute: Execute,
+    *,
+    checks: bool,
+    limits: Limits,
+    discovery_policy: FreshnessPolicy | None,
+    examples: bool,
+) -> list[AssetsDefinition | AssetSpec]:
+    """Define the external assets, the materializable ones with their checks, and the discovery.
+
+    Args:
+        execute: materializes assets of one kind; the component's hook.
+        checks: whether tables and the discovery have checks; without them the discovery is no asset.
+        limits: how long a record may wait for its table.
+        discovery_policy: how old the last discovery may be.
+        examples: whether to add the assets downstream of the sample world.
+    """
+    names, inventory = instance.names, instance.inventory
+    kinds = [
+        topic_assets(instance),
+        chain_assets(instance),
+        table_assets(instance, table_checks(instance, limits) if checks else None),
+    ]
+    return [
+        *(asset.spec.replace_attributes(deps=asset.deps) for asset in inventory.external),
+        *(definition for kind in kinds for definition in bundle_definitions(kind, names, execute)),
+        *(example_assets(inventory, names.io_manager) if examples else ()),
+        *(discovery_asset(names, inventory, discovery_policy) if checks else ()),
+    ]

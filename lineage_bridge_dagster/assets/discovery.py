@@ -1,0 +1,113 @@
+"""The discovery as an asset, with the check of its coverage: a scope that failed concerns no single table."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from dagster import (
+    AssetCheckEvaluation,
+    AssetCheckExecutionContext,
+    AssetChecksDefinition,
+    AssetCheckSpec,
+    AssetKey,
+    AssetSpec,
+    DagsterInstance,
+    FreshnessPolicy,
+    In,
+    MetadataValue,
+    Nothing,
+    Out,
+    op,
+)
+
+from lineage_bridge_dagster.assets.check_outcomes import discovery_complete
+from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.dagster_internals import (
+    DATA_VERSION_TAG,
+    AssetCheckEvaluationTargetMaterializationData,
+)
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.graph_digest import graph_digest
+from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.specs.markdown import markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.specs.names import Names
+
+CHECK = "discovery_complete"
+
+
+def discovery_asset(
+    names: Names, inventory: Inventory, policy: FreshnessPolicy | None
+) -> tuple[AssetSpec, AssetChecksDefinition]:
+    """Define the discovery as an external asset, and the check of its coverage.
+
+    Every refresh materializes the asset, so `policy` reports when discoveries stopped.
+    """
+    discovery, key = inventory.discovery, names.discovery_key
+    scopes = sorted(discovery.coverage, key=lambda report: report.scope)
+    rows = [[str(report.scope), report.status, report.count, report.reason] for report in scopes]
+    coverage = markdown_table(["scope", "status", "found", "reason"], rows)
+    spec = AssetSpec(
+        key,
+        group_name="lineage_bridge",
+        freshness_policy=policy,
+        description=f"The discovery of {discovery.discovered_at}, from which these assets are built. "
+        f"The `{names.refresh_job}` job runs a new one.",
+        metadata={
+            **LineageMetadata(
+                discovered_at=discovery.discovered_at,
+                coverage=MetadataValue.md(f"{len(scopes)} scopes were queried\n\n{coverage}"),
+            )
+        },
+    )
+    check = AssetCheckSpec(
+        CHECK, asset=key, description="Every API was fully read, in every environment and cluster."
+    )
+    text = key.to_user_string()
+    output, source = keys.op_name(CHECK, text), keys.op_name("in", text)
+
+    @op(name=names.op(CHECK), ins={source: In(Nothing)}, out={output: Out(Nothing, is_required=False)})
+    def _check(context: AssetCheckExecutionContext) -> Iterator[Any]:
+        at = _last_confirmed(context.instance, key, discovery)
+        yield discovery_complete(discovery.coverage, at, names.refresh_job).result(key, CHECK, at)
+
+    return spec, AssetChecksDefinition.create(
+        keys_by_input_name={source: key},
+        node_def=_check,
+        check_specs_by_output_name={output: check},
+        can_subset=False,
+    )
+
+
+def _last_confirmed(instance: DagsterInstance, key: AssetKey, discovery: Discovery) -> str:
+    """Return when the discovery was made, or when a later refresh found the same."""
+    event = instance.get_latest_materialization_event(key)
+    latest = event.asset_materialization if event else None
+    if latest is None or (latest.tags or {}).get(DATA_VERSION_TAG) != graph_digest(discovery):
+        return discovery.discovered_at
+    at = latest.metadata.get("discovered_at")
+    return max(discovery.discovered_at, str(at.value)) if at else discovery.discovered_at
+
+
+def report_discovery_check(instance: DagsterInstance, names: Names, discovery: Discovery) -> None:
+    """Record the check's outcome for a new discovery, without a run of its own."""
+    key, at = names.discovery_key, discovery.discovered_at
+    result = discovery_complete(discovery.coverage, at, names.refresh_job).result(key, CHECK, at)
+    records = instance.fetch_materializations(key, limit=1).records
+    target = (
+        AssetCheckEvaluationTargetMaterializationData(
+            storage_id=records[0].storage_id, run_id=records[0].run_id, timestamp=records[0].timestamp
+        )
+        if records
+        else None
+    )
+    instance.report_runless_asset_event(
+        AssetCheckEvaluation(
+            asset_key=key,
+            check_name=CHECK,
+            passed=result.passed,
+            metadata=result.metadata,
+            severity=result.severity,
+            description=result.description,
+            target_materialization_data=target,
+        )
+    )
