@@ -82,7 +82,7 @@ class NodeView:
         return [item for item in _list(self.node.attributes.get(name)) if isinstance(item, Mapping)]
 
     def fields(self, name: str) -> list[Field]:
-        """A list of `{name, type, comment}`; entries without a name are left out."""
+        """A list of `{name, type, comment}`; without entries that have no name."""
         return [
             Field(_text(item["name"]), _text(item.get("type")), _text(item.get("comment")))
             for item in self.mappings(name)
@@ -172,7 +172,7 @@ class TopicNode(NodeView):
 
     @property
     def schema_columns(self) -> list[Field]:
-        """The value schema's fields with nested ones and comments, where that tells more than the fields."""
+        """The value schema's fields with nested ones and comments; empty if it has neither."""
         return self.fields("schema_columns")
 
     @property

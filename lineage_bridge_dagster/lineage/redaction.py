@@ -1,7 +1,7 @@
-"""Secrets out of SQL texts, configurations and messages, before these reach state, logs or Glue.
+"""Masking secrets in SQL texts, configurations and messages before they reach state, logs or Glue.
 
-Everything here takes any text, never raises, does nothing more when done again, and takes time linear in
-the text's length: the expressions are possessive or bounded, so that no text makes one backtrack far.
+Every function accepts any text, never raises, is idempotent, and takes time linear in the text's length: the
+expressions are possessive or bounded, so that no text causes long backtracking.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
 
 MASK = "****"
 
-#: Two rounds settle all but texts made to defeat this.
+#: Two rounds suffice except for adversarial texts.
 _MAX_ROUNDS = 8
 
-#: What Confluent masks values with, and references to a secret kept elsewhere (`${secrets:path:key}`).
+#: Values that Confluent has masked, and references to secrets stored elsewhere (`${secrets:path:key}`).
 _HARMLESS = re.compile(r"\*+|\$\{[^{}]*+\}|")
 
 _PEM = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}(?:PRIVATE KEY|PUBLIC KEY|CERTIFICATE|MESSAGE)-----")
@@ -27,20 +27,20 @@ _ORACLE_USER_INFO = re.compile(r"""(?i)(?<=jdbc:oracle:)(thin|oci8?):[^\s'"/@*]{
 _AWS_KEY_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])")
 _BEARER = re.compile(r"(?i)(?<![A-Za-z0-9])bearer[ \t]{1,8}+([A-Za-z0-9._~+/=\-]{8,}+)")
 _BASIC = re.compile(r"(?i)(authorization\W{1,8}basic[ \t]{1,8}+)[A-Za-z0-9._~+/=\-]{4,}+")
-#: Any other scheme, or none: `Authorization: ApiKey ...`, `"Authorization": "Token ..."`.
+#: Any other authorization scheme, or none: `Authorization: ApiKey ...`, `"Authorization": "Token ..."`.
 _AUTHORIZATION = re.compile(
     r"""(?i)(authorization["']?+\s{0,4}+[:=]\s{0,4}+["']?+(?:[A-Za-z][A-Za-z0-9\-]{0,30}+[ \t]{1,8}+)?+)
     ([A-Za-z0-9._~+/=\-]{6,}+)""",
     re.VERBOSE,
 )
-#: Keys that services take in a URL's query: function codes, the signatures of presigned addresses.
+#: Secrets in a URL's query: function codes, signatures of presigned URLs.
 _QUERY = re.compile(
     r"""(?i)([?&](?:code|key|sig|signature|x-(?:amz|goog)-(?:signature|credential|security-token))=)
     [^&\s'"`<>\#*]{1,4096}+""",
     re.VERBOSE,
 )
 _JWT = re.compile(r"(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{8,}+\.[A-Za-z0-9_\-]{8,}+\.[A-Za-z0-9_\-]*+")
-#: `key=`, `key: `, `"key": `; a key starts where a word does, so that each is tried once.
+#: `key=`, `key: `, `"key": `. A key starts at a word boundary, so that each is tried once.
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<key>[\w.\-]{1,128}+)(?![\w.\-])
     (?P<quote>\\?["']?)\s{0,8}+(?P<sign>=>|==?|:=|:)\s{0,8}+""",
@@ -63,28 +63,28 @@ _SQL = re.compile(
       | (?P<other>=>|<>|!=|==|:=|.)""",
     re.VERBOSE | re.DOTALL,
 )
-#: Between a key and its literal.
+#: Signs between a key and its literal.
 _SIGNS = frozenset({"=", "==", "=>", ":=", "<>", "!="})
-#: Key words that a secret follows with no sign between.
-_BARE = frozenset({"password", "passphrase", "identified"})
+#: Keywords that a secret follows directly.
+_KEYWORDS = frozenset({"password", "passphrase", "identified"})
 
 
 def redact_text(text: str) -> str:
-    """Any text, with passwords of URLs, AWS key ids, tokens, PEM blocks and `password=...` masked."""
-    return _settled(_text_once, text)
+    """Mask passwords in URLs, AWS key ids, tokens, PEM blocks and `password=...` in any text."""
+    return _until_stable(_text_once, text)
 
 
 def redact_sql(text: str) -> str:
-    """An SQL text, with the literals of secret options masked and all that `redact_text` knows in literals.
+    """Mask the literals of secret options in an SQL text, and what `redact_text` masks inside other literals.
 
-    Masked are `'properties.sasl.jaas.config' = '...'`, `"connection.password"='...'`, `api_key => '...'`,
-    `PASSWORD '...'` and `MAP['token', '...']`. Identifiers, and literals of other keys, stay.
+    For example `'properties.sasl.jaas.config' = '...'`, `"connection.password"='...'`, `api_key => '...'`,
+    `PASSWORD '...'` and `MAP['token', '...']`. Identifiers and literals of other keys are kept.
     """
-    return _settled(_sql_once, text)
+    return _until_stable(_sql_once, text)
 
 
-def _settled(once: Callable[[str], str], text: str) -> str:
-    """A mask may bring a key and a value together that stood apart: go on until nothing changes."""
+def _until_stable(once: Callable[[str], str], text: str) -> str:
+    """Repeat until nothing changes: a mask may bring a key and a value together that were apart."""
     for _ in range(_MAX_ROUNDS):
         masked = once(text)
         if masked == text:
@@ -99,7 +99,7 @@ def _text_once(text: str) -> str:
 
 def _sql_once(text: str) -> str:
     parts: list[str] = []
-    #: The last key-like piece, and whether a sign followed it.
+    # The last piece that may be a key, and whether a sign followed it.
     key, ready = "", False
     brackets: list[str] = []
     for match in _SQL.finditer(text):
@@ -119,7 +119,7 @@ def _sql_once(text: str) -> str:
         elif kind == "word":
             key, ready = (
                 piece,
-                piece.lower() in _BARE or (piece.lower() == "by" and key.lower() == "identified"),
+                piece.lower() in _KEYWORDS or (piece.lower() == "by" and key.lower() == "identified"),
             )
             if piece.lower() == "by" and ready:
                 key = "password"
@@ -128,7 +128,7 @@ def _sql_once(text: str) -> str:
             if piece in _SIGNS:
                 ready = True
             elif piece == "," and brackets and brackets[-1] == "[":
-                # MAP['key', 'value']: the comma is the sign.
+                # In MAP['key', 'value'] the comma is the sign.
                 ready = True
             else:
                 if piece in "[(":
@@ -141,7 +141,7 @@ def _sql_once(text: str) -> str:
 
 
 def redact_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration with its secrets masked, nested ones too; masked values and references stay."""
+    """Mask the secrets of a configuration, also nested ones; masked values and references are kept."""
     return {str(key): _config_value(str(key), value) for key, value in config.items()}
 
 
@@ -158,7 +158,7 @@ def _config_value(key: str, value: Any) -> Any:
 
 
 def _patterns(text: str) -> str:
-    """What is a secret wherever it stands."""
+    """Mask what is a secret in any context."""
     if "-----BEGIN " in text:
         text = _without_pem(text)
     if "://" in text:
@@ -179,7 +179,7 @@ def _patterns(text: str) -> str:
 
 
 def _without_pem(text: str) -> str:
-    """PEM blocks masked between their marks; one without an end is masked to the end of the text."""
+    """Mask the content of PEM blocks; one without an end, to the end of the text."""
     parts: list[str] = []
     position = 0
     while begin := _PEM.search(text, position):
@@ -209,7 +209,7 @@ def _authorization(match: re.Match[str]) -> str:
 
 
 def _assignments(text: str) -> str:
-    """`password=...` in any text. Values of other keys are searched too: a URL in one has its own."""
+    """Mask `password=...` in any text, also inside the values of other keys, such as URLs."""
     parts: list[str] = []
     copied = position = 0
     while found := _KEY.search(text, position):
@@ -218,13 +218,13 @@ def _assignments(text: str) -> str:
         if not is_secret_key(key):
             continue
         if found["sign"] == ":" and key.lower() == "token" and not found["quote"]:
-            # "unexpected token: FROM" is a parser's message.
+            # "unexpected token: FROM" is a parser's error message.
             continue
         value = _VALUE.match(text, position)
         if value is None:
             continue
         quote = value["quote"] or (value.group()[0] if value.group()[0] in "\"'" else "")
-        # A text that was cut off has no closing quote.
+        # A truncated text has no closing quote.
         closing = "" if value["open"] else quote
         inner = value.group()[len(quote) : len(value.group()) - len(closing)]
         if not _HARMLESS.fullmatch(inner):
@@ -242,7 +242,7 @@ def _mask_quoted(token: str) -> str:
 
 
 def _inside_quotes(token: str) -> str:
-    """A quoted token with its inside redacted: a JDBC URL's `password=`, a JSON text's `"token": "..."`."""
+    """Redact the content of a quoted token: `password=` in a JDBC URL, `"token": "..."` in JSON."""
     quote = token[0]
     closed = len(token) > 1 and token.endswith(quote)
     inner = token[1:-1] if closed else token[1:]

@@ -1,4 +1,4 @@
-"""Which configuration keys hold a secret, by their words."""
+"""Recognizing configuration keys that hold a secret, by the words in them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-#: A word that makes a key secret by itself, however it is joined to others (`dbpassword`).
+#: Words that make a key secret even inside another word (`dbpassword`).
 _INSIDE = ("password", "passwd", "passphrase", "secret", "credential", "keyfile", "keystorefile", "jaas")
-#: A whole word of a key, or its end (`authtoken`).
+#: Words that make a key secret as a complete word.
 _WORDS = frozenset(
     {
         "token",
@@ -24,7 +24,7 @@ _WORDS = frozenset(
         "pem",
     }
 )
-#: What before `key` makes it a secret one. `primary.key`, `message.key`, `routing.key` are none.
+#: Words that make a key secret before `key`, unlike in `primary.key`, `message.key` or `routing.key`.
 _SECRET_KEYS = frozenset(
     {
         "access",
@@ -58,8 +58,8 @@ _SECRET_KEYS = frozenset(
         "subscription",
     }
 )
-#: A key that ends so tells about a secret, and holds none (`aws.credentials.provider.class`).
-_ABOUT = frozenset(
+#: Last words of keys that describe a secret but do not hold one (`aws.credentials.provider.class`).
+_DESCRIPTIVE = frozenset(
     {
         "algorithm",
         "alias",
@@ -104,7 +104,7 @@ _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 def is_secret_key(key: str) -> bool:
     """Whether the value of this key is a secret: `connection.password`, `aws-secret-key`, `apiKey`.
 
-    `topics`, `key.converter`, `key.format`, `primary key`, `message.key.columns` and the like are not.
+    Not secret are `topics`, `key.converter`, `key.format`, `primary key`, `message.key.columns` and the like.
     """
     words = [word.lower() for word in _PART.findall(key[:512])]
     if not words:
@@ -112,9 +112,9 @@ def is_secret_key(key: str) -> bool:
     joined = "".join(words)
     pairs = set(pairwise(words))
     if ("access", "key") in pairs or ("user", "info") in pairs:
-        # The key id of a pair counts as one: `aws.access.key.id`, `basic.auth.user.info`.
-        return words[-1] not in _ABOUT - {"id"}
-    if words[-1] in _ABOUT:
+        # A key id counts as secret: `aws.access.key.id`, `basic.auth.user.info`.
+        return words[-1] not in _DESCRIPTIVE - {"id"}
+    if words[-1] in _DESCRIPTIVE:
         return False
     if any(part in joined for part in _INSIDE):
         return True

@@ -33,16 +33,16 @@ MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (f"2026-01-0{day}T00:00:00.000Z" for day 
 def without(graph: Graph, *scopes: Scope, nodes: Iterable[str] = ()) -> Graph:
     """The graph as a discovery finds it that could not read these scopes."""
     unread = set(map(str, scopes))
-    kept = [
+    nodes_left = [
         n for n in graph.nodes.values() if not scopes_of(n.attributes) & unread and n.node_id not in nodes
     ]
-    ids = {n.node_id for n in kept}
+    ids = {n.node_id for n in nodes_left}
     edges = [
         e
         for e in graph.edges.values()
         if not scopes_of(e.attributes) & unread and e.src_id in ids and e.dst_id in ids
     ]
-    return Graph(kept, edges)
+    return Graph(nodes_left, edges)
 
 
 def last() -> Discovery:

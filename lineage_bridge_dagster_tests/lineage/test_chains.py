@@ -67,7 +67,7 @@ def test_hops_at_one_distance_are_sorted_by_name_whatever_the_order_of_the_graph
 def test_edges_of_unknown_kind_or_from_unknown_nodes_are_ignored() -> None:
     graph = Graph([node("t", "catalog_table"), node("a", "kafka_topic")])
     graph.add_edge(Edge("a", "t", "something_new"))
-    graph.add_edge(Edge("nobody", "t", "materializes"))
+    graph.add_edge(Edge("unknown", "t", "materializes"))
 
     assert chain_of(graph, "t").hops == ()
 
@@ -96,7 +96,7 @@ def test_json_has_every_hop_with_its_details() -> None:
 
 def test_unknown_table_raises_key_error() -> None:
     with pytest.raises(KeyError):
-        chain_of(shop(), "nobody")
+        chain_of(shop(), "unknown")
 
 
 def test_chain_is_complete_if_every_scope_was_fully_read() -> None:

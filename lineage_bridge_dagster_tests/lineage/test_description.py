@@ -77,10 +77,10 @@ def test_sql_is_dropped_first_then_notes_then_middle_hops_then_the_block() -> No
         elif "SQL" not in block:
             stages.append("sql")
         else:
-            stages.append("whole")
+            stages.append("complete")
 
-    assert list(dict.fromkeys(stages)) == ["whole", "sql", "notes", "hops", "none"]
-    assert stages == sorted(stages, key=["whole", "sql", "notes", "hops", "none"].index)
+    assert list(dict.fromkeys(stages)) == ["complete", "sql", "notes", "hops", "none"]
+    assert stages == sorted(stages, key=["complete", "sql", "notes", "hops", "none"].index)
 
 
 def test_dropped_hops_are_counted_and_both_ends_stay() -> None:

@@ -77,7 +77,7 @@ def test_unknown_kinds_are_kept_and_unknown_fields_ignored() -> None:
         ],
         "edges": [
             {"src_id": "n", "dst_id": "t", "edge_type": "inspires", "weight": 3},
-            {"src_id": "nobody", "dst_id": "t", "edge_type": "produces", "confidence": 1},
+            {"src_id": "unknown", "dst_id": "t", "edge_type": "produces", "confidence": 1},
         ],
     }
     graph = loads(json.dumps(document)).graph

@@ -44,7 +44,7 @@ def configs_by_topic(configs: Iterable[TopicConfig]) -> dict[str, dict[str, str]
 def add_topics(
     builder: Builder, place: Place, topics: Iterable[Topic], configs: Mapping[str, Mapping[str, str]]
 ) -> None:
-    """Every topic of a cluster. Internal ones are marked, and left out at the end if nothing uses them."""
+    """Add every topic of a cluster. Internal ones are marked, and removed at the end if unused."""
     for topic in topics:
         settings = dict(configs.get(topic.topic_name, {}))
         builder.add_node(

@@ -64,10 +64,10 @@ def cache_of(discovery: Discovery) -> dict[str, Any]:
     return dict(discovery.caches[FlinkCache.NAME])
 
 
-def same(one: Graph, other: Graph) -> bool:
-    return {k: n.attributes for k, n in one.nodes.items()} == {
-        k: n.attributes for k, n in other.nodes.items()
-    } and one.edges.keys() == other.edges.keys()
+def same(a: Graph, b: Graph) -> bool:
+    return {k: n.attributes for k, n in a.nodes.items()} == {
+        k: n.attributes for k, n in b.nodes.items()
+    } and a.edges.keys() == b.edges.keys()
 
 
 def test_unchanged_statements_are_not_parsed_again(world: FakeConfluent, counting: Counting) -> None:
@@ -191,9 +191,9 @@ def test_registry_failure_loses_no_columns(
     found = first
     for _ in range(2):
         found = run(world, counting, found)
-        kept = found.graph.nodes[job.node_id].attributes
-        assert kept[COLUMN_LINEAGE] == job.attributes[COLUMN_LINEAGE]
-        assert kept["stale_attributes"] == [COLUMN_LINEAGE]
+        attributes = found.graph.nodes[job.node_id].attributes
+        assert attributes[COLUMN_LINEAGE] == job.attributes[COLUMN_LINEAGE]
+        assert attributes["stale_attributes"] == [COLUMN_LINEAGE]
     world.routes[SCHEMAS] = schemas
     found = run(world, counting, found)
     known = found.graph.nodes[job.node_id]

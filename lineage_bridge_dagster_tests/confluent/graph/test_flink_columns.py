@@ -147,14 +147,14 @@ def test_failed_and_invalid_statements_have_no_columns(world: FakeConfluent, par
 def test_failure_leaves_table_lineage_intact(
     world: FakeConfluent, parser: FlinkSqlParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = run(world, parser)
+    complete = run(world, parser)
 
     def fail(*_args: object, **_kwargs: object) -> None:
         raise ValueError("INSERT INTO t VALUES ('hunter2')")
 
     monkeypatch.setattr(flink_columns, "derive_columns", fail)
     found = run(world, parser)
-    assert found.graph.edges.keys() == whole.graph.edges.keys()
+    assert found.graph.edges.keys() == complete.graph.edges.keys()
     assert found.coverage.complete
     (warning,) = found.graph.nodes[job("enrich")].attributes["warnings"]
     assert "ValueError" in warning

@@ -245,10 +245,10 @@ def test_internal_topics_are_excluded_unless_something_reads_them(run: Run, worl
     internal = "_confluent-ksql-pksqlc-1query_CTAS_T_1-Aggregate-changelog"
     names = ("orders", "enriched", internal, "pksqlc-1-processing-log", "pksqlc-1SHOPS", "pksqlc-12-other")
     world.routes[kafka_path("lkc-a", "/topics")] = listing(*(topic(name) for name in names))
-    there = {n.qualified_name for n in run().graph.nodes.values() if n.cluster_id == "lkc-a"}
-    assert {"pksqlc-1SHOPS", "pksqlc-12-other"} <= there
-    assert internal not in there
-    assert "pksqlc-1-processing-log" not in there
+    found_names = {n.qualified_name for n in run().graph.nodes.values() if n.cluster_id == "lkc-a"}
+    assert {"pksqlc-1SHOPS", "pksqlc-12-other"} <= found_names
+    assert internal not in found_names
+    assert "pksqlc-1-processing-log" not in found_names
     streams = [source("LOG", "pksqlc-1-processing-log"), source("ENRICHED", "enriched")]
     found = run(contents([described("CSAS_ENRICHED_3", ["LOG"], ["ENRICHED"])], streams=streams))
     log = found.graph.nodes[ids.topic_id("env-1", "lkc-a", "pksqlc-1-processing-log")]
@@ -289,9 +289,9 @@ def test_failed_or_malformed_response_loses_nothing_and_gives_the_reason(
     found = run(response)
     assert report(found).status is status
     assert reason in report(found).reason
-    kept = carry_forward(found, before)
-    assert QUERY in kept.graph
-    assert {(ORDERS, QUERY), (QUERY, ENRICHED)} <= flow(kept).keys()
+    carried = carry_forward(found, before)
+    assert QUERY in carried.graph
+    assert {(ORDERS, QUERY), (QUERY, ENRICHED)} <= flow(carried).keys()
 
 
 def test_reason_includes_the_engines_error_message(run: Run) -> None:

@@ -131,42 +131,42 @@ def test_any_text_gives_a_list_without_error(kind: str, text: str) -> None:
 
 
 def subjects_of(topic: str, configs: dict[str, str], *subjects: dict[str, object]) -> list[tuple[str, float]]:
-    index = SubjectIndex.of(Schema.model_validate(one) for one in subjects)
+    index = SubjectIndex.of(Schema.model_validate(subject) for subject in subjects)
     return [(match.schema.subject, match.confidence) for match in index.schemas_of(topic, configs)]
 
 
 class TestSubjects:
     def test_topic_name_strategy_is_the_default(self) -> None:
-        given = (avro("orders-key", "id"), avro("orders-value", "id"), avro("orders-v1-value", "id"))
-        assert subjects_of("orders", {}, *given) == [("orders-value", 1.0), ("orders-key", 1.0)]
+        schemas = (avro("orders-key", "id"), avro("orders-value", "id"), avro("orders-v1-value", "id"))
+        assert subjects_of("orders", {}, *schemas) == [("orders-value", 1.0), ("orders-key", 1.0)]
 
     def test_topic_record_strategy_finds_every_record_of_the_topic(self) -> None:
         configs = {VALUE_STRATEGY: PACKAGE + "TopicRecordNameStrategy"}
-        given = (
+        schemas = (
             avro("orders-com.acme.Paid", "id", name="Paid"),
             avro("orders-com.acme.Sent", "id", name="Sent"),
             avro("orders-v1-com.acme.Paid", "id", name="Paid"),
             avro("orders-value", "id"),
         )
-        found = subjects_of("orders", configs, *given)
+        found = subjects_of("orders", configs, *schemas)
         assert found == [("orders-com.acme.Paid", 1.0), ("orders-com.acme.Sent", 1.0)]
-        assert subjects_of("orders-v1", configs, *given) == [("orders-v1-com.acme.Paid", 1.0)]
+        assert subjects_of("orders-v1", configs, *schemas) == [("orders-v1-com.acme.Paid", 1.0)]
 
     def test_record_strategy_assigns_no_subject_to_a_topic(self) -> None:
         configs = {VALUE_STRATEGY: PACKAGE + "RecordNameStrategy"}
-        given = (avro("com.acme.Order", "id"), avro("orders-value", "id"))
-        assert subjects_of("orders", configs, *given) == []
+        schemas = (avro("com.acme.Order", "id"), avro("orders-value", "id"))
+        assert subjects_of("orders", configs, *schemas) == []
 
     def test_topic_record_subject_is_recognized_by_its_name(self) -> None:
         (found,) = subjects_of("orders", {}, avro("orders-com.acme.Order", "id"))
         assert found[1] < 1
 
     def test_subject_of_another_context_has_lower_confidence(self) -> None:
-        own, other = avro("orders-value", "id"), avro(":.eu:orders-value", "id")
-        assert subjects_of("orders", {}, own, other) == [("orders-value", 1.0)]
-        ((name, confidence),) = subjects_of("orders", {}, other)
+        own, elsewhere = avro("orders-value", "id"), avro(":.eu:orders-value", "id")
+        assert subjects_of("orders", {}, own, elsewhere) == [("orders-value", 1.0)]
+        ((name, confidence),) = subjects_of("orders", {}, elsewhere)
         assert (name, confidence <= 0.5) == (":.eu:orders-value", True)
-        assert subjects_of("orders", {}, other, avro(":.us:orders-value", "id")) == []
+        assert subjects_of("orders", {}, elsewhere, avro(":.us:orders-value", "id")) == []
 
     @pytest.mark.parametrize(
         ("subject", "parts"),
