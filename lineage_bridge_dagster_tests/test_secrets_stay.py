@@ -25,7 +25,7 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     small_world,
     statement,
 )
-from lineage_bridge_dagster_tests.glue.builders import REGION, Catalog
+from lineage_bridge_dagster_tests.glue.graphs import REGION, Catalog
 
 pytestmark = pytest.mark.xdist_group("flink")
 

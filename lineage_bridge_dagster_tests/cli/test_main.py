@@ -14,7 +14,7 @@ from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.glue.builders import (
+from lineage_bridge_dagster_tests.glue.graphs import (
     CLUSTER,
     REGION,
     Catalog,

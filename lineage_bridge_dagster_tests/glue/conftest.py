@@ -9,7 +9,7 @@ import pytest
 
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.glue import glue_client
-from lineage_bridge_dagster_tests.glue.builders import REGION, Catalog
+from lineage_bridge_dagster_tests.glue.graphs import REGION, Catalog
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient

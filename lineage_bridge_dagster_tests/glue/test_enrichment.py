@@ -15,7 +15,7 @@ from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, scopes_of
-from lineage_bridge_dagster_tests.glue.builders import (
+from lineage_bridge_dagster_tests.glue.graphs import (
     CLUSTER,
     ENVIRONMENT,
     REGION,

@@ -32,7 +32,7 @@ from lineage_bridge_dagster.lineage.documents import (
 )
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES
-from lineage_bridge_dagster_tests.glue.builders import CLUSTER, add_table, glue_table, raw_table
+from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, add_table, glue_table, raw_table
 
 NOW = "2026-04-30T12:34:56.789Z"
 LATER = "2026-05-01T00:00:00.000Z"

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_LAST_SYNCED, KEY_UPSTREAM_CHAIN, PREFIX
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.glue.builders import (
+from lineage_bridge_dagster_tests.glue.graphs import (
     CLUSTER,
     ENVIRONMENT,
     NOW,

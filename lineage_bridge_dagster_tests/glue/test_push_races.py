@@ -9,7 +9,7 @@ from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import push_tables
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.glue.builders import Catalog, add_table, clock, discovery, no_sleep
+from lineage_bridge_dagster_tests.glue.graphs import Catalog, add_table, clock, discovery, no_sleep
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient

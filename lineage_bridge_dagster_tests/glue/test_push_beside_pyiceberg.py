@@ -11,7 +11,7 @@ from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import push_tables
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, PREFIX
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.glue.builders import (
+from lineage_bridge_dagster_tests.glue.graphs import (
     CLUSTER,
     REGION,
     Catalog,
