@@ -25,7 +25,8 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     small_world,
     statement,
 )
-from lineage_bridge_dagster_tests.glue.graphs import REGION, Catalog
+from lineage_bridge_dagster_tests.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.glue.graphs import REGION
 
 pytestmark = pytest.mark.xdist_group("flink")
 

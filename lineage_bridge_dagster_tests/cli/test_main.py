@@ -14,10 +14,10 @@ from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster_tests.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.glue.graphs import (
     CLUSTER,
     REGION,
-    Catalog,
     add_table,
     complete_coverage,
     discovery,
@@ -115,7 +115,7 @@ def test_a_table_that_went_fails_alone_and_exits_1(graph: Path, catalog: Catalog
 
 
 def test_access_denied_names_the_iam_action(graph: Path, catalog: Catalog) -> None:
-    catalog._aws.fail("UpdateTable", code="AccessDeniedException", status=400, times=100)
+    catalog.aws.fail("UpdateTable", code="AccessDeniedException", status=400, times=100)
     said = run("push", "--graph", graph)
     assert said.exit_code == 1
     assert "glue:UpdateTable" in said.stdout

@@ -1,4 +1,4 @@
-"""A strict Glue of its own for each test, and the product's own client for it."""
+"""A strict Glue for each test, and the product's client for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.glue import glue_client
-from lineage_bridge_dagster_tests.glue.graphs import REGION, Catalog
+from lineage_bridge_dagster_tests.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.glue.graphs import REGION
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -41,5 +42,5 @@ def client(aws: StrictAws) -> GlueClient:
 
 @pytest.fixture
 def catalog(aws: StrictAws) -> Catalog:
-    """What others do to the catalog; its calls are not counted among ours."""
+    """What others do to the catalog."""
     return Catalog(aws)

@@ -1,72 +1,20 @@
-"""Graphs, Glue tables and the other writers of a catalog, for the tests of this room."""
+"""Graphs of Glue tables with their upstream, and discoveries of them."""
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lineage_bridge_dagster.glue import GlueTable
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_names import GluePlace, glue_table_name
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 
-if TYPE_CHECKING:
-    from lineage_bridge_dagster.embedded.aws import StrictAws
-
 REGION = "us-east-1"
 ENVIRONMENT = "env-abc123"
 CLUSTER = "lkc-abc123"
 NOW = datetime(2026, 4, 30, 12, 34, 56, 789000, tzinfo=UTC)
-
-
-def clock() -> datetime:
-    return NOW
-
-
-def no_sleep(_seconds: float) -> None:
-    return None
-
-
-def raw_table(name: str = "orders.v1", database: str = CLUSTER, **changes: Any) -> dict[str, Any]:
-    """A Glue answer for an Iceberg table as Tableflow leaves it."""
-    return {
-        "Name": name,
-        "DatabaseName": database,
-        "CatalogId": "123456789012",
-        "VersionId": "7",
-        "CreateTime": NOW,
-        "UpdateTime": NOW,
-        "CreatedBy": "arn:aws:sts::123456789012:assumed-role/tableflow/session",
-        "IsRegisteredWithLakeFormation": False,
-        "IsMultiDialectView": False,
-        "Owner": "tableflow",
-        "Retention": 3,
-        "LastAccessTime": NOW,
-        "TableType": "EXTERNAL_TABLE",
-        "PartitionKeys": [],
-        "Parameters": {
-            "table_type": "ICEBERG",
-            "metadata_location": f"s3://bucket/{name}/metadata/00007-x.metadata.json",
-            "previous_metadata_location": f"s3://bucket/{name}/metadata/00006-x.metadata.json",
-        },
-        "StorageDescriptor": {
-            "Location": f"s3://bucket/{name}",
-            "Columns": [{"Name": "id", "Type": "bigint", "Comment": "the key", "Parameters": {"k": "v"}}],
-            "Compressed": False,
-            "SerdeInfo": {"SerializationLibrary": "some.serde", "Parameters": {"a": "b"}},
-            "BucketColumns": ["id"],
-        },
-        **changes,
-    }
-
-
-def glue_table(name: str = "orders.v1", database: str = CLUSTER, **changes: Any) -> GlueTable:
-    return GlueTable.from_raw(raw_table(name, database, **changes), database)
 
 
 def tableflow_node(
@@ -110,7 +58,7 @@ def add_table(
     glue: bool = True,
     path: str | None = None,
 ) -> Node:
-    """dataset -> connector -> topic -> Tableflow table -> Glue table; returns the last of them."""
+    """Add dataset -> connector -> topic -> Tableflow table -> Glue table, and return the last node."""
     scope = {"scope": f"kafka:{environment}:{cluster}"}
     topic_node = graph.add_node(
         Node(
@@ -172,20 +120,19 @@ def glue_node(
     cluster: str = CLUSTER,
     **attributes: Any,
 ) -> Node:
-    name = glue_table_name(topic)
-    place = GluePlace(database, name)
+    place = GluePlace(database, glue_table_name(topic))
     return Node(
         ids.glue_table_id(environment, place),
         "aws",
         NodeType.CATALOG_TABLE,
         place.qualified_name,
-        display_name=f"{database}.{name}",
+        display_name=place.dotted,
         environment_id=environment,
         cluster_id=cluster,
         catalog_type="AWS_GLUE",
         attributes={
             "database": database,
-            "table_name": name,
+            "table_name": place.table,
             "aws_region": REGION,
             "scope": f"glue::{REGION}",
             **attributes,
@@ -194,6 +141,7 @@ def glue_node(
 
 
 def complete_coverage(*more: ScopeReport) -> Coverage:
+    """A coverage in which every scope is complete, but for those in `more`."""
     scopes = [
         Scope("environments"),
         Scope("clusters", ENVIRONMENT),
@@ -207,79 +155,3 @@ def complete_coverage(*more: ScopeReport) -> Coverage:
 
 def discovery(graph: Graph, coverage: Coverage | None = None) -> Discovery:
     return Discovery(graph, coverage if coverage is not None else complete_coverage(), "2026-04-30T00:00:00Z")
-
-
-class Catalog:
-    """The other writers: Tableflow's commits, people, and whoever creates tables.
-
-    It speaks to the server with a client of its own; `calls` counts what everyone else sent meanwhile.
-    """
-
-    def __init__(self, aws: StrictAws, region: str = REGION) -> None:
-        self._aws = aws
-        self.glue = aws.client("glue", region)
-        self._lock = threading.Lock()
-
-    def create(
-        self,
-        name: str,
-        database: str = CLUSTER,
-        *,
-        parameters: Mapping[str, str] | None = None,
-        **changes: Any,
-    ) -> None:
-        with contextlib.suppress(self.glue.exceptions.AlreadyExistsException):
-            self.glue.create_database(DatabaseInput={"Name": database})
-        writable = {
-            key: value
-            for key, value in raw_table(name, database).items()
-            if key in ("Name", "Owner", "Retention", "TableType", "Parameters", "StorageDescriptor")
-        }
-        table_input = {**writable, **changes}
-        table_input["Parameters"] = {**table_input["Parameters"], **(parameters or {})}
-        self.glue.create_table(DatabaseName=database, TableInput=table_input)
-
-    def table(self, name: str, database: str = CLUSTER) -> dict[str, Any]:
-        found: dict[str, Any] = self.glue.get_table(DatabaseName=database, Name=name)["Table"]
-        return found
-
-    def parameters(self, name: str, database: str = CLUSTER) -> dict[str, str]:
-        found: dict[str, str] = self.table(name, database)["Parameters"]
-        return found
-
-    def commit(self, name: str, database: str = CLUSTER, **changes: Any) -> str:
-        """An Iceberg commit: `metadata_location` moves, under the version that was read.
-
-        Returns the new location.
-        """
-        table = self.table(name, database)
-        parameters = dict(table["Parameters"])
-        number = int(parameters["metadata_location"].rpartition("/")[2].split("-")[0]) + 1
-        location = f"s3://bucket/{name}/metadata/{number:05d}-x.metadata.json"
-        parameters["previous_metadata_location"] = parameters["metadata_location"]
-        parameters["metadata_location"] = location
-        self.edit(name, database, table=table, Parameters=parameters, **changes)
-        return location
-
-    def edit(
-        self, name: str, database: str = CLUSTER, *, table: dict[str, Any] | None = None, **changes: Any
-    ) -> None:
-        """Change fields of a table, as a person in the console does."""
-        table = table or self.table(name, database)
-        keep = (
-            "Name",
-            "Description",
-            "Owner",
-            "Retention",
-            "TableType",
-            "Parameters",
-            "StorageDescriptor",
-            "PartitionKeys",
-        )
-        table_input = {key: table[key] for key in keep if key in table} | changes
-        self.glue.update_table(
-            DatabaseName=database,
-            TableInput={key: value for key, value in table_input.items() if value is not None},
-            VersionId=table["VersionId"],
-            SkipArchive=True,
-        )

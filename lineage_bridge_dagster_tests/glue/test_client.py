@@ -1,4 +1,4 @@
-"""The Glue client: what settings come to, and clear words when they can't."""
+"""The Glue client that settings make, and errors for settings that cannot."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.credentials import AssumeRoleCredentialFetcher
 
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.embedded.aws import StrictAws
 
 
-def test_no_region_names_the_variable(credentials: None) -> None:
+def test_missing_region_names_the_variable(credentials: None) -> None:
     with pytest.raises(ConfigurationError) as raised:
         glue_client(AwsSettings())
     assert "LINEAGE_BRIDGE_AWS_REGION" in raised.value.hint
 
 
-def test_the_region_may_be_a_profiles(
+def test_region_may_come_from_the_profile(
     credentials: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     config = tmp_path / "config"
@@ -34,7 +35,7 @@ def test_the_region_may_be_a_profiles(
     assert "LINEAGE_BRIDGE_AWS_PROFILE" in raised.value.hint
 
 
-def test_a_malformed_endpoint_is_a_configuration_error(credentials: None) -> None:
+def test_malformed_endpoint_is_a_configuration_error(credentials: None) -> None:
     with pytest.raises(ConfigurationError) as raised:
         glue_client(AwsSettings.model_construct(region="us-east-1", endpoint_url="glue"))
     assert "LINEAGE_BRIDGE_AWS_ENDPOINT_URL" in raised.value.hint
@@ -48,7 +49,7 @@ def test_boto3s_own_endpoint_variables_work(
     assert glue_client(AwsSettings(region="us-east-1")).meta.endpoint_url == "http://127.0.0.1:9999"
 
 
-def test_calls_are_bounded_in_time_and_tries(credentials: None) -> None:
+def test_timeouts_and_attempts_are_bounded(credentials: None) -> None:
     config: Any = glue_client(AwsSettings(region="us-east-1"), max_concurrency=40).meta.config
     assert config.retries["mode"] == "standard"
     assert config.retries["total_max_attempts"] <= 5
@@ -58,28 +59,26 @@ def test_calls_are_bounded_in_time_and_tries(credentials: None) -> None:
     assert "lineage-bridge-dagster/" in config.user_agent_extra
 
 
-def test_another_accounts_catalog_is_asked(aws: StrictAws) -> None:
+def test_calls_go_to_the_catalog_of_another_account(aws: StrictAws) -> None:
     client = glue_client(
         AwsSettings(region="us-east-1", endpoint_url=aws.endpoint_url, catalog_id="210987654321")
     )
-    seen: list[Any] = []
+    bodies: list[Any] = []
     client.meta.events.register(
-        "before-call.glue.GetDatabases", lambda params, **_: seen.append(bytes(params["body"]))
+        "before-call.glue.GetDatabases", lambda params, **_: bodies.append(bytes(params["body"]))
     )
     client.get_databases()
-    assert b'"CatalogId": "210987654321"' in seen[0]
+    assert b'"CatalogId": "210987654321"' in bodies[0]
 
 
-def test_a_role_is_assumed_at_the_first_call_and_renewed(
+def test_role_is_assumed_at_the_first_call_and_renewed(
     aws: StrictAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from botocore.credentials import AssumeRoleCredentialFetcher
-
     roles: list[Any] = []
 
     def assume(self: Any) -> dict[str, Any]:
         roles.append(self._assume_kwargs["RoleArn"])
-        # Already within the time in which botocore insists on new ones.
+        # So close to expiry that botocore renews them before the next call.
         soon = datetime.now(UTC) + timedelta(minutes=5)
         return {
             "AccessKeyId": f"ASSUMED{len(roles)}",

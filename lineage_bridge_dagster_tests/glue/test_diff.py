@@ -1,4 +1,4 @@
-"""A push's diff, as a person reads it."""
+"""The diff of a push."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_keys_are_added_changed_and_removed() -> None:
     )
 
 
-def test_a_chain_is_compared_hop_by_hop() -> None:
+def test_chain_is_compared_hop_by_hop() -> None:
     before = {KEY_UPSTREAM_CHAIN: chain("a", "b", "c")}
     after = {KEY_UPSTREAM_CHAIN: chain("a", "x", "c")}
     assert diff_lines(before, after, "", "") == (
@@ -38,12 +38,12 @@ def test_a_chain_is_compared_hop_by_hop() -> None:
     )
 
 
-def test_a_chain_that_is_none_of_ours_is_shown_as_it_stands() -> None:
+def test_chain_that_cannot_be_parsed_is_shown_unchanged() -> None:
     lines = diff_lines({KEY_UPSTREAM_CHAIN: "[1"}, {KEY_UPSTREAM_CHAIN: chain("a")}, "", "")
     assert lines[1:] == ("-   [1", "+   hop 1  kafka_topic: a")
 
 
-def test_only_the_descriptions_changed_lines_are_shown() -> None:
+def test_only_changed_lines_of_the_description_are_shown() -> None:
     assert diff_lines({}, {}, "mine\n--- old\n@@ x", "mine\n+++ new\n@@ x") == (
         "  description:",
         "-   --- old",

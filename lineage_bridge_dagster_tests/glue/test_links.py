@@ -1,4 +1,4 @@
-"""Console links in every partition, and SQL that Athena takes."""
+"""Console links in every partition, and SQL for Athena."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_each_partition_has_its_own_console(region: str, partition: str, host: s
     assert athena_url(region) == f"https://{host}/athena/home?region={region}#/query-editor"
 
 
-def test_partitions_agree_with_botocores() -> None:
+def test_partitions_agree_with_botocore() -> None:
     import botocore.session
 
     session = botocore.session.get_session()
@@ -50,7 +50,7 @@ def test_names_are_escaped_in_links() -> None:
     assert url.endswith("view/x%2Fy%20%23z?database=a%26b")
 
 
-def test_athena_takes_dots_and_hyphens_in_quotes() -> None:
+def test_names_are_quoted_for_athena() -> None:
     assert athena_select("lkc-1", "o.v1") == 'SELECT * FROM "lkc-1"."o.v1" LIMIT 10'
     assert athena_select("d", 'a"b') == 'SELECT * FROM "d"."a""b" LIMIT 10'
     assert athena_describe("lkc-1", "o.v1") == "SHOW TBLPROPERTIES `lkc-1`.`o.v1`"

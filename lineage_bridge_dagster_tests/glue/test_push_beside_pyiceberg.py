@@ -1,4 +1,4 @@
-"""Pushes beside a real Iceberg writer: PyIceberg's GlueCatalog, with its files on S3."""
+"""Pushes to tables that an Iceberg writer commits to: PyIceberg's GlueCatalog, with its files on S3."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.glue import push_tables
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, PREFIX
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.glue.graphs import (
-    CLUSTER,
-    REGION,
-    Catalog,
-    add_table,
-    clock,
-    discovery,
-    no_sleep,
-)
+from lineage_bridge_dagster_tests.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, REGION, add_table
+from lineage_bridge_dagster_tests.glue.runs import ours, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -27,7 +19,7 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.embedded.aws import StrictAws
 
 NAME = (CLUSTER, "orders.v1")
-#: Bucket names are one space for all servers of a process, as on AWS.
+#: Bucket names are unique across all servers of a process, as they are on AWS.
 BUCKET = "pushed-beside-pyiceberg"
 
 
@@ -60,9 +52,9 @@ def rows(*values: int) -> Any:
 @pytest.fixture
 def table(iceberg: Any) -> Any:
     iceberg.create_namespace(CLUSTER)
-    made = iceberg.create_table(NAME, schema=rows().schema, location=f"s3://{BUCKET}/{CLUSTER}/orders")
-    made.append(rows(1))
-    return made
+    created = iceberg.create_table(NAME, schema=rows().schema, location=f"s3://{BUCKET}/{CLUSTER}/orders")
+    created.append(rows(1))
+    return created
 
 
 @pytest.fixture
@@ -72,44 +64,38 @@ def graph() -> Graph:
     return graph
 
 
-def ours(parameters: dict[str, str]) -> dict[str, str]:
-    return {key: value for key, value in parameters.items() if key.startswith(PREFIX)}
-
-
-def test_a_commit_after_a_push_keeps_our_parameters_and_makes_none_of_them_its_own(
+def test_commit_after_a_push_keeps_our_parameters_out_of_icebergs_properties(
     client: GlueClient, catalog: Catalog, iceberg: Any, table: Any, graph: Graph
 ) -> None:
-    push_tables(discovery(graph), client, PushSettings(), clock=clock, sleep=no_sleep)
+    push(client, graph)
     pushed = ours(catalog.parameters("orders.v1"))
     assert KEY_UPSTREAM_CHAIN in pushed
     loaded = iceberg.load_table(NAME)
     assert loaded.scan().to_arrow().num_rows == 1
     loaded.append(rows(2, 3))
     assert ours(catalog.parameters("orders.v1")) == pushed
-    fresh = iceberg.load_table(NAME)
-    assert not [key for key in fresh.properties if key.startswith(PREFIX)]
-    assert fresh.scan().to_arrow().num_rows == 3
+    reloaded = iceberg.load_table(NAME)
+    assert not [key for key in reloaded.properties if key.startswith(PREFIX)]
+    assert reloaded.scan().to_arrow().num_rows == 3
 
 
-def test_a_description_that_a_commit_dropped_is_pushed_again(
+def test_description_that_a_commit_dropped_is_pushed_again(
     client: GlueClient, catalog: Catalog, iceberg: Any, table: Any, graph: Graph
 ) -> None:
-    found = discovery(graph)
-    push_tables(found, client, PushSettings(), clock=clock, sleep=no_sleep)
+    push(client, graph)
     iceberg.load_table(NAME).append(rows(2))
     assert "Description" not in catalog.table("orders.v1")
-    report = push_tables(found, client, PushSettings(), clock=clock, sleep=no_sleep)
+    report = push(client, graph)
     assert report.counts["updated"] == 1
     assert "Managed by LineageBridge" in catalog.table("orders.v1")["Description"]
     assert iceberg.load_table(NAME).scan().to_arrow().num_rows == 2
 
 
-def test_no_row_of_a_busy_writer_is_lost_to_pushes(
+def test_pushes_lose_no_row_of_a_busy_writer(
     client: GlueClient, catalog: Catalog, iceberg: Any, table: Any, graph: Graph
 ) -> None:
     from pyiceberg.exceptions import CommitFailedException
 
-    found = discovery(graph)
     acknowledged = [1]
 
     def write() -> None:
@@ -126,10 +112,9 @@ def test_no_row_of_a_busy_writer_is_lost_to_pushes(
     writer.start()
     pushes = []
     while writer.is_alive():
-        settings = PushSettings(max_attempts=50)
-        pushes.append(push_tables(found, client, settings, clock=clock, sleep=no_sleep))
+        pushes.append(push(client, graph, settings={"max_attempts": 50}))
     writer.join()
-    pushes.append(push_tables(found, client, PushSettings(), clock=clock, sleep=no_sleep))
+    pushes.append(push(client, graph))
     assert not [report for report in pushes if report.failed]
     read = iceberg.load_table(NAME).scan().to_arrow()["id"].to_pylist()
     assert sorted(read) == sorted(acknowledged) == list(range(1, 12))

@@ -1,0 +1,169 @@
+"""The scan of a Glue catalog: what it keeps, and what it reports when Glue fails."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ProxyConnectionError
+
+from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.glue import enrichment, glue_client
+from lineage_bridge_dagster.glue.scan import scan_catalog
+from lineage_bridge_dagster.lineage.coverage import Scope, Status
+from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster_tests.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, REGION, add_table, tableflow_node
+from lineage_bridge_dagster_tests.glue.runs import enriched, glue_nodes, push
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue.client import GlueClient
+
+    from lineage_bridge_dagster.embedded.aws import StrictAws
+
+SCOPE = Scope("glue", "", REGION)
+
+
+def test_all_pages_are_read(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
+    for number in range(101):
+        catalog.create(f"t{number:03d}")
+    aws.clear_faults()
+    found = enriched(client, tableflow_node("t100"))
+    assert len(glue_nodes(found)) == 1
+    assert aws.calls["GetTables"] == 2
+    assert found.coverage.get(SCOPE).count == 101  # type: ignore[union-attr]
+
+
+def test_only_tables_of_tableflow_or_with_lineage_are_kept(client: GlueClient, catalog: Catalog) -> None:
+    """A catalog holds all tables of an account; ours may be few among many."""
+    for name in ("by_name", "by_location", "ours", "other_1", "other_2"):
+        catalog.create(name)
+    graph = Graph()
+    add_table(graph, "ours")
+    push(client, graph)
+    sources = (tableflow_node("by_name"), tableflow_node("elsewhere", path="s3://bucket/by_location"))
+    kept: list[str] = []
+    with pytest.MonkeyPatch.context() as patched:
+
+        def spy(*args: Any, **options: Any) -> Any:
+            scan = scan_catalog(*args, **options)
+            kept.extend(table.name for table in scan.tables)
+            return scan
+
+        patched.setattr(enrichment, "scan_catalog", spy)
+        found = enriched(client, *sources)
+    assert sorted(kept) == ["by_location", "by_name", "ours"]
+    report = found.coverage.get(SCOPE)
+    assert report is not None
+    assert report.count == 5
+
+
+def test_failed_second_page_makes_the_scope_partial(
+    aws: StrictAws, client: GlueClient, catalog: Catalog
+) -> None:
+    for number in range(101):
+        catalog.create(f"t{number:03d}")
+    aws.fail("GetTables", "AccessDeniedException", times=-1, matching="NextToken")
+    first, last = tableflow_node("t000"), tableflow_node("t100")
+    found = enriched(client, first, last)
+    report = found.coverage.get(SCOPE)
+    assert report is not None
+    assert report.status is Status.PARTIAL
+    assert "glue:GetTables" in report.reason
+    assert found.graph.nodes[first.node_id].attributes["glue_status"] == "found"
+    assert found.graph.nodes[last.node_id].attributes["glue_status"] == "unknown"
+
+
+def test_denied_database_makes_the_scope_partial_and_others_are_read(
+    aws: StrictAws, client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders", "readable")
+    catalog.create("orders", "denied")
+    aws.fail("GetTables", "AccessDeniedException", times=-1, matching='"denied"')
+    found = enriched(client, tableflow_node("orders", database="readable"))
+    report = found.coverage.get(SCOPE)
+    assert report is not None
+    assert report.status is Status.PARTIAL
+    assert "denied" in report.reason
+    assert "Lake Formation" in report.reason
+    assert len(glue_nodes(found)) == 1
+
+
+def test_expected_databases_are_read_when_listing_databases_is_denied(
+    aws: StrictAws, client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders")
+    aws.fail("GetDatabases", "AccessDeniedException", times=-1)
+    found = enriched(client, tableflow_node("orders"))
+    assert len(glue_nodes(found)) == 1
+    report = found.coverage.get(SCOPE)
+    assert report is not None
+    assert report.status is Status.PARTIAL
+    assert "glue:GetDatabases" in report.reason
+
+
+def test_scope_is_denied_if_every_call_is_denied(
+    aws: StrictAws, client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders")
+    aws.fail("*", "AccessDeniedException", times=-1)
+    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
+    assert report is not None
+    assert report.status is Status.DENIED
+
+
+def test_unreachable_endpoint_makes_the_scope_failed(credentials: None) -> None:
+    client = glue_client(AwsSettings(region=REGION, endpoint_url="http://127.0.0.1:1"))
+    client.meta.events.register("before-send.glue", _refuse_connection)
+    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
+    assert report is not None
+    assert report.status is Status.FAILED
+    assert "LINEAGE_BRIDGE_AWS_ENDPOINT_URL" in report.reason
+
+
+def _refuse_connection(**_: Any) -> None:
+    raise ProxyConnectionError(proxy_url="http://127.0.0.1:1")
+
+
+def test_only_selected_databases_are_read(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
+    catalog.create("orders")
+    catalog.create("orders", "other")
+    aws.clear_faults()
+    found = enriched(client, tableflow_node("orders"), databases=[CLUSTER, "missing"])
+    assert len(glue_nodes(found)) == 1
+    assert dict(aws.calls) == {"GetTables": 2}
+    assert found.coverage.get(SCOPE).status is Status.COMPLETE  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>a proxy's page</html>", b"{}", b'{"TableList": "none"}', b'{"TableList": [{}]}']
+)
+def test_malformed_response_is_not_an_empty_list(client: GlueClient, catalog: Catalog, body: bytes) -> None:
+    catalog.create("orders")
+
+    def replace_body(response_dict: dict[str, Any], **_: Any) -> None:
+        response_dict["body"] = body
+
+    client.meta.events.register_first("before-parse.glue.GetTables", replace_body)
+    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
+    assert report is not None
+    assert report.status is Status.FAILED
+    assert "malformed" in report.reason.lower()
+
+
+def test_repeated_page_token_is_an_error(client: GlueClient, catalog: Catalog) -> None:
+    catalog.create("orders")
+
+    def add_token(response_dict: dict[str, Any], **_: Any) -> None:
+        body = json.loads(response_dict["body"])
+        response_dict["body"] = json.dumps({**body, "NextToken": "again"}).encode()
+
+    client.meta.events.register_first("before-parse.glue.GetTables", add_token)
+    # The server must not see a token that it never issued.
+    client.meta.events.register_first(
+        "provide-client-params.glue.GetTables", lambda params, **_: params.pop("NextToken", None) and None
+    )
+    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
+    assert report is not None
+    assert "same page token twice" in report.reason
