@@ -1,8 +1,9 @@
-"""The requests for one Kafka cluster's resources."""
+"""The resources of one Kafka cluster, and the requests that list them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from lineage_bridge_dagster.confluent.api.connect import ConnectClient
@@ -14,16 +15,47 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unreachable,
     UntrustedAddress,
 )
-from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
+from lineage_bridge_dagster.confluent.api.kafka_rest import (
+    ConsumerGroup,
+    KafkaRestClient,
+    Link,
+    Mirror,
+    Topic,
+    TopicConfig,
+)
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
-from lineage_bridge_dagster.confluent.fetched import ClusterListing
+from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowClient, TableflowTopic
+from lineage_bridge_dagster.confluent.connectors import ConnectorRecord
+from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
 
 Task = Callable[[], None]
 
 #: Lags take one request per group, for edges that are never upstream; groups beyond this many get none.
 MAX_GROUPS_WITH_LAGS = 200
+
+
+@dataclass(slots=True)
+class ClusterListing:
+    """Resources of one Kafka cluster.
+
+    Attributes:
+        topics_complete: whether the list of topics was fully read.
+        group_topics: the topics of each consumer group whose lags are available.
+        integrations: None if they could not all be read.
+    """
+
+    place: Place
+    topics: Sequence[Topic] = ()
+    topics_complete: bool = False
+    configs: Sequence[TopicConfig] = ()
+    mirrors: Sequence[Mirror] = ()
+    links: Sequence[Link] = ()
+    groups: Sequence[ConsumerGroup] = ()
+    group_topics: dict[str, Sequence[str]] = field(default_factory=dict)
+    connectors: Sequence[ConnectorRecord] = ()
+    tableflow: Sequence[TableflowTopic] = ()
+    integrations: Sequence[CatalogIntegration] | None = None
 
 
 class ClusterFetch:

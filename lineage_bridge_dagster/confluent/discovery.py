@@ -13,8 +13,8 @@ import httpx
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.access import ROLES
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.fetched import ClusterListing, EnvironmentListing, Fetched
-from lineage_bridge_dagster.confluent.fetching import fetch
+from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing
+from lineage_bridge_dagster.confluent.fetching import EnvironmentListing, Fetched, fetch
 from lineage_bridge_dagster.confluent.graph.builder import Builder
 from lineage_bridge_dagster.confluent.graph.connectors import add_connectors
 from lineage_bridge_dagster.confluent.graph.console_links import Console

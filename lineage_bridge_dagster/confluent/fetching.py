@@ -1,4 +1,4 @@
-"""All requests of a discovery, in stages.
+"""Everything that a discovery fetches, in stages.
 
 The requests of a stage run concurrently and depend only on the stages before.
 
@@ -12,28 +12,56 @@ cluster with mirrors, 1 for each consumer group of a dedicated cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from lineage_bridge_dagster.config.variables import PREFIX
 from lineage_bridge_dagster.confluent.api.access import ROLES
-from lineage_bridge_dagster.confluent.api.clusters import ClusterClient
+from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import Forbidden, PartialResponse
-from lineage_bridge_dagster.confluent.api.flink import FlinkClient
+from lineage_bridge_dagster.confluent.api.flink import ComputePool, FlinkClient, regions_of
 from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqldbClient, KsqlQuery
 from lineage_bridge_dagster.confluent.api.org import Environment, OrgClient
-from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.schema_registry import Registry, Schema, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.cluster_fetching import ClusterFetch
-from lineage_bridge_dagster.confluent.fetched import ClusterListing, EnvironmentListing, Fetched
+from lineage_bridge_dagster.confluent.cluster_fetching import ClusterFetch, ClusterListing
 from lineage_bridge_dagster.confluent.filters import require_known, select
-from lineage_bridge_dagster.confluent.flink_fetching import FlinkFetch
+from lineage_bridge_dagster.confluent.flink_fetching import FlinkFetch, FlinkListing
 from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
 from lineage_bridge_dagster.lineage.coverage import Scope
 
 Task = Callable[[], None]
+
+
+@dataclass(slots=True)
+class EnvironmentListing:
+    """Resources of one environment. `kafka_clusters` includes those that the settings leave out."""
+
+    environment: Environment
+    kafka_clusters: Sequence[KafkaCluster] = ()
+    compute_pools: Sequence[ComputePool] = ()
+    registries: Sequence[Registry] = ()
+    ksqldb_clusters: Sequence[KsqlCluster] = ()
+    schemas: list[Schema] = field(default_factory=list)
+    flink: list[FlinkListing] = field(default_factory=list)
+    ksqldb: list[KsqlListing] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Fetched:
+    """All listings of a discovery.
+
+    Attributes:
+        clusters: the Kafka clusters that the settings select.
+        places: every listed Kafka cluster, by environment and cluster id.
+    """
+
+    environments: list[EnvironmentListing] = field(default_factory=list)
+    clusters: list[ClusterListing] = field(default_factory=list)
+    places: dict[tuple[str, str], Place] = field(default_factory=dict)
 
 
 def fetch(session: ConfluentSession, recorder: ScopeRecorder) -> Fetched:
@@ -70,7 +98,7 @@ class _Fetch:
         )
         self._run_stage(
             [
-                *flink.region_tasks(fetched.environments),
+                *(partial(flink.list_region, listing) for listing in self._flink_listings()),
                 *(task for cluster in clusters for task in cluster.secondary_tasks()),
             ]
         )
@@ -136,6 +164,12 @@ class _Fetch:
             require_known("Kafka cluster", f"{PREFIX}CLUSTERS", clusters, wanted)
         selected = {id(cluster) for cluster in select(clusters, wanted)}
         self._fetched.clusters = [ClusterListing(place) for place in places if id(place.cluster) in selected]
+
+    def _flink_listings(self) -> list[FlinkListing]:
+        for listing in self._fetched.environments:
+            regions = regions_of(listing.compute_pools)
+            listing.flink = [FlinkListing(listing.environment, region) for region in regions]
+        return [flink for listing in self._fetched.environments for flink in listing.flink]
 
     def _registry_tasks(self) -> list[Task]:
         return [

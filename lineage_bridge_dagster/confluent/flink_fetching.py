@@ -1,23 +1,39 @@
-"""The requests for Flink statements and materialized tables, region by region."""
+"""Flink statements and materialized tables, and the requests that list them region by region."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError, PartialResponse, Unreachable
-from lineage_bridge_dagster.confluent.api.flink import FlinkClient, FlinkRegion, RegionKey, regions_of
-from lineage_bridge_dagster.confluent.api.org import Organization, OrgClient
+from lineage_bridge_dagster.confluent.api.flink import (
+    FlinkClient,
+    FlinkRegion,
+    FlinkStatement,
+    MaterializedTable,
+    RegionKey,
+)
+from lineage_bridge_dagster.confluent.api.org import Environment, Organization, OrgClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.fetched import EnvironmentListing, FlinkListing
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
 from lineage_bridge_dagster.lineage.coverage import Scope
 
 Task = Callable[[], None]
 
 
+@dataclass(slots=True)
+class FlinkListing:
+    """Flink statements and materialized tables of one environment and region."""
+
+    environment: Environment
+    region: RegionKey
+    statements: Sequence[FlinkStatement] = ()
+    tables: Sequence[MaterializedTable] = ()
+
+
 class FlinkFetch:
-    """Fills the Flink listings of environments: first looks up the endpoints, then lists each region."""
+    """Fills Flink listings: first looks up what their URLs depend on, then lists each region."""
 
     def __init__(self, session: ConfluentSession, recorder: ScopeRecorder) -> None:
         self._recorder = recorder
@@ -31,12 +47,26 @@ class FlinkFetch:
         """The requests that the URLs of statements depend on."""
         return [self._find_organization, self._list_regions]
 
-    def region_tasks(self, environments: Iterable[EnvironmentListing]) -> list[Task]:
-        tasks: list[Task] = []
-        for environment in environments:
-            environment.flink = [FlinkListing(region) for region in regions_of(environment.compute_pools)]
-            tasks += [partial(self._list_region, environment, listing) for listing in environment.flink]
-        return tasks
+    def list_region(self, listing: FlinkListing) -> None:
+        environment, region = listing.environment, listing.region
+        scope = Scope("flink", environment.id, str(region))
+        label = f"{environment.label} in {region}"
+        try:
+            organization, endpoint = self._organization_id(), self._endpoint(region)
+        except ConfluentError as error:
+            self._recorder.record_failure(scope, f"Flink statements of {label}", error)
+            return
+        address = (endpoint, organization, environment.id, region)
+        listing.statements = self._recorder.read(
+            scope, f"Flink statements of {label}", partial(self._client.statements, *address)
+        )
+        tables = self._recorder.read_optional(
+            scope,
+            f"Materialized tables of {label}",
+            partial(self._client.materialized_tables, *address),
+            secondary=True,
+        )
+        listing.tables = tables or ()
 
     def _find_organization(self) -> None:
         try:
@@ -55,27 +85,6 @@ class FlinkFetch:
             self._regions, self._regions_error = list(partial_list.items), partial_list
         except ConfluentError as error:
             self._regions_error = error
-
-    def _list_region(self, environment: EnvironmentListing, listing: FlinkListing) -> None:
-        region, place = listing.region, environment.environment
-        scope = Scope("flink", place.id, str(region))
-        label = f"{place.label} in {region}"
-        try:
-            organization, endpoint = self._organization_id(), self._endpoint(region)
-        except ConfluentError as error:
-            self._recorder.record_failure(scope, f"Flink statements of {label}", error)
-            return
-        address = (endpoint, organization, place.id, region)
-        listing.statements = self._recorder.read(
-            scope, f"Flink statements of {label}", partial(self._client.statements, *address)
-        )
-        tables = self._recorder.read_optional(
-            scope,
-            f"Materialized tables of {label}",
-            partial(self._client.materialized_tables, *address),
-            secondary=True,
-        )
-        listing.tables = tables or ()
 
     def _organization_id(self) -> str:
         if isinstance(self._organization, ConfluentError):
