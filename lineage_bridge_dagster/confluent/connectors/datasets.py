@@ -1,6 +1,6 @@
-"""Names of outside datasets, after the OpenLineage spec's naming, so that two connectors to one table meet.
+"""Names of external datasets, by the OpenLineage spec, so that all connectors to one table share a node.
 
-Source: OpenLineage spec, "Naming": `{namespace}/{name}`, the namespace being scheme and authority.
+Source: OpenLineage spec, "Naming": `{namespace}/{name}`, where the namespace is scheme and authority.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ _JDBC = re.compile(
 
 
 def database(scheme: str, host: str, port: str, *name: str) -> str:
-    """`{scheme}://{host}:{port}/{a.b.c}`; empty name parts are left out."""
+    """`{scheme}://{host}:{port}/{a.b.c}`, without empty name parts."""
     port = port or DEFAULT_PORTS.get(scheme, "")
     authority = f"{host.lower()}:{port}" if port else host.lower()
     return f"{scheme}://{authority}/{'.'.join(part for part in name if part)}"
 
 
 def bucket(scheme: str, name: str, *path: str) -> str:
-    """`{scheme}://{bucket}/{path}`, with no empty segment and no slash at the end."""
+    """`{scheme}://{bucket}/{path}`, without empty segments or a trailing slash."""
     segments = [part.strip("/") for part in path]
     return "/".join([f"{scheme}://{name}", *(part for part in segments if part)])
 
 
 def host_of(url: str) -> str:
-    """The host (and port, when given) of a URL or a bare `host[:port]`; never its user part.
+    """The host (and port, if present) of a URL or a bare `host[:port]`, without its user part.
 
-    Empty for what is no address at all (`https://[`): a malformed configuration must not raise.
+    Empty for a malformed address (`https://[`), which must not raise.
     """
     text = url.strip().split(",")[0]
     try:
@@ -65,7 +65,7 @@ def host_of(url: str) -> str:
 def jdbc(url: str) -> tuple[str, str, str, str] | None:
     """`(scheme, host, port, database)` of a JDBC URL, None for one of an unknown kind.
 
-    User names and passwords in the URL are dropped, whichever way it spells them.
+    Omits user names and passwords in all of their spellings.
     """
     match = _JDBC.fullmatch(url.strip())
     if match is None:
@@ -99,11 +99,11 @@ def snowflake_account(url: str) -> str:
 
 
 def sanitized(name: str) -> str:
-    """What Snowflake's and BigQuery's sinks make of a topic: `_` for all but letters, digits and `_`."""
+    """A topic as Snowflake's and BigQuery's sinks name its table: `_` for all but letters and digits."""
     text = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{text}" if text[:1].isdigit() else text
 
 
-def formatted(shape: str, topic: str) -> str:
-    """`table.name.format` and its like, with `${topic}` filled in."""
-    return shape.replace("${topic}", topic)
+def formatted(template: str, topic: str) -> str:
+    """A value such as `table.name.format`, with `${topic}` replaced."""
+    return template.replace("${topic}", topic)

@@ -1,7 +1,7 @@
-"""The table of connector families: which classes belong to each, and how each is read.
+"""Looks up the family of a connector class.
 
-A managed connector says a short plugin id (`PostgresCdcSourceV2`, `S3_SINK`), a self-managed one a Java
-class. One Java class may serve several ids (JDBC, generic HTTP).
+A managed connector's class is a short plugin id (`PostgresCdcSourceV2`, `S3_SINK`), a self-managed one's is a
+Java class. Several ids may share one Java class (JDBC, generic HTTP).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lineage_bridge_dagster.confluent.connectors.source_families import SOURCES
 
 
 def _folded(name: str) -> str:
-    """`S3_SINK`, `S3Sink` and `s3-sink` are one id."""
+    """One spelling for `S3_SINK`, `S3Sink` and `s3-sink`."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 

@@ -1,4 +1,4 @@
-"""One way of reading connectors' configurations."""
+"""A family of connector classes: one row in the tables of `source_families.py` and `sink_families.py`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from lineage_bridge_dagster.confluent.connectors.sources import Source
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One way of reading a configuration; exactly one of `source` and `sink` is set.
+    """Connector classes whose configurations are read in the same way.
 
-    `topics` are the numbered keys that name a sink's topics besides `topics` itself.
+    Attributes:
+        name: Unique among sources and among sinks.
+        ids: Plugin ids of managed connectors.
+        classes: Java classes of self-managed connectors.
+        source: Reads a source's configuration; None for a sink.
+        sink: Reads a sink's configuration; None for a source.
+        topics: Numbered keys that name a sink's topics, besides `topics` itself.
     """
 
     name: str
@@ -24,4 +30,5 @@ class Family:
 
     @property
     def direction(self) -> str:
+        """`source` or `sink`."""
         return "source" if self.source else "sink"

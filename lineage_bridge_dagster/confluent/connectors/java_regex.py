@@ -1,4 +1,4 @@
-"""Java regular expressions, as connectors' configurations hold them."""
+"""Java regular expressions, as used in connector configurations."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _REFERENCE = re.compile(r"\\(.)|\$(?:(\d)|\{([A-Za-z][A-Za-z0-9]*)\})")
 
 
 class BadRegexError(ValueError):
-    """The expression is not one that can be understood here."""
+    """The expression is invalid, or uses a feature that Python's `re` lacks."""
 
 
 @lru_cache(maxsize=4096)
 def compile_java(pattern: str) -> re.Pattern[str]:
-    """Compile what the two dialects share, after the spellings that differ.
+    """Compile a Java expression, after translating the syntax that differs from Python's.
 
     Raises:
-        BadRegexError: it is not a regular expression, or uses what Python's have no word for.
+        BadRegexError: It is invalid, or uses a feature that Python's `re` lacks.
     """
     text = _NAMED_GROUP.sub(r"(?P<\1>", pattern)
     for java, python in _POSIX.items():
@@ -41,22 +41,23 @@ def compile_java(pattern: str) -> re.Pattern[str]:
 
 
 def full_matches(pattern: str, names: Iterable[str]) -> list[str]:
-    """The names that the whole expression matches, as Java's `matches()` does."""
+    """The names that the expression matches as a whole, like Java's `matches()`."""
     compiled = compile_java(pattern)
     return [name for name in names if compiled.fullmatch(name)]
 
 
 def is_literal(item: str) -> bool:
-    r"""Whether an include-list item is a plain name; a plain or an escaped dot is one (`public\.orders`)."""
+    r"""Whether an include-list item is a plain name, perhaps with escaped dots (`public\.orders`)."""
     return not _META.search(item)
 
 
 def literal(item: str) -> str:
+    """A plain name without its escapes."""
     return item.replace("\\.", ".")
 
 
 def replace_whole(pattern: str, replacement: str, name: str) -> str:
-    """RegexRouter's rule: only when the expression matches the whole name, `replaceFirst`; else unchanged."""
+    """RegexRouter's rule: `replaceFirst` if the expression matches the whole name; else no change."""
     match = compile_java(pattern).fullmatch(name)
     if match is None:
         return name

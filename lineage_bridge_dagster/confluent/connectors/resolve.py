@@ -1,63 +1,55 @@
-"""A connector's configuration -> the topics and outside datasets it reads and writes."""
+"""A connector's configuration -> the topics and external datasets that it reads and writes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
+from lineage_bridge_dagster.confluent.connectors.config import Config, split_list
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.confluent.connectors.family import Family
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
-from lineage_bridge_dagster.confluent.connectors.record import Config, ConnectorLineage, ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
 from lineage_bridge_dagster.confluent.connectors.sources import SourceContext
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
-#: Confidence of what is read from a generic key of an unknown class.
+#: Confidence of lineage from the generic keys of an unknown class.
 _UNKNOWN_CLASS = 0.6
 
 
 def resolve(connector: ConnectorRecord, cluster_topics: Collection[str]) -> ConnectorLineage:
-    """What a connector reads and writes; never raises on a configuration, but warns.
+    """What a connector reads and writes. Never raises on a configuration, but adds warnings.
 
     Args:
-        connector: as the Connect API tells it.
-        cluster_topics: every topic of its cluster, against which expressions and prefixes are resolved.
+        connector: The connector, as listed by the Connect API.
+        cluster_topics: All topics of its cluster, to resolve expressions and prefixes.
     """
     config = Config(connector.config)
     class_name = config.get("connector.class", "confluent.custom.connector.class")
     family = family_of(class_name)
     direction = _direction(connector, config, family)
+    topics = sorted(cluster_topics)
     if family is None:
-        return _unknown(connector, config, class_name, direction, sorted(cluster_topics))
-    if direction != family.direction:
-        warning = (
-            f"{class_name} is a {family.direction}, but the API says {direction}; taken as {family.direction}"
-        )
-        return _with_warning(_resolve_known(connector, config, family, sorted(cluster_topics)), warning)
-    return _resolve_known(connector, config, family, sorted(cluster_topics))
+        return _unknown(connector, config, class_name, direction, topics)
+    read = _source if family.source is not None else _sink
+    lineage = read(connector, config, family, topics)
+    if direction == family.direction:
+        return lineage
+    warning = (
+        f"{class_name} is a {family.direction}, but the API reports a {direction}; "
+        f"treated as a {family.direction}"
+    )
+    return replace(lineage, warnings=(*lineage.warnings, warning))
 
 
 def _direction(connector: ConnectorRecord, config: Config, family: Family | None) -> str:
-    """The API's word, then the class table's; never the configuration's own `type`, which may be wrong."""
+    """The API's type, else the family's; never the configuration's own `type`, which may be wrong."""
     if connector.type.lower() in ("source", "sink"):
         return connector.type.lower()
     if family is not None:
         return family.direction
     return "sink" if config.get("topics", "topics.regex") else "source"
-
-
-def _with_warning(lineage: ConnectorLineage, warning: str) -> ConnectorLineage:
-    from dataclasses import replace
-
-    return replace(lineage, warnings=(*lineage.warnings, warning))
-
-
-def _resolve_known(
-    connector: ConnectorRecord, config: Config, family: Family, cluster_topics: list[str]
-) -> ConnectorLineage:
-    if family.source is not None:
-        return _source(connector, config, family, cluster_topics)
-    return _sink(connector, config, family, cluster_topics)
 
 
 def _source(
@@ -73,14 +65,14 @@ def _source(
             datasets.append(written.dataset)
     except BadRegexError as error:
         context.warnings.append(f"cannot apply {error}")
-    if dead := config.get("mongo.errors.deadletterqueue.topic.name"):
-        topics.append(dead)
+    if dlq := config.get("mongo.errors.deadletterqueue.topic.name"):
+        topics.append(dlq)
     return ConnectorLineage(
         direction="source",
         family=family.name,
         topics_written=_unique(topics, without=context.internal),
         datasets_read=_without_secrets(datasets),
-        dlq_topics=_unique([dead]),
+        dlq_topics=_unique([dlq]),
         internal_topics=_unique(context.internal),
         confidence=routing.confidence,
         warnings=_unique([*context.warnings, *routing.warnings]),
@@ -92,18 +84,18 @@ def _sink(
 ) -> ConnectorLineage:
     warnings: list[str] = []
     topics = sink_topics(config, cluster_topics, warnings, family.topics)
-    dead = dlq_topic(connector, config, cluster_topics)
+    dlq = dlq_topic(connector, config, cluster_topics)
     reports = report_topics(connector, config, cluster_topics)
     datasets = [family.sink(config, topic) for topic in topics] if family.sink else []
     if topics and not any(datasets):
-        warnings.append(f"where it writes is not known from the configuration of {family.name}")
+        warnings.append(f"its target is not known from the configuration ({family.name})")
     return ConnectorLineage(
         direction="sink",
         family=family.name,
         topics_read=_unique(topics),
-        topics_written=_unique([dead, *reports]),
+        topics_written=_unique([dlq, *reports]),
         datasets_written=_without_secrets(datasets),
-        dlq_topics=_unique([dead]),
+        dlq_topics=_unique([dlq]),
         report_topics=_unique(reports),
         warnings=_unique(warnings),
     )
@@ -112,22 +104,22 @@ def _sink(
 def _unknown(
     connector: ConnectorRecord, config: Config, class_name: str, direction: str, cluster_topics: list[str]
 ) -> ConnectorLineage:
-    """The keys that every Kafka Connect connector shares, with a warning that the rest is not known."""
-    warnings = [f"unknown connector class {class_name or '(none)'}: its outside datasets are not known"]
+    """Read the keys that all Kafka Connect connectors share, and warn that the rest is unknown."""
+    warnings = [f"unknown connector class {class_name or '(none)'}: its external datasets are not known"]
     read: list[str] = []
     written: list[str] = []
-    dead = ""
+    dlq = ""
     if direction == "sink":
         read = sink_topics(config, cluster_topics, warnings)
-        dead = dlq_topic(connector, config, cluster_topics)
-        written = [dead]
+        dlq = dlq_topic(connector, config, cluster_topics)
+        written = [dlq]
     elif topic := config.get("kafka.topic", "topic"):
         written = routing_of(config, cluster_topics).route(topic)
     return ConnectorLineage(
         direction=direction,
         topics_read=_unique(read),
         topics_written=_unique(written),
-        dlq_topics=_unique([dead]),
+        dlq_topics=_unique([dlq]),
         confidence=_UNKNOWN_CLASS,
         warnings=tuple(warnings),
     )
@@ -136,7 +128,7 @@ def _unknown(
 def sink_topics(
     config: Config, cluster_topics: list[str], warnings: list[str], numbered: Iterable[str] = ()
 ) -> list[str]:
-    """`topics`, `topics.regex` against the cluster's topics, and the family's own numbered keys."""
+    """A sink's topics: `topics`, else the cluster's topics that match `topics.regex`; and numbered keys."""
     topics = config.items("topics")
     if not topics and (pattern := config.get("topics.regex")):
         try:
@@ -146,18 +138,18 @@ def sink_topics(
         else:
             if not topics:
                 warnings.append(f"topics.regex {pattern} matches no topic of the cluster")
-    for shape in numbered:
-        for _, value in config.numbered(shape):
-            topics += [item.strip() for item in value.split(",") if item.strip()]
+    for pattern in numbered:
+        for _, value in config.numbered(pattern):
+            topics += split_list(value)
     if not topics and not config.get("topics.regex"):
-        warnings.append("neither topics nor topics.regex is set: what it reads is not known")
+        warnings.append("neither topics nor topics.regex is set: its topics are not known")
     return list(dict.fromkeys(topics))
 
 
 def dlq_topic(connector: ConnectorRecord, config: Config, cluster_topics: Collection[str]) -> str:
-    """The dead letter topic: the override, else a managed sink's default `dlq-${connector}`.
+    """A sink's dead letter topic: the configured one, else a managed connector's default `dlq-${connector}`.
 
-    The default is told only where the topic is there, for a connector with no bad record makes none.
+    The default counts only if the topic exists: it is created with the first bad record.
     """
     named = config.get("errors.deadletterqueue.topic.name")
     if named:
@@ -169,7 +161,7 @@ def dlq_topic(connector: ConnectorRecord, config: Config, cluster_topics: Collec
 
 
 def report_topics(connector: ConnectorRecord, config: Config, cluster_topics: Collection[str]) -> list[str]:
-    """An HTTP-like sink's success and error topics: as set, or the defaults that are there."""
+    """An HTTP sink's success and error topics: those configured, and defaults that exist."""
     found: list[str] = []
     for key, default in (("result", "success-${connector}"), ("error", "error-${connector}")):
         named = config.get(f"reporter.{key}.topic.name")
@@ -184,5 +176,5 @@ def _unique(items: Iterable[str], *, without: Collection[str] = ()) -> tuple[str
 
 
 def _without_secrets(names: Iterable[str]) -> tuple[str, ...]:
-    """Dataset names go into graphs, metadata and Glue; an address may hold a password wherever it is set."""
+    """Redact dataset names, which are published in metadata and Glue: any address may contain a password."""
     return _unique(redact_text(name) for name in names)

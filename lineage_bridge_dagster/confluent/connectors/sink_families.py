@@ -1,4 +1,7 @@
-"""The families of sink connectors."""
+"""The families of sink connectors. To add a connector class, add a `Family` to `SINKS`, or a name to one.
+
+A family's function is one of `sinks.py`; `sinks.templated` serves most.
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,21 @@
-"""Where a sink connector writes: one function a family, from a topic to its dataset."""
+"""Datasets that sink connectors write: one function per family, from a topic to its dataset."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from lineage_bridge_dagster.confluent.connectors import datasets
-from lineage_bridge_dagster.confluent.connectors.record import Config
+from lineage_bridge_dagster.confluent.connectors.config import Config
 
-#: The dataset that records of a topic go to, as the configuration tells; "" when it does not.
+#: Configuration and topic -> the dataset that the topic's records are written to, "" when it is unknown.
 Sink = Callable[[Config, str], str]
+
+
+def table_name(config: Config, topic: str, default_schema: str = "") -> str:
+    """The table of a topic by `table.name.format`, in the default schema unless it names one."""
+    table = datasets.formatted(config.get("table.name.format", default="${topic}"), topic)
+    return table if "." in table or not default_schema else f"{default_schema}.{table}"
 
 
 def s3(config: Config, topic: str) -> str:
@@ -38,7 +45,7 @@ def azure_data_lake(config: Config, topic: str) -> str:
 
 
 def relational(scheme: str) -> Sink:
-    """A JDBC sink: managed keys, or `connection.url`; `table.name.format` may hold `schema.table`."""
+    """A JDBC sink, by managed keys or `connection.url`; `table.name.format` may contain a schema."""
 
     def sink(config: Config, topic: str) -> str:
         parsed = datasets.jdbc(config.get("connection.url"))
@@ -48,28 +55,23 @@ def relational(scheme: str) -> Sink:
             config.get("connection.port"),
             config.get("db.name"),
         )
-        table = datasets.formatted(config.get("table.name.format", default="${topic}"), topic)
         if not host or not kind:
             return ""
-        default = {"postgres": "public.", "mssql": "dbo."}.get(kind, "")
-        return datasets.database(kind, host, port, name, table if "." in table else default + table)
+        schema = {"postgres": "public", "mssql": "dbo"}.get(kind, "")
+        return datasets.database(kind, host, port, name, table_name(config, topic, schema))
 
     return sink
 
 
 def redshift(config: Config, topic: str) -> str:
     host = config.get("aws.redshift.domain")
-    table = datasets.formatted(config.get("table.name.format", default="${topic}"), topic)
-    path = (config.get("aws.redshift.database"), table if "." in table else f"public.{table}")
+    path = (config.get("aws.redshift.database"), table_name(config, topic, "public"))
     return datasets.database("redshift", host, config.get("aws.redshift.port"), *path) if host else ""
 
 
 def azure_sql_dw(config: Config, topic: str) -> str:
     host, name = config.get("azure.sql.dw.server.name"), config.get("azure.sql.dw.database.name")
-    table = datasets.formatted(config.get("table.name.format", default="${topic}"), topic)
-    return (
-        datasets.database("mssql", host, "", name, table if "." in table else f"dbo.{table}") if host else ""
-    )
+    return datasets.database("mssql", host, "", name, table_name(config, topic, "dbo")) if host else ""
 
 
 def snowflake(config: Config, topic: str) -> str:
@@ -82,7 +84,7 @@ def snowflake(config: Config, topic: str) -> str:
 
 def bigquery(config: Config, topic: str) -> str:
     project = config.get("project")
-    managed = "defaultDataset" not in config_keys(config)
+    managed = not config.get("defaultDataset")
     dataset = (
         config.get("defaultDataset") or config.pairs("datasets", "=").get(".*", "") or config.get("datasets")
     )
@@ -96,11 +98,6 @@ def bigquery(config: Config, topic: str) -> str:
     return f"bigquery://{project}.{dataset}.{table}" if project and dataset else ""
 
 
-def config_keys(config: Config) -> tuple[str, ...]:
-    """Which of the keys that tell managed from self-managed are set."""
-    return tuple(name for name in ("defaultDataset", "sanitizeTopics") if config.get(name))
-
-
 def mongodb(config: Config, topic: str) -> str:
     host = datasets.host_of(config.get("connection.host", "connection.uri"))
     name = config.get(f"topic.override.{topic}.database", "database")
@@ -109,8 +106,8 @@ def mongodb(config: Config, topic: str) -> str:
 
 
 def dynamodb(config: Config, topic: str) -> str:
-    table = datasets.formatted(config.get("table.name.format", default="${topic}"), topic)
-    return f"dynamodb://{config.get('aws.dynamodb.region', 'kafka.region')}/{table}"
+    region = config.get("aws.dynamodb.region", "kafka.region")
+    return f"dynamodb://{region}/{table_name(config, topic)}"
 
 
 def elasticsearch(config: Config, topic: str) -> str:
@@ -129,10 +126,8 @@ def elasticsearch(config: Config, topic: str) -> str:
 
 def opensearch(config: Config, topic: str) -> str:
     host = datasets.host_of(config.get("instance.url"))
-    for number, topics in config.numbered("index{n}.topic"):
-        if topic in [item.strip() for item in topics.split(",")]:
-            return f"opensearch://{host}/{config.get(f'index{number}.name')}" if host else ""
-    return ""
+    number = config.number_of("index{n}.topic", topic)
+    return f"opensearch://{host}/{config.get(f'index{number}.name')}" if host and number else ""
 
 
 def databricks(config: Config, topic: str) -> str:
@@ -144,29 +139,28 @@ def databricks(config: Config, topic: str) -> str:
 
 
 def iceberg(config: Config, _topic: str) -> str:
-    """One table for all topics; several by record value can't be told apart from the configuration."""
+    """The one table for all topics. Of several, the record's value selects one, so the dataset is unknown."""
     tables = config.items("iceberg.tables")
-    where = config.get("iceberg.catalog.warehouse") or config.get("iceberg.catalog.uri")
+    root = config.get("iceberg.catalog.warehouse", "iceberg.catalog.uri")
     if len(tables) != 1 or config.flag("iceberg.tables.dynamic-enabled"):
         return ""
-    return f"{where.rstrip('/')}/{tables[0]}" if "://" in where else f"iceberg://{tables[0]}"
+    return f"{root.rstrip('/')}/{tables[0]}" if "://" in root else f"iceberg://{tables[0]}"
 
 
 def spanner(config: Config, topic: str) -> str:
-    project = config.get("gcp.spanner.project.id")
-    table = datasets.formatted(config.get("table.name.format", default="${topic}"), topic)
-    place = (project, config.get("gcp.spanner.instance.id"), config.get("gcp.spanner.database.id"))
-    return f"spanner://{':'.join(part for part in place if part)}/{table}"
+    keys = ("gcp.spanner.project.id", "gcp.spanner.instance.id", "gcp.spanner.database.id")
+    database = ":".join(part for key in keys if (part := config.get(key)))
+    return f"spanner://{database}/{table_name(config, topic)}"
 
 
 def bigtable(config: Config, topic: str) -> str:
-    table = datasets.formatted(config.get("table.name.format", default="${topic}"), topic)
-    return (
-        f"bigtable://{config.get('gcp.bigtable.project.id')}/{config.get('gcp.bigtable.instance.id')}/{table}"
-    )
+    project, instance = config.get("gcp.bigtable.project.id"), config.get("gcp.bigtable.instance.id")
+    return f"bigtable://{project}/{instance}/{table_name(config, topic)}"
 
 
 def cosmos(endpoint: str, name: str, topics: str) -> Sink:
+    """A container of Cosmos DB, by the keys of its endpoint, its database and its `topic#container` map."""
+
     def sink(config: Config, topic: str) -> str:
         host, container = datasets.host_of(config.get(endpoint)), config.pairs(topics, "#").get(topic)
         return f"azurecosmos://{host}/dbs/{config.get(name)}/colls/{container}" if host and container else ""
@@ -190,17 +184,14 @@ def couchbase(config: Config, topic: str) -> str:
 
 def http(config: Config, topic: str) -> str:
     if base := config.get("http.api.base.url"):
-        for number, topics in config.numbered("api{n}.topics"):
-            if topic in [item.strip() for item in topics.split(",")]:
-                return _safe_url(
-                    base.rstrip("/") + datasets.formatted(config.get(f"api{number}.http.api.path"), topic)
-                )
-        return _safe_url(base)
-    return _safe_url(datasets.formatted(config.get("http.api.url", "function.url"), topic))
+        if number := config.number_of("api{n}.topics", topic):
+            base = base.rstrip("/") + datasets.formatted(config.get(f"api{number}.http.api.path"), topic)
+        return _without_credentials(base)
+    return _without_credentials(datasets.formatted(config.get("http.api.url", "function.url"), topic))
 
 
-def _safe_url(url: str) -> str:
-    """Without user part and query, where keys are wont to be."""
+def _without_credentials(url: str) -> str:
+    """The URL without user part and query, which often contain keys; empty for one without a scheme."""
     scheme, middle, rest = url.partition("://")
     if not middle:
         return ""
@@ -217,26 +208,23 @@ def aws_lambda(config: Config, topic: str) -> str:
 
 def salesforce(config: Config, topic: str) -> str:
     host = datasets.host_of(config.get("salesforce.instance", default="https://login.salesforce.com"))
-    for number, topics in config.numbered("salesforce.object{n}.topics"):
-        if topic in [item.strip() for item in topics.split(",")]:
-            return f"salesforce://{host}/{config.get(f'salesforce.object{number}')}"
+    if number := config.number_of("salesforce.object{n}.topics", topic):
+        return f"salesforce://{host}/{config.get(f'salesforce.object{number}')}"
     name = config.get("salesforce.object", "salesforce.platform.event.name")
     return f"salesforce://{host}/{name}" if name else ""
 
 
-def templated(shape: str) -> Sink:
-    """A dataset that is `{key}`s of the configuration put together; absent when one is not set."""
+def templated(template: str) -> Sink:
+    """A dataset composed of configuration values (`{key}`) and `{topic}`; unknown when a value is missing."""
+    keys = [key for key in re.findall(r"\{([^{}]+)\}", template) if key != "topic"]
 
     def sink(config: Config, topic: str) -> str:
-        import re
-
-        keys = [key for key in re.findall(r"\{([^{}]+)\}", shape) if key != "topic"]
         values = {key: config.get(key) for key in keys}
         if not all(values.values()):
             return ""
-        text = shape.replace("{topic}", topic)
+        text = template.replace("{topic}", topic)
         for key, value in values.items():
-            # An address is told by its host alone, as the source connectors' datasets have it.
+            # Of an address only the host is used, as in the datasets of source connectors.
             address = key.endswith((".url", ".uri")) or "://" in value
             text = text.replace(f"{{{key}}}", datasets.host_of(value) if address else value)
         return datasets.formatted(text, topic)

@@ -1,20 +1,23 @@
-"""The families of source connectors."""
+"""The families of source connectors. To add a connector class, add a `Family` to `SOURCES`, or a name to one.
+
+A family's function is one of `sources.py`, given a function from a configuration to its dataset.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from lineage_bridge_dagster.confluent.connectors import datasets, sources
+from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import Family
-from lineage_bridge_dagster.confluent.connectors.record import Config
 
 
-def _none(_config: Config) -> str:
+def _no_dataset(_config: Config) -> str:
     return ""
 
 
 def _url(scheme: str, *keys: str) -> sources.Source:
-    """A single-topic source, its dataset `{scheme}://{first}/{second}...` of these keys."""
+    """A source with one topic and the dataset `{scheme}://{value}/{value}...`, by the keys of the values."""
 
     def dataset(config: Config) -> str:
         parts = [datasets.host_of(v) if "://" in (v := config.get(key)) else v for key in keys]
@@ -29,12 +32,12 @@ def _salesforce_events(config: Config) -> str:
     return f"salesforce://{host}/{name or 'events'}"
 
 
-def _no_head(_config: Config) -> list[str]:
-    """The table names hold all parts themselves."""
+def _no_database(_config: Config) -> list[str]:
+    """For connectors whose table lists have qualified names."""
     return [""]
 
 
-def _mssql_heads(config: Config) -> list[str]:
+def _mssql_databases(config: Config) -> list[str]:
     return config.items("database.names") or [""]
 
 
@@ -112,13 +115,13 @@ SOURCES = (
         "datagen",
         ("DatagenSource",),
         ("io.confluent.kafka.connect.datagen.DatagenConnector",),
-        sources.single_topic(_none),
+        sources.single_topic(_no_dataset),
     ),
     Family(
         "debezium-postgres",
         ("PostgresCdcSource", "PostgresCdcSourceV2"),
         (_DBZ + "postgresql.PostgresConnector", _DBZ + "v2.postgresql.PostgresConnectorV2"),
-        sources.debezium("postgres", _no_head),
+        sources.debezium("postgres", _no_database),
     ),
     Family(
         "debezium-mysql",
@@ -129,19 +132,19 @@ SOURCES = (
             _DBZ + "mariadb.MariaDbConnector",
             _DBZ + "v2.mariadb.MariaDbConnector",
         ),
-        sources.debezium("mysql", _no_head),
+        sources.debezium("mysql", _no_database),
     ),
     Family(
         "debezium-sqlserver",
         ("SqlServerCdcSource", "SqlServerCdcSourceV2"),
         (_DBZ + "sqlserver.SqlServerConnector", _DBZ + "v2.sqlserver.SqlServerConnectorV2"),
-        sources.debezium("mssql", _mssql_heads),
+        sources.debezium("mssql", _mssql_databases),
     ),
     Family(
         "oracle-xstream",
         ("OracleXStreamSource",),
         ("io.confluent.connect.oracle.xstream.cdc.OracleXStreamSourceConnector",),
-        sources.debezium("oracle", _no_head),
+        sources.debezium("oracle", _no_database),
     ),
     Family(
         "oracle-cdc",

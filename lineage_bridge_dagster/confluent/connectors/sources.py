@@ -1,7 +1,7 @@
-"""What a source connector writes, and from what: one function a family of configurations.
+"""Topics that source connectors write, with the datasets they come from: one function per family.
 
-A function yields `Written`s: the topic as the connector names it before any transform, and the dataset behind
-it. What a configuration does not tell is absent, not invented.
+A function yields `Written`s: a topic, as named before any transform, and its dataset. Anything that the
+configuration does not determine is left out.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.connectors import datasets
+from lineage_bridge_dagster.confluent.connectors.config import Config, split_list
 from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches, is_literal, literal
-from lineage_bridge_dagster.confluent.connectors.record import Config, ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
 from lineage_bridge_dagster.confluent.connectors.transforms import Routing
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One topic a source writes, by its name before transforms; `dataset` is what it is read from."""
+    """A topic that a source writes, named as before transforms, and the dataset that it comes from."""
 
     topic: str
     dataset: str = ""
@@ -27,7 +28,16 @@ class Written:
 
 @dataclass(slots=True)
 class SourceContext:
-    """What a family's function may look at, and where it leaves what else it found."""
+    """Input of a family's function, and its further output.
+
+    Attributes:
+        connector: The connector.
+        config: Its configuration.
+        cluster_topics: All topics of its cluster.
+        routing: Its transforms.
+        internal: Output: bookkeeping topics that the connector writes.
+        warnings: Output: what could not be determined.
+    """
 
     connector: ConnectorRecord
     config: Config
@@ -37,10 +47,10 @@ class SourceContext:
     warnings: list[str] = field(default_factory=list)
 
     def named_like(self, prefix: str) -> list[str]:
-        """The rest of each cluster topic that starts with a prefix, bookkeeping topics left out.
+        """The remainder of each cluster topic that starts with a prefix, without bookkeeping topics.
 
-        A name that the connector's own transforms would change is one that they made: the table behind it
-        can't be told from it, and it is left out with a warning.
+        If the connector's transforms would change a topic's name, that name is their output, and does not
+        show the table. Such topics are left out with a warning.
         """
         found: list[str] = []
         renamed: list[str] = []
@@ -49,10 +59,10 @@ class SourceContext:
                 kept = not self.routing or self.routing.route(topic) == [topic]
                 (found if kept else renamed).append(topic)
         if self.routing and not found:
-            some = f": {', '.join(renamed[:3])}" if renamed else ""
+            examples = f": {', '.join(renamed[:3])}" if renamed else ""
             self.warnings.append(
-                f"its transforms rename topics, so which of the cluster's are from {prefix}* is not known "
-                f"without a list of plain table names{some}"
+                f"its transforms rename topics: those that come from {prefix}* are not known without a list "
+                f"of plain table names{examples}"
             )
         return [topic.removeprefix(prefix) for topic in found]
 
@@ -61,7 +71,7 @@ Source = Callable[[SourceContext], Iterator[Written]]
 
 
 def selected(items: list[str], candidates: list[str]) -> list[str]:
-    """An include list's tables: literal ones as they stand, expressions resolved against the candidates."""
+    """The tables of an include list: plain names, and the candidates that its expressions match."""
     found: list[str] = []
     for item in items:
         found += [literal(item)] if is_literal(item) else full_matches(item, candidates)
@@ -69,14 +79,14 @@ def selected(items: list[str], candidates: list[str]) -> list[str]:
 
 
 def qualified(item: str, candidates: list[str], heads: list[str]) -> list[str]:
-    """The bare tables among the candidates that an expression over qualified names matches, qualified.
+    """The candidates (unqualified tables) that an expression over qualified names matches, qualified.
 
-    Topics hold a table's last name part alone, so the schemas before it are tried: those that are usual for
-    the database, and the one that the expression itself begins with.
+    Topic names contain only the last part of a table's name, so this tries schemas in front of it: the usual
+    ones of the database, and the one at the start of the expression.
     """
-    # A dot before a quantifier is any character; others are taken to part names.
-    begins = re.match(r"(?:[\w$#-]|\.(?![*+?{]))*", item.replace("[.]", ".").replace("\\.", "."))
-    parts = begins[0].split(".") if begins else []
+    # A dot before a quantifier is any character; others are taken to separate name parts.
+    start = re.match(r"(?:[\w$#-]|\.(?![*+?{]))*", item.replace("[.]", ".").replace("\\.", "."))
+    parts = start[0].split(".") if start else []
     own = [".".join(parts[:count]) for count in range(1, len(parts))] or parts
     tried = list(dict.fromkeys([*heads, *own, ""]))
     found: list[str] = []
@@ -90,7 +100,7 @@ def qualified(item: str, candidates: list[str], heads: list[str]) -> list[str]:
 
 
 def single_topic(dataset: Callable[[Config], str]) -> Source:
-    """One topic, named by the configuration."""
+    """A source with one topic, named in the configuration."""
 
     def source(context: SourceContext) -> Iterator[Written]:
         topic = context.config.get("kafka.topic", "topic", "kafka.topic.name")
@@ -103,7 +113,7 @@ def single_topic(dataset: Callable[[Config], str]) -> Source:
 
 
 def _connection(config: Config, scheme: str) -> tuple[str, str, str, str]:
-    """Scheme, host, port and database, of managed keys or of a JDBC URL."""
+    """Scheme, host, port and database, from a JDBC URL or managed keys."""
     parsed = datasets.jdbc(config.get("connection.url"))
     if parsed is not None:
         return parsed
@@ -117,7 +127,7 @@ def _connection(config: Config, scheme: str) -> tuple[str, str, str, str]:
 
 
 def jdbc(scheme: str) -> Source:
-    """`topic.prefix` and the table's last name part, unseparated; with `query` the prefix is the topic."""
+    """Topics `{topic.prefix}{table}`, with the table's last name part; with `query`, the prefix alone."""
 
     def source(context: SourceContext) -> Iterator[Written]:
         config, prefix = context.config, context.config.get("topic.prefix")
@@ -144,7 +154,7 @@ def jdbc(scheme: str) -> Source:
             for item in config.items("table.exclude.list", "table.blacklist")
             for name in qualified(item, [table.rpartition(".")[2] for table in tables], heads)
         }
-        tables = [each for each in dict.fromkeys(tables) if each.rpartition(".")[2] not in excluded]
+        tables = [table for table in dict.fromkeys(tables) if table.rpartition(".")[2] not in excluded]
         if not items and not prefix:
             context.warnings.append("neither a table list nor topic.prefix is set: its topics are not known")
         for table in tables:
@@ -157,8 +167,13 @@ def jdbc(scheme: str) -> Source:
     return source
 
 
-def debezium(scheme: str, parts: Callable[[Config], list[str]]) -> Source:
-    """`{prefix}.{table path}`; `parts` gives the databases before the listed names ([""] for none)."""
+def debezium(scheme: str, databases: Callable[[Config], list[str]]) -> Source:
+    """Topics `{topic.prefix}.{table path}`.
+
+    Args:
+        scheme: Of the datasets.
+        databases: The databases that precede the listed names, `[""]` for none.
+    """
 
     def source(context: SourceContext) -> Iterator[Written]:
         config = context.config
@@ -167,7 +182,7 @@ def debezium(scheme: str, parts: Callable[[Config], list[str]]) -> Source:
             context.warnings.append("topic.prefix (V1: database.server.name) is not set")
             return
         context.internal += _debezium_internal(config, prefix)
-        heads = parts(config)
+        heads = databases(config)
         items = config.items("table.include.list", "table.whitelist")
         candidates = [] if items and all(map(is_literal, items)) else context.named_like(prefix + ".")
         for head in heads:
@@ -184,19 +199,21 @@ def debezium(scheme: str, parts: Callable[[Config], list[str]]) -> Source:
 
 
 def _included(config: Config, tables: list[str]) -> list[str]:
-    """With no table list: what the cluster's topics show, narrowed by schema, database and exclude lists."""
+    """Without a table list: the cluster's tables, filtered by schema, database and exclude lists."""
     groups = config.items("schema.include.list", "database.include.list")
     if groups:
         heads = {table.partition(".")[0] for table in tables}
         chosen = {head for item in groups for head in full_matches(item, heads)}
         tables = [table for table in tables if table.partition(".")[0] in chosen]
-    left_out = {
+    excluded_heads = {
         head
         for item in config.items("schema.exclude.list", "database.exclude.list")
         for head in full_matches(item, {table.partition(".")[0] for table in tables})
     }
     excluded = {table for item in config.items("table.exclude.list") for table in full_matches(item, tables)}
-    return [table for table in tables if table not in excluded and table.partition(".")[0] not in left_out]
+    return [
+        table for table in tables if table not in excluded and table.partition(".")[0] not in excluded_heads
+    ]
 
 
 def _debezium_dataset(config: Config, scheme: str, head: str, table: str) -> str:
@@ -206,7 +223,7 @@ def _debezium_dataset(config: Config, scheme: str, head: str, table: str) -> str
     database = {
         "postgres": config.get("database.dbname"),
         "mssql": head or config.get("database.dbname"),
-        # The tables are the pluggable database's, where there is one.
+        # The tables are in the pluggable database, if there is one.
         "oracle": config.get("database.pdb.name", "database.dbname", "database.service.name"),
     }
     return datasets.database(scheme, host, config.get("database.port"), database.get(scheme, head), table)
@@ -229,7 +246,7 @@ def _debezium_internal(config: Config, prefix: str) -> list[str]:
 
 
 def mongodb(context: SourceContext) -> Iterator[Written]:
-    """`[prefix.]database.collection[.suffix]`, unless `topic.namespace.map` says otherwise."""
+    """Topics `[prefix.]database.collection[.suffix]`, unless `topic.namespace.map` overrides them."""
     config = context.config
     separator = config.get("topic.separator", default=".")
     prefix, suffix = config.get("topic.prefix"), config.get("topic.suffix")
@@ -243,7 +260,7 @@ def mongodb(context: SourceContext) -> Iterator[Written]:
         mapped = json.loads(config.get("topic.namespace.map", default="{}"))
     except ValueError:
         mapped = {}
-        context.warnings.append("topic.namespace.map is not JSON; it was left out")
+        context.warnings.append("topic.namespace.map is not JSON and is ignored")
     if isinstance(mapped, dict) and mapped:
         for namespace, topic in mapped.items():
             if namespace != "*":
@@ -264,7 +281,7 @@ def mongodb(context: SourceContext) -> Iterator[Written]:
 
 
 def object_store(dataset: Callable[[Config], str]) -> Source:
-    """`topic.regex.list` = `topic:regex,...` over object keys."""
+    """Topics of `topic.regex.list`: `topic:regex,...`, where the expressions match object keys."""
 
     def source(context: SourceContext) -> Iterator[Written]:
         topics = context.config.pairs("topic.regex.list")
@@ -277,30 +294,30 @@ def object_store(dataset: Callable[[Config], str]) -> Source:
 
 
 def patterned(names: str, dataset: Callable[[Config, str], str], default: str = "${entityName}") -> Source:
-    """`topic.name.pattern` over a list of entities."""
+    """Topics by `topic.name.pattern`, one for each entity in a list."""
 
     def source(context: SourceContext) -> Iterator[Written]:
-        shape = context.config.get("topic.name.pattern", default=default)
+        template = context.config.get("topic.name.pattern", default=default)
         for name in context.config.items(names, "entity.names"):
-            topic = shape.replace("${entityName}", name).replace("${resourceName}", name)
+            topic = template.replace("${entityName}", name).replace("${resourceName}", name)
             yield Written(topic, dataset(context.config, name))
 
     return source
 
 
 def numbered(topics: str, dataset: Callable[[Config, int], str]) -> Source:
-    """`api{n}.topics`, `table{n}.topic`: a topic list for each numbered object."""
+    """Topics of numbered objects, each with a list: `api{n}.topics`, `table{n}.topic`."""
 
     def source(context: SourceContext) -> Iterator[Written]:
         for number, value in context.config.numbered(topics):
-            for topic in value.split(","):
-                yield Written(topic.strip(), dataset(context.config, number))
+            for topic in split_list(value):
+                yield Written(topic, dataset(context.config, number))
 
     return source
 
 
 def topic_map(name: str, dataset: Callable[[Config, str], str], *, separator: str = "#") -> Source:
-    """`topic#container,...`"""
+    """Topics of a map: `topic#container,...`"""
 
     def source(context: SourceContext) -> Iterator[Written]:
         for topic, container in context.config.pairs(name, separator).items():
@@ -310,30 +327,31 @@ def topic_map(name: str, dataset: Callable[[Config, str], str], *, separator: st
 
 
 def oracle_template(context: SourceContext) -> Iterator[Written]:
-    """`table.topic.name.template` over the cluster's topics; the redo log topic is its bookkeeping."""
+    """Topics by `table.topic.name.template`. The redo log topic is internal."""
     config = context.config
     name = config.get("oracle.pdb.name", "oracle.sid", "oracle.service.name", "database.dbname")
-    shape = config.get("table.topic.name.template", default="${databaseName}.${schemaName}.${tableName}")
+    template = config.get("table.topic.name.template", default="${databaseName}.${schemaName}.${tableName}")
     redo = config.get("redo.log.topic.name", default=f"{context.connector.name}-{name}-redo-log")
     context.internal.append(
         redo.replace("${connectorName}", context.connector.name).replace("${databaseName}", name)
     )
     host, port = config.get("oracle.server", "database.hostname"), config.get("oracle.port", "database.port")
-    for path in _oracle_tables(context, name, shape):
-        topic = shape
+    for path in _oracle_tables(context, name, template):
+        topic = template
         for variable, value in zip(_ORACLE_PARTS, path, strict=True):
             topic = topic.replace(variable, value)
         yield Written(topic, datasets.database("oracle", host, port, *path) if host and path[2] else "")
 
 
-#: The variables of `table.topic.name.template` that make up a table's qualified name.
+#: Variables of `table.topic.name.template` that compose a table's qualified name.
 _ORACLE_PARTS = ("${databaseName}", "${schemaName}", "${tableName}")
 
 
-def _oracle_tables(context: SourceContext, database: str, shape: str) -> Iterator[tuple[str, str, str]]:
+def _oracle_tables(context: SourceContext, database: str, template: str) -> Iterator[tuple[str, str, str]]:
     """The tables of `table.inclusion.regex`, an expression over `DATABASE.SCHEMA.TABLE`.
 
-    One that is a plain name says so itself; of any other the cluster's topics tell, read by the template.
+    A plain name is the table; any other expression is matched with the tables in the cluster's topic names,
+    which are read by the template.
     """
     include = context.config.get("table.inclusion.regex")
     plain = re.sub(r"\[\.\]|\\\.", ".", include)
@@ -341,22 +359,22 @@ def _oracle_tables(context: SourceContext, database: str, shape: str) -> Iterato
         *above, schema, table = plain.split(".")
         yield (above[0] if above else database), schema, table
         return
-    if _ORACLE_PARTS[2] not in shape:
+    if _ORACLE_PARTS[2] not in template:
         context.warnings.append(
-            f"table.topic.name.template {shape} names no table, so the tables of {include} are not known"
+            f"table.topic.name.template {template} names no table, so the tables of {include} are not known"
         )
-        if "${" not in shape:
+        if "${" not in template:
             yield database, "", ""
         return
-    pattern = re.escape(shape)
+    pattern = re.escape(template)
     for variable, part in zip(_ORACLE_PARTS, ("database", "schema", "table"), strict=True):
         pattern = pattern.replace(re.escape(variable), f"(?P<{part}>[^.]+)", 1)
         pattern = pattern.replace(re.escape(variable), f"(?P={part})")
-    template = re.compile(pattern)
+    topic_pattern = re.compile(pattern)
     exclude = context.config.get("table.exclusion.regex")
     found = False
     for topic in context.cluster_topics:
-        match = None if topic in context.internal else template.fullmatch(topic)
+        match = None if topic in context.internal else topic_pattern.fullmatch(topic)
         if match is None:
             continue
         parts = match.groupdict()
@@ -370,16 +388,17 @@ def _oracle_tables(context: SourceContext, database: str, shape: str) -> Iterato
 
 
 def cloudwatch(context: SourceContext) -> Iterator[Written]:
+    """Topics by `kafka.topic.format`, one for each log stream."""
     config = context.config
-    shape = config.get("kafka.topic.format", default="${log-group}.${log-stream}")
+    template = config.get("kafka.topic.format", default="${log-group}.${log-stream}")
     group = config.get("aws.cloudwatch.log.group")
     for stream in config.items("aws.cloudwatch.log.streams"):
-        topic = shape.replace("${log-group}", group).replace("${log-stream}", stream)
+        topic = template.replace("${log-group}", group).replace("${log-stream}", stream)
         yield Written(topic, f"cloudwatch://{group}/{stream}" if group else "")
 
 
 def dynamodb(context: SourceContext) -> Iterator[Written]:
-    """Tables of the include list; which topic a table goes to is told by the cluster's topics alone."""
+    """Tables of the include list whose topics, under one of two possible names, exist in the cluster."""
     config = context.config
     prefix = config.get("topic.prefix")
     region = config.get("aws.dynamodb.region", "dynamodb.region")

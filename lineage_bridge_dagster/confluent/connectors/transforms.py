@@ -1,17 +1,18 @@
-"""Single message transforms that change the topic a record goes to."""
+"""Single message transforms that change the topic of a record."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
     compile_java,
     full_matches,
     replace_whole,
 )
-from lineage_bridge_dagster.confluent.connectors.record import Config
 
 _ROUTERS = {
     "org.apache.kafka.connect.transforms.RegexRouter": ("regex", "replacement"),
@@ -23,7 +24,7 @@ _TIMESTAMPED = (
     "io.confluent.connect.transforms.MessageTimestampRouter",
 )
 _OUTBOX = "io.debezium.transforms.outbox.EventRouter"
-#: Packages whose other transforms are known to leave the topic alone.
+#: Packages whose other transforms do not change the topic.
 _TOPIC_NEUTRAL = (
     "org.apache.kafka.connect.transforms.",
     "io.confluent.connect.transforms.",
@@ -34,10 +35,12 @@ _TOPIC_NEUTRAL = (
 
 @dataclass(slots=True)
 class Routing:
-    """The topic-changing steps of one source connector, in order.
+    """The topic-changing transforms of one source connector, in order.
 
-    `route` gives the topics that records for a name end in: one for routers, those of the cluster that fit
-    for steps whose target depends on the data.
+    Attributes:
+        steps: Topic -> the topics that its records may go to.
+        warnings: Transforms whose effect is not fully known.
+        confidence: Of the resulting topics.
     """
 
     steps: list[Callable[[str], list[str]]] = field(default_factory=list)
@@ -48,14 +51,19 @@ class Routing:
         return bool(self.steps)
 
     def route(self, name: str) -> list[str]:
+        """The topics that the records of a topic go to after all transforms.
+
+        Routers give one; a transform whose target depends on the data gives all matching topics of the
+        cluster.
+        """
         names = [name]
         for step in self.steps:
-            names = [out for each in names for out in step(each)]
+            names = [routed for name in names for routed in step(name)]
         return names
 
 
 def routing_of(config: Config, cluster_topics: list[str]) -> Routing:
-    """Read `transforms` of a source's configuration."""
+    """Read the `transforms` in a source's configuration."""
     routing = Routing()
     for label in config.items("transforms"):
         _add_step(routing, config, f"transforms.{label}.", cluster_topics)
@@ -75,29 +83,29 @@ def _add_step(routing: Routing, config: Config, prefix: str, cluster_topics: lis
             return
         routing.steps.append(lambda name: [replace_whole(regex, replacement, name)])
     elif kind in _TIMESTAMPED:
-        shape = config.get(prefix + "topic.format", default="${topic}-${timestamp}")
-        routing.steps.append(lambda name: _fitting(shape, {"topic": name}, cluster_topics))
+        template = config.get(prefix + "topic.format", default="${topic}-${timestamp}")
+        routing.steps.append(lambda name: _matching(template, {"topic": name}, cluster_topics))
         routing.confidence = min(routing.confidence, 0.7)
     elif kind == _OUTBOX:
-        shape = config.get(
+        template = config.get(
             prefix + "route.topic.replacement", default="outbox.event.${routedByValue}"
         ).replace("$1", "${routedByValue}")
-        routing.steps.append(lambda _name: _fitting(shape, {}, cluster_topics))
+        routing.steps.append(lambda _name: _matching(template, {}, cluster_topics))
         routing.confidence = min(routing.confidence, 0.5)
-        routing.warnings.append(f"transform {kind}: topics depend on the data; matched {shape} by name")
+        routing.warnings.append(f"transform {kind}: topics depend on the data; matched {template} by name")
     elif "ExtractTopic" in kind:
         routing.steps.append(lambda _name: [])
-        routing.warnings.append(f"transform {kind}: the topic is in the record and can't be known from here")
+        routing.warnings.append(
+            f"transform {kind}: the topic is in the record and not known from the configuration"
+        )
     elif kind and not kind.startswith(_TOPIC_NEUTRAL):
-        routing.warnings.append(f"transform {kind} is unknown; it is taken to leave the topic alone")
+        routing.warnings.append(f"transform {kind} is unknown; it is assumed not to change the topic")
         routing.confidence = min(routing.confidence, 0.8)
 
 
-def _fitting(shape: str, known: dict[str, str], cluster_topics: list[str]) -> list[str]:
-    """The cluster's topics that fit `${...}` placeholders, the known ones filled in."""
-    import re
-
-    parts = re.split(r"\$\{(\w+)\}", shape)
+def _matching(template: str, known: dict[str, str], cluster_topics: list[str]) -> list[str]:
+    """The cluster's topics that match a template with `${...}` variables, some of them known."""
+    parts = re.split(r"\$\{(\w+)\}", template)
     pattern = "".join(
         re.escape(part) if number % 2 == 0 else re.escape(known[part]) if part in known else ".+"
         for number, part in enumerate(parts)

@@ -26,20 +26,20 @@ import org.apache.flink.sql.parser.impl.FlinkSqlParserImpl;
 import org.apache.flink.sql.parser.validate.FlinkSqlConformance;
 
 /**
- * Parses Flink SQL statements and gives their trees as JSON.
+ * Parses Flink SQL statements and returns their syntax trees as JSON.
  *
- * <p>It only translates: what a tree means is decided in Python. A tree is a flat list of nodes in post-order,
- * children by index, so that a chain of ten thousand ORs is no deeper to read than any other text; -1 stands
- * for a node that cannot hold a table or a column (a literal, a type, a hint).
+ * <p>Python interprets the trees. A tree is a flat list of nodes in post-order with children by index, so that
+ * reading a chain of ten thousand ORs needs no deep recursion. -1 stands for a node that cannot contain a table
+ * or a column (a literal, a type, a hint).
  *
- * <p>Compiled in place by Janino, hence plain Java: no lambdas, no inferred generics.
+ * <p>Compiled at run time by Janino, hence plain Java: no lambdas, no inferred generics.
  */
 public class FlinkTrees {
     private static final long STACK_BYTES = 64L * 1024 * 1024;
     private final SqlParser.Config config;
 
     public FlinkTrees() {
-        // Flink's own settings: CalciteParser's configuration in PlannerContext.
+        // Flink's own settings: the CalciteParser configuration in PlannerContext.
         this.config = SqlParser.config()
             .withParserFactory(FlinkSqlParserImpl.FACTORY)
             .withConformance(FlinkSqlConformance.DEFAULT)
@@ -50,11 +50,11 @@ public class FlinkTrees {
     /**
      * Parses a batch.
      *
-     * @param batch big-endian: the count of texts (4 bytes), then for each its length in chars (4 bytes) and its
-     *     chars (2 bytes each), so that any chars at all arrive, lone surrogates too
-     * @param millis how long one text may take
-     * @return a JSON array with an object for each text that was come to: all of them, or fewer with the last
-     *     marked "fatal" when it took too long or ran out of memory; then this process is no longer to be used
+     * @param batch big-endian: the number of texts (4 bytes), then for each its length in chars (4 bytes) and its
+     *     chars (2 bytes each), which preserves any chars, even lone surrogates
+     * @param millis time limit for one text
+     * @return a JSON array with an object for each processed text: all of them, or fewer with the last marked
+     *     "fatal" when it took too long or ran out of memory; this process must not be used again then
      */
     public String parse(byte[] batch, long millis) throws InterruptedException {
         Worker worker = new Worker(this.config, batch);
@@ -78,32 +78,32 @@ public class FlinkTrees {
     private static class Worker implements Runnable {
         private final SqlParser.Config config;
         private final byte[] batch;
-        private final String[] answers;
-        private int at = 0;
+        private final String[] responses;
+        private int offset = 0;
         volatile int done = 0;
 
         Worker(SqlParser.Config config, byte[] batch) {
             this.config = config;
             this.batch = batch;
-            this.answers = new String[readInt()];
+            this.responses = new String[readInt()];
         }
 
         public void run() {
-            for (int i = 0; i < this.answers.length; i++) {
-                String answer = one(readText());
-                this.answers[i] = answer;
+            for (int i = 0; i < this.responses.length; i++) {
+                String response = parseText(readText());
+                this.responses[i] = response;
                 this.done = i + 1;
-                if (answer.endsWith("\"fatal\":true}")) {
+                if (response.endsWith("\"fatal\":true}")) {
                     return;
                 }
             }
         }
 
-        /** The first `count` answers, and `last` after them if it is not null. */
+        /** The first `count` responses, followed by `last` unless it is null. */
         String snapshot(int count, String last) {
             StringBuilder out = new StringBuilder("[");
             for (int i = 0; i < count; i++) {
-                out.append(i == 0 ? "" : ",").append(this.answers[i]);
+                out.append(i == 0 ? "" : ",").append(this.responses[i]);
             }
             if (last != null) {
                 out.append(count == 0 ? "" : ",").append(last);
@@ -111,7 +111,7 @@ public class FlinkTrees {
             return out.append("]").toString();
         }
 
-        private String one(String text) {
+        private String parseText(String text) {
             try {
                 SqlNode tree = SqlParser.create(text, this.config).parseStmt();
                 Writer writer = new Writer();
@@ -131,17 +131,17 @@ public class FlinkTrees {
         }
 
         private int readInt() {
-            int value = ((this.batch[this.at] & 0xff) << 24) | ((this.batch[this.at + 1] & 0xff) << 16)
-                | ((this.batch[this.at + 2] & 0xff) << 8) | (this.batch[this.at + 3] & 0xff);
-            this.at += 4;
+            int value = ((this.batch[this.offset] & 0xff) << 24) | ((this.batch[this.offset + 1] & 0xff) << 16)
+                | ((this.batch[this.offset + 2] & 0xff) << 8) | (this.batch[this.offset + 3] & 0xff);
+            this.offset += 4;
             return value;
         }
 
         private String readText() {
             char[] chars = new char[readInt()];
             for (int i = 0; i < chars.length; i++) {
-                chars[i] = (char) (((this.batch[this.at] & 0xff) << 8) | (this.batch[this.at + 1] & 0xff));
-                this.at += 2;
+                chars[i] = (char) (((this.batch[this.offset] & 0xff) << 8) | (this.batch[this.offset + 1] & 0xff));
+                this.offset += 2;
             }
             return new String(chars);
         }
@@ -221,7 +221,7 @@ public class FlinkTrees {
             return call(kind, node.getOperator().getName(), children(node.getOperandList()));
         }
 
-        /** A statement of Flink's own. Those not named here have no data flow: the kind alone is told. */
+        /** A statement that Flink adds. Those not listed here have no data flow, so only the kind is returned. */
         private int statement(SqlNode node) {
             String kind = node.getClass().getSimpleName();
             if (node instanceof SqlInsert) {
@@ -284,7 +284,7 @@ public class FlinkTrees {
             }
             if (node instanceof SqlSet) {
                 SqlSet s = (SqlSet) node;
-                // Other settings can be secrets, and none of them moves data.
+                // Other settings are irrelevant to data flow and can be secrets.
                 if (s.getKey() != null && s.getKeyString().startsWith("sql.current-")) {
                     return call(kind, s.getKeyString(), new int[] {
                         identifier(java.util.Collections.singletonList(s.getValueString()), s.getParserPosition())});
@@ -303,7 +303,7 @@ public class FlinkTrees {
                 write(node.getTargetColumnList()), partitions});
         }
 
-        /** Names of declared columns, each with whether rows bring its value; what computes it is left out. */
+        /** Names of declared columns, each with whether it is derived rather than written; without expressions. */
         private int columns(SqlNodeList list) {
             if (list == null) {
                 return -1;
@@ -326,7 +326,7 @@ public class FlinkTrees {
             return call("LIST", "", indexes);
         }
 
-        /** Functions that are called without parentheses; a column of such a name has to be quoted. */
+        /** Functions that are called without parentheses; a column of the same name must be quoted. */
         private static boolean isNiladic(String name) {
             String upper = name.toUpperCase(java.util.Locale.ROOT);
             return upper.equals("CURRENT_TIMESTAMP") || upper.equals("CURRENT_DATE")

@@ -1,0 +1,52 @@
+"""Access to a connector's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+
+class Config:
+    """A connector's configuration with typed, tolerant access. A blank value counts as missing."""
+
+    def __init__(self, values: Mapping[str, object]) -> None:
+        self._values = {str(key): str(value).strip() for key, value in values.items() if value is not None}
+
+    def get(self, *keys: str, default: str = "") -> str:
+        """The value of the first of these keys that has one."""
+        for key in keys:
+            if value := self._values.get(key, ""):
+                return value
+        return default
+
+    def items(self, *keys: str) -> list[str]:
+        """The value of the first of these keys that has one, split at commas."""
+        return split_list(self.get(*keys))
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """A boolean value."""
+        value = self.get(key).lower()
+        return default if not value else value in ("true", "yes", "1")
+
+    def pairs(self, key: str, separator: str = ":", *, reverse: bool = False) -> dict[str, str]:
+        """`a:b,c:d` as a mapping, without incomplete pairs; `reverse` splits at the last separator."""
+        found: dict[str, str] = {}
+        for item in self.items(key):
+            left, middle, right = item.rpartition(separator) if reverse else item.partition(separator)
+            if middle and left.strip() and right.strip():
+                found[left.strip()] = right.strip()
+        return found
+
+    def numbered(self, pattern: str, limit: int = 50) -> Iterator[tuple[int, str]]:
+        """The values of numbered keys, such as `api{n}.topics`."""
+        for number in range(1, limit + 1):
+            if value := self.get(pattern.format(n=number)):
+                yield number, value
+
+    def number_of(self, pattern: str, item: str) -> int | None:
+        """The number of the first of such keys whose list has an item."""
+        return next((number for number, value in self.numbered(pattern) if item in split_list(value)), None)
+
+
+def split_list(value: str) -> list[str]:
+    """The items of a comma-separated list, without empty ones."""
+    return [item for part in value.split(",") if (item := part.strip())]
