@@ -10,6 +10,7 @@ from typing import Any
 from dagster import AssetIn, AssetsDefinition, asset
 
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 
 TOPIC, TABLE = "orders.status", "orders.v1"
 DATABASE = "order_analytics"
@@ -18,7 +19,8 @@ DATABASE = "order_analytics"
 def example_assets(inventory: Inventory, io_manager_key: str) -> list[AssetsDefinition]:
     """The assets, where one cluster has both of their inputs; nothing elsewhere."""
     for table in inventory.tables:
-        if table.node.attributes.get("table_name") != TABLE or table.node.attributes.get("conflict"):
+        view = GlueTableNode.of(table.node)
+        if view.shown_place.table != TABLE or view.conflict:
             continue
         for topic in inventory.topics:
             same_cluster = topic.node.cluster_id == table.node.cluster_id

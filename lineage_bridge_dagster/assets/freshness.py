@@ -33,6 +33,7 @@ from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.nodes import TopicNode
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.text import duration
 
@@ -244,8 +245,7 @@ def _metadata(
     topic: Node, unseen: Backlog, commit: TableState, now: int, waiting: int | None
 ) -> dict[str, Any]:
     """The times that the verdict was made of, for the check's page."""
-    configs = topic.attributes.get("configs") or {}
-    clock = str(configs.get("message.timestamp.type") or "CreateTime")
+    clock = str(TopicNode.of(topic).configs.get("message.timestamp.type") or "CreateTime")
     metadata: dict[str, Any] = {
         "lineage_bridge/topic_records": unseen.records,
         "lineage_bridge/record_times": "the brokers' (LogAppendTime)"

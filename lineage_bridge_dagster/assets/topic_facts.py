@@ -7,12 +7,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.brokers import TopicOffsets, TopicReader, reader_for
 from lineage_bridge_dagster.confluent.api.errors import BrokerError, ConfluentError
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.nodes import TopicNode
 
 T = TypeVar("T")
 
@@ -161,8 +162,7 @@ def _by_cluster(
 ) -> Iterator[tuple[Node, T | Exception]]:
     clusters: dict[tuple[str, str, str], list[Node]] = {}
     for node in nodes:
-        bootstrap = str(node.attributes.get("bootstrap_endpoint") or "")
-        cluster = (bootstrap, node.environment_id or "", node.cluster_id or "")
+        cluster = (TopicNode.of(node).bootstrap, node.environment_id or "", node.cluster_id or "")
         clusters.setdefault(cluster, []).append(node)
 
     def read_cluster(
@@ -183,22 +183,14 @@ def _by_cluster(
 
 def facts_of(topic: Node, offsets: TopicOffsets) -> TopicFacts:
     """Combine a topic's offsets with the settings and schema of its node."""
-    attributes = topic.attributes
-    configs = attributes.get("configs") or {}
+    view = TopicNode.of(topic)
     return TopicFacts(
         partitions=[PartitionFacts(p.partition, p.begin, p.end) for p in offsets.partitions],
-        retention_ms=_number(attributes.get("retention_ms", configs.get("retention.ms"))),
-        retention_bytes=_number(configs.get("retention.bytes")),
-        cleanup_policy=attributes.get("cleanup_policy"),
-        schema_subject=attributes.get("schema_subject"),
-        schema_version=_number(attributes.get("schema_version")),
+        retention_ms=view.retention_ms,
+        retention_bytes=view.retention_bytes,
+        cleanup_policy=view.cleanup_policy or None,
+        schema_subject=view.schema_subject or None,
+        schema_version=view.schema_version,
         last_record_ms=offsets.last_record_ms,
-        config={str(name): str(value) for name, value in configs.items()},
+        config={str(name): str(value) for name, value in view.configs.items()},
     )
-
-
-def _number(value: Any) -> int | None:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return None
