@@ -33,10 +33,10 @@ from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.automation.freshness_schedule import freshness_schedule
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
+from lineage_bridge_dagster.automation.list_client import outside_lister
 from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_schedule, refresh_schedule
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore, read_state, say_unreadable
-from lineage_bridge_dagster.automation.watched_lists import outside_lister
 from lineage_bridge_dagster.config.catalog import with_aws_fields
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.reader import SettingsReader

@@ -26,7 +26,7 @@ from lineage_bridge_dagster.automation.data_versions import pushed_versions
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.tick import Dagster, Loaded, Outcome, Tick, WantedTable
-from lineage_bridge_dagster.automation.watched import Lister
+from lineage_bridge_dagster.automation.watched_lists import Lister
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES, UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.keys import tag_key

@@ -22,7 +22,7 @@ from logging import Logger
 from dagster import AssetKey
 
 from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, backoff
-from lineage_bridge_dagster.automation.watched import (
+from lineage_bridge_dagster.automation.watched_lists import (
     Lister,
     ListScope,
     difference,

@@ -1,100 +1,145 @@
-"""The cheap lists, asked of Confluent and Glue themselves."""
+"""The cheap lists that a tick may ask: Tableflow topics, catalog integrations, names of Glue tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-from lineage_bridge_dagster.automation.watched import (
-    GLUE,
-    INTEGRATIONS,
-    TABLEFLOW,
-    Lister,
-    ListScope,
-)
-from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import NodeType
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables, is_glue_table
+from lineage_bridge_dagster.text import first_few
 
-if TYPE_CHECKING:
-    import httpx
-
-    from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
-    from lineage_bridge_dagster.glue.reader import GlueReader
-
-#: A tick has no time for patience: what does not answer in this many seconds is asked at the next one.
-_TIMEOUT_SECONDS = 8.0
-_ATTEMPTS = 2
+TABLEFLOW = "tableflow"
+INTEGRATIONS = "integrations"
+GLUE = "glue"
 
 
-class OutsideLister:
-    """Asks the lists through clients that are made at the first need and kept from tick to tick.
+@dataclass(frozen=True, order=True)
+class ListScope:
+    """One cheap list: which API, and of which environment and cluster, or of which Glue database."""
 
-    Args:
-        settings: read at every list, so that a key that was changed is used at once.
-        transport: exchanges the HTTP transport of the Confluent clients.
+    api: str
+    environment: str = ""
+    place: str = ""
+
+    def __str__(self) -> str:
+        return ":".join(part for part in (self.api, self.environment, self.place) if part)
+
+
+def titles(discovery: Discovery) -> dict[ListScope, str]:
+    """What each list is to a person: by the names of clusters, with their ids behind."""
+    named = {
+        node.cluster_id: node.cluster_name
+        for node in discovery.graph.of_type(NodeType.KAFKA_TOPIC, NodeType.TABLEFLOW_TABLE)
+        if node.cluster_id and node.cluster_name
+    }
+    found = {}
+    for scope in scopes_of(discovery):
+        name = named.get(scope.place)
+        cluster = f"cluster {name} ({scope.place})" if name else f"cluster {scope.place}"
+        found[scope] = {
+            TABLEFLOW: f"Tableflow topics of {cluster}",
+            INTEGRATIONS: f"catalog integrations of {cluster}",
+            GLUE: f"Glue tables of database {scope.place}",
+        }[scope.api]
+    return found
+
+
+class Lister(Protocol):
+    """Asks one list outside.
+
+    Returns names, each with whatever of its state matters after a tab. Raises a `LineageBridgeError` (or
+    anything else) when it can't: an empty list always means that there is nothing.
     """
 
-    def __init__(
-        self, settings: Callable[[], Settings], *, transport: httpx.BaseTransport | None = None
-    ) -> None:
-        self._settings = settings
-        self._transport = transport
-        self._made_of: Settings | None = None
-        self._tableflow: TableflowClient | None = None
-        self._glue: GlueReader | None = None
-
-    def __call__(self, scope: ListScope) -> Iterable[str]:
-        """Raises:
-        LineageBridgeError: the list could not be asked.
-        """
-        settings = self._settings()
-        if settings != self._made_of:
-            # A key was changed, or an endpoint: the clients of the old ones must go.
-            self._made_of, self._tableflow, self._glue = settings, None, None
-        if scope.api == TABLEFLOW:
-            return self._topics(settings, scope)
-        if scope.api == INTEGRATIONS:
-            return self._integrations(settings, scope)
-        if scope.api == GLUE:
-            return self._tables(settings, scope)
-        return ()
-
-    def _tableflow_client(self, settings: Settings) -> TableflowClient:
-        if self._tableflow is None:
-            from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-            from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
-
-            quick = {
-                "timeout_seconds": min(_TIMEOUT_SECONDS, settings.confluent.timeout_seconds),
-                "max_attempts": min(_ATTEMPTS, settings.confluent.max_attempts),
-            }
-            session = ConfluentSession(settings.confluent.model_copy(update=quick), self._transport)
-            self._tableflow = TableflowClient(session)
-        return self._tableflow
-
-    def _topics(self, settings: Settings, scope: ListScope) -> Iterable[str]:
-        client = self._tableflow_client(settings)
-        for topic in client.topics(scope.environment, scope.place):
-            yield f"{topic.display_name}\t{topic.phase} {topic.spec.suspended}"
-
-    def _integrations(self, settings: Settings, scope: ListScope) -> Iterable[str]:
-        client = self._tableflow_client(settings)
-        for integration in client.integrations(scope.environment, scope.place):
-            yield f"{integration.id}\t{integration.custom_database} {integration.spec.suspended}"
-
-    def _tables(self, settings: Settings, scope: ListScope) -> Iterable[str]:
-        from lineage_bridge_dagster.glue.client import glue_client
-        from lineage_bridge_dagster.glue.errors import GlueNotFoundError
-        from lineage_bridge_dagster.glue.reader import GlueReader
-
-        if self._glue is None:
-            self._glue = GlueReader(glue_client(settings.aws))
-        try:
-            # Their names alone: whole tables are up to 100 kB each, and this is asked every few seconds.
-            return list(self._glue.names(scope.place))
-        except GlueNotFoundError:
-            # The database does not exist yet.
-            return ()
+    def __call__(self, scope: ListScope) -> Iterable[str]: ...
 
 
-def outside_lister(settings: Callable[[], Settings]) -> Lister:
-    return OutsideLister(settings)
+def fingerprint(items: Iterable[str]) -> str:
+    """Of a list, whatever its order."""
+    return hashlib.sha256("\n".join(sorted(set(items))).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def names(items: Iterable[str]) -> frozenset[str]:
+    """The names alone, without the state behind the tab."""
+    return frozenset(item.partition("\t")[0] for item in items)
+
+
+def scopes_of(discovery: Discovery) -> list[ListScope]:
+    """The lists worth asking, by what the last discovery found: each cluster's, and each database's.
+
+    A new cluster is found by a full refresh, not by a tick.
+    """
+    found: set[ListScope] = set()
+    for node in discovery.graph.of_type(NodeType.KAFKA_TOPIC, NodeType.TABLEFLOW_TABLE):
+        if node.environment_id and node.cluster_id:
+            found.add(ListScope(TABLEFLOW, node.environment_id, node.cluster_id))
+            found.add(ListScope(INTEGRATIONS, node.environment_id, node.cluster_id))
+    places = [GlueTableNode.of(node).place for node in glue_tables(discovery.graph)]
+    # Before its first table exists, a database is known only as the one that Tableflow should use.
+    places += [
+        TableflowNode.of(node).expected_place for node in discovery.graph.of_type(NodeType.TABLEFLOW_TABLE)
+    ]
+    found |= {ListScope(GLUE, "", place.database) for place in places if place and place.is_home}
+    return sorted(found)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a list has that the state has not, and the other way around."""
+
+    new: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.gone)
+
+    def __str__(self) -> str:
+        return "; ".join(
+            f"{word}: {first_few(items)}" for word, items in (("new", self.new), ("gone", self.gone)) if items
+        )
+
+
+def difference(discovery: Discovery, scope: ListScope, listed: Iterable[str]) -> Difference:
+    """How a list differs from what the state knows of its scope."""
+    outside = names(listed)
+    inside = frozenset(_known(discovery, scope))
+    if scope.api == GLUE:
+        # A database may hold tables that no topic feeds: those are no news.
+        expected = frozenset(_expected_tables(discovery, scope.place))
+        return Difference(tuple(sorted((outside & expected) - inside)), tuple(sorted(inside - outside)))
+    if scope.api == INTEGRATIONS:
+        return Difference()
+    return Difference(tuple(sorted(outside - inside)), tuple(sorted(inside - outside)))
+
+
+def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
+    graph = discovery.graph
+    if scope.api == TABLEFLOW:
+        return [
+            TableflowNode.of(node).topic
+            for node in graph.of_type(NodeType.TABLEFLOW_TABLE)
+            if (node.environment_id, node.cluster_id) == (scope.environment, scope.place)
+        ]
+    if scope.api == GLUE:
+        places = (GlueTableNode.of(node).place for node in glue_tables(graph))
+        return [place.table for place in places if place and place.is_home and place.database == scope.place]
+    return []
+
+
+def _expected_tables(discovery: Discovery, database: str) -> Iterable[str]:
+    """The names that Tableflow's tables without a Glue table yet are to have in this database."""
+    graph = discovery.graph
+    with_table = {
+        edge.src_id
+        for edge in graph.edges.values()
+        if edge.dst_id in graph and is_glue_table(graph.nodes[edge.dst_id])
+    }
+    for node in graph.of_type(NodeType.TABLEFLOW_TABLE):
+        if node.node_id not in with_table:
+            place = TableflowNode.of(node).expected_place
+            if place and place.database == database:
+                yield place.table

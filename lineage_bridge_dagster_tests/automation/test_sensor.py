@@ -27,7 +27,7 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.sensor import InstanceDagster, lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore
-from lineage_bridge_dagster.automation.watched import ListScope
+from lineage_bridge_dagster.automation.watched_lists import ListScope
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.specs.names import Names

@@ -17,7 +17,7 @@ from lineage_bridge_dagster.automation import tick as tick_module
 from lineage_bridge_dagster.automation.cursor import VERSION, Cursor, backoff
 from lineage_bridge_dagster.automation.sensor import loaded_tables
 from lineage_bridge_dagster.automation.tick import Dagster, Loaded, Outcome, Tick
-from lineage_bridge_dagster.automation.watched import GLUE, TABLEFLOW, ListScope
+from lineage_bridge_dagster.automation.watched_lists import GLUE, TABLEFLOW, ListScope
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.specs.translator import LineageTranslator

@@ -9,14 +9,14 @@ import pytest
 from botocore.client import BaseClient
 from pydantic import SecretStr
 
-from lineage_bridge_dagster.automation.watched import (
+from lineage_bridge_dagster.automation.list_client import OutsideLister
+from lineage_bridge_dagster.automation.watched_lists import (
     GLUE,
     INTEGRATIONS,
     TABLEFLOW,
     ListScope,
     names,
 )
-from lineage_bridge_dagster.automation.watched_lists import OutsideLister
 from lineage_bridge_dagster.config.settings import (
     AwsSettings,
     ConfluentSettings,

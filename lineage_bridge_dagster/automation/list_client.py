@@ -1,0 +1,100 @@
+"""The cheap lists, asked of Confluent and Glue themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.automation.watched_lists import (
+    GLUE,
+    INTEGRATIONS,
+    TABLEFLOW,
+    Lister,
+    ListScope,
+)
+from lineage_bridge_dagster.config.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+
+    from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
+    from lineage_bridge_dagster.glue.reader import GlueReader
+
+#: A tick has no time for patience: what does not answer in this many seconds is asked at the next one.
+_TIMEOUT_SECONDS = 8.0
+_ATTEMPTS = 2
+
+
+class OutsideLister:
+    """Asks the lists through clients that are made at the first need and kept from tick to tick.
+
+    Args:
+        settings: read at every list, so that a key that was changed is used at once.
+        transport: exchanges the HTTP transport of the Confluent clients.
+    """
+
+    def __init__(
+        self, settings: Callable[[], Settings], *, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        self._settings = settings
+        self._transport = transport
+        self._made_of: Settings | None = None
+        self._tableflow: TableflowClient | None = None
+        self._glue: GlueReader | None = None
+
+    def __call__(self, scope: ListScope) -> Iterable[str]:
+        """Raises:
+        LineageBridgeError: the list could not be asked.
+        """
+        settings = self._settings()
+        if settings != self._made_of:
+            # A key was changed, or an endpoint: the clients of the old ones must go.
+            self._made_of, self._tableflow, self._glue = settings, None, None
+        if scope.api == TABLEFLOW:
+            return self._topics(settings, scope)
+        if scope.api == INTEGRATIONS:
+            return self._integrations(settings, scope)
+        if scope.api == GLUE:
+            return self._tables(settings, scope)
+        return ()
+
+    def _tableflow_client(self, settings: Settings) -> TableflowClient:
+        if self._tableflow is None:
+            from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+            from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
+
+            quick = {
+                "timeout_seconds": min(_TIMEOUT_SECONDS, settings.confluent.timeout_seconds),
+                "max_attempts": min(_ATTEMPTS, settings.confluent.max_attempts),
+            }
+            session = ConfluentSession(settings.confluent.model_copy(update=quick), self._transport)
+            self._tableflow = TableflowClient(session)
+        return self._tableflow
+
+    def _topics(self, settings: Settings, scope: ListScope) -> Iterable[str]:
+        client = self._tableflow_client(settings)
+        for topic in client.topics(scope.environment, scope.place):
+            yield f"{topic.display_name}\t{topic.phase} {topic.spec.suspended}"
+
+    def _integrations(self, settings: Settings, scope: ListScope) -> Iterable[str]:
+        client = self._tableflow_client(settings)
+        for integration in client.integrations(scope.environment, scope.place):
+            yield f"{integration.id}\t{integration.custom_database} {integration.spec.suspended}"
+
+    def _tables(self, settings: Settings, scope: ListScope) -> Iterable[str]:
+        from lineage_bridge_dagster.glue.client import glue_client
+        from lineage_bridge_dagster.glue.errors import GlueNotFoundError
+        from lineage_bridge_dagster.glue.reader import GlueReader
+
+        if self._glue is None:
+            self._glue = GlueReader(glue_client(settings.aws))
+        try:
+            # Their names alone: whole tables are up to 100 kB each, and this is asked every few seconds.
+            return list(self._glue.names(scope.place))
+        except GlueNotFoundError:
+            # The database does not exist yet.
+            return ()
+
+
+def outside_lister(settings: Callable[[], Settings]) -> Lister:
+    return OutsideLister(settings)
