@@ -33,7 +33,7 @@ from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.automation.freshness_schedule import freshness_schedule
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
-from lineage_bridge_dagster.automation.list_client import outside_lister
+from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_schedule, refresh_schedule
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore, read_state, say_unreadable
@@ -183,7 +183,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                     names,
                     key,
                     loaded_tables(_version(key), inventory, settings.push),
-                    outside_lister(settings),
+                    ListClient(settings),
                     [refresh, lineage],
                     interval_seconds=self.sensor.interval_seconds,
                     running=on,

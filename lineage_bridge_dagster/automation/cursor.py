@@ -1,4 +1,4 @@
-"""The sensor's cursor: typed, versioned, and never a reason to fail a tick."""
+"""The sensor's cursor: typed, versioned; an unreadable one never fails a tick."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ VERSION = 1
 
 
 class Attempt(BaseModel):
-    """A table that was asked for and is not yet as wanted."""
+    """A table whose push was requested and that is not up to date yet."""
 
     model_config = ConfigDict(extra="ignore")
 
-    #: The data version that was asked for: another one starts anew.
+    #: The data version that was requested; for another one, counting starts over.
     wanted: str
     count: int = Field(1, ge=1)
-    #: Unix time in seconds before which it is not asked for again.
+    #: Unix time in seconds before which it is not requested again.
     not_before: float = 0.0
 
 
 class Cursor(BaseModel):
-    """What a tick leaves to the next.
+    """What a tick passes on to the next.
 
-    What was pushed is not here: the assets' own materializations say that, so losing a cursor costs a look
-    at them and nothing else.
+    What was pushed is not part of it: the assets' materializations record that, so that a lost cursor costs
+    no more than reading them again.
     """
 
     model_config = ConfigDict(extra="ignore")
 
     version: int = VERSION
-    #: Scope -> fingerprint of its cheap list that the definitions' state is known to have seen.
+    #: Scope -> fingerprint of its list that the loaded state is known to cover.
     seen: dict[str, str] = Field(default_factory=dict)
-    #: The same, of lists for which a refresh was asked: they count as seen once a newer state is loaded.
+    #: The same for lists that a refresh was requested for; they count as seen once a newer state is loaded.
     asked: dict[str, str] = Field(default_factory=dict)
-    #: The state that was loaded when that refresh was asked for.
+    #: The state that was loaded when that refresh was requested.
     asked_at: str = ""
-    #: Unix time in seconds of that asking.
+    #: Unix time in seconds of that request.
     asked_time: float = 0.0
-    #: Scopes whose list was last seen at an older state: theirs may have changed with the state's.
+    #: Scopes whose list was last read under an older state, so that it may have changed with the state.
     older: list[str] = Field(default_factory=list)
-    #: The scope to ask next: where the last tick ran out of time.
+    #: Index of the scope to read next, if the last tick ran out of time.
     next_scope: int = Field(0, ge=0)
-    #: The state whose tables were compared with what was pushed, up to this place among the sorted tables.
+    #: The state whose tables are compared with their last push, and how many of them have been.
     state: str = ""
     compared: int = Field(0, ge=0)
-    #: Table key -> how often it was asked for.
+    #: Table key -> its requests.
     attempts: dict[str, Attempt] = Field(default_factory=dict)
-    #: Refreshes asked for in a row without a newer state, and the Unix time before which none is asked for.
+    #: Refreshes requested in a row without a newer state, and the Unix time before which none is requested.
     refreshes: int = Field(0, ge=0)
     refresh_not_before: float = 0.0
 
     @classmethod
     def read(cls, text: str | None) -> tuple[Self, str]:
-        """The cursor and, when an unreadable or older one was replaced, a word about it."""
+        """The cursor, and a warning if an unreadable or older one was replaced."""
         if not text:
             return cls(), ""
         try:
             cursor = cls.model_validate_json(text)
         except ValidationError as error:
-            return cls(), f"The cursor could not be read and starts anew: {error.errors()[0]['msg']}"
+            return cls(), f"The cursor could not be read and starts over: {error.errors()[0]['msg']}"
         if cursor.version != VERSION:
-            return cls(), f"The cursor is of version {cursor.version} and starts anew as {VERSION}"
+            return cls(), f"The cursor has version {cursor.version} and starts over as version {VERSION}"
         return cursor, ""
 
     def write(self) -> str:
@@ -70,5 +70,5 @@ class Cursor(BaseModel):
 
 
 def backoff(count: int, *, first: float = 30.0, longest: float = 3600.0) -> float:
-    """Seconds to wait after the count-th try."""
+    """Seconds to wait after this number of attempts."""
     return float(min(longest, first * 2 ** min(max(0, count - 1), 20)))

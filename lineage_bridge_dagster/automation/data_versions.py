@@ -1,4 +1,4 @@
-"""The data versions that tables were last materialized with: what tells whether one is as it should be."""
+"""The data versions of the tables' last materializations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG
 
 
 def pushed_versions(instance: DagsterInstance, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:
-    """Each asset's version by its last materialization; None where there is none, or none with a version."""
+    """The data version of each asset's last materialization; None if there is none."""
     found: dict[AssetKey, str | None] = dict.fromkeys(keys)
     for record in instance.get_asset_records(keys):
         event = record.asset_entry.last_materialization

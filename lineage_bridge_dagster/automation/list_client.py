@@ -1,4 +1,4 @@
-"""The cheap lists, asked of Confluent and Glue themselves."""
+"""Reads the watched lists from Confluent and Glue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from lineage_bridge_dagster.automation.watched_lists import (
     GLUE,
     INTEGRATIONS,
     TABLEFLOW,
-    Lister,
     ListScope,
 )
 from lineage_bridge_dagster.config.settings import Settings
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
     from lineage_bridge_dagster.glue.reader import GlueReader
 
-#: A tick has no time for patience: what does not answer in this many seconds is asked at the next one.
+#: A tick does not wait longer than this for a list; the next one tries again.
 _TIMEOUT_SECONDS = 8.0
 _ATTEMPTS = 2
 
 
-class OutsideLister:
-    """Asks the lists through clients that are made at the first need and kept from tick to tick.
+class ListClient:
+    """Reads lists with clients that it creates on first use and keeps from tick to tick.
 
     Args:
-        settings: read at every list, so that a key that was changed is used at once.
-        transport: exchanges the HTTP transport of the Confluent clients.
+        settings: read for every list, so that a changed key is used at once.
+        transport: replaces the HTTP transport of the Confluent client.
     """
 
     def __init__(
@@ -38,18 +37,18 @@ class OutsideLister:
     ) -> None:
         self._settings = settings
         self._transport = transport
-        self._made_of: Settings | None = None
+        self._client_settings: Settings | None = None
         self._tableflow: TableflowClient | None = None
         self._glue: GlueReader | None = None
 
     def __call__(self, scope: ListScope) -> Iterable[str]:
         """Raises:
-        LineageBridgeError: the list could not be asked.
+        LineageBridgeError: the list could not be read.
         """
         settings = self._settings()
-        if settings != self._made_of:
-            # A key was changed, or an endpoint: the clients of the old ones must go.
-            self._made_of, self._tableflow, self._glue = settings, None, None
+        if settings != self._client_settings:
+            # A key or an endpoint has changed: the clients that use the old one are dropped.
+            self._client_settings, self._tableflow, self._glue = settings, None, None
         if scope.api == TABLEFLOW:
             return self._topics(settings, scope)
         if scope.api == INTEGRATIONS:
@@ -89,12 +88,8 @@ class OutsideLister:
         if self._glue is None:
             self._glue = GlueReader(glue_client(settings.aws))
         try:
-            # Their names alone: whole tables are up to 100 kB each, and this is asked every few seconds.
+            # Names only: a full table is up to 100 kB, and the list is read every few seconds.
             return list(self._glue.names(scope.place))
         except GlueNotFoundError:
             # The database does not exist yet.
             return ()
-
-
-def outside_lister(settings: Callable[[], Settings]) -> Lister:
-    return OutsideLister(settings)

@@ -1,4 +1,4 @@
-"""The sensor that puts new Tableflow tables into the graph and has their lineage pushed."""
+"""The sensor that adds new Tableflow tables to the graph and pushes their lineage."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -25,27 +25,28 @@ from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.data_versions import pushed_versions
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
-from lineage_bridge_dagster.automation.tick import Dagster, Loaded, Outcome, Tick, WantedTable
-from lineage_bridge_dagster.automation.watched_lists import Lister
+from lineage_bridge_dagster.automation.tick import LoadedState, LoadedTable, Tick, TickResult
+from lineage_bridge_dagster.automation.watched_lists import ListReader
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES, UnresolvedAssetJobDefinition
+from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.specs.keys import tag_key
 from lineage_bridge_dagster.specs.names import Names
 
-#: Called with a sensor's context; reloads the definitions and says how.
+#: Reloads the definitions, given a sensor's context, and returns how.
 Reload = Callable[[SensorEvaluationContext], str]
 
 
 def reload_by_server(context: SensorEvaluationContext) -> str:
     """Reload through the code server that evaluates the sensor."""
-    done = reload_code_location(context.code_location_origin, context.instance)
-    return f"{done.how}, {done.seconds:.1f} s"
+    reloaded = reload_code_location(context.code_location_origin, context.instance)
+    return f"{reloaded.how}, {reloaded.seconds:.1f} s"
 
 
-def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], PushSettings]) -> Loaded:
-    """What the definitions hold, with each table's wanted version computed once and only when asked for."""
+def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], PushSettings]) -> LoadedState:
+    """The state and the tables of the definitions; the version of a table is computed once, on first use."""
     if inventory is None:
-        return Loaded(version)
+        return LoadedState(version)
     versions: dict[str, str] = {}
     settings = cache(push)
 
@@ -55,21 +56,21 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
         return versions[table_id]
 
     tables = [
-        WantedTable(
+        LoadedTable(
             name=asset.node.qualified_name.removeprefix("glue://").replace("/", "."),
             key=asset.key,
             chain_key=inventory.chain_key_of[asset.node.node_id],
             version=lambda table_id=asset.node.node_id: version_of(table_id),  # type: ignore[misc]
         )
         for asset in inventory.tables
-        # Two topics fold to this table: it is never pushed, so there is nothing to wait for.
-        if not asset.node.attributes.get("conflict")
+        # A table that several topics claim is never pushed.
+        if not NodeView.of(asset.node).conflict
     ]
-    return Loaded(version, inventory.discovery, tables)
+    return LoadedState(version, inventory.discovery, tables)
 
 
-class InstanceDagster(Dagster):
-    """Answers a tick from the instance and the sensor's own context."""
+class InstanceClient:
+    """What a tick needs from Dagster, from the instance and the sensor's context."""
 
     def __init__(
         self, context: SensorEvaluationContext, state_key: str, names: Names, reload: Reload
@@ -98,7 +99,7 @@ class InstanceDagster(Dagster):
     def in_flight(self) -> frozenset[AssetKey]:
         found: set[AssetKey] = set()
         for run in self._instance.get_runs(RunsFilter(statuses=NOT_FINISHED_STATUSES)):
-            # Someone's run from the UI counts too: it has a selection, whichever job it is of.
+            # Runs that people launch in the UI count too: they have a selection, whatever their job.
             if run.asset_selection is not None:
                 found |= run.asset_selection
             elif (
@@ -119,8 +120,8 @@ class InstanceDagster(Dagster):
 def lineage_sensor(
     names: Names,
     state_key: str,
-    loaded: Loaded,
-    lister: Lister,
+    loaded: LoadedState,
+    read_list: ListReader,
     jobs: Sequence[JobDefinition | UnresolvedAssetJobDefinition],
     *,
     interval_seconds: int,
@@ -128,18 +129,18 @@ def lineage_sensor(
     budget_seconds: float = 20.0,
     reload: Reload = reload_by_server,
 ) -> SensorDefinition:
-    """Watches Tableflow and Glue, keeps the definitions up with the state, and asks for what is not pushed.
+    """Watch Tableflow and Glue, keep the definitions up to date with the state, and request missing pushes.
 
     Args:
-        names: of the jobs that it asks for.
-        state_key: under which the component's state is stored.
-        loaded: what the definitions that hold this sensor were built from.
-        lister: asks one cheap list.
-        jobs: those it may ask for; the refresh, and the assets' where there are any.
-        interval_seconds: least time between ticks.
-        running: whether it is on without anyone turning it on.
-        budget_seconds: after which a tick leaves the rest to the next.
-        reload: has the definitions reloaded.
+        names: names of the jobs that it requests.
+        state_key: key under which the component's state is stored.
+        loaded: the state that the definitions were built from.
+        read_list: reads a list from Confluent or Glue.
+        jobs: the jobs that it may request: the refresh and the lineage job.
+        interval_seconds: minimum time between ticks.
+        running: whether it is on by default.
+        budget_seconds: time after which a tick leaves the rest to the next one.
+        reload: reloads the definitions.
     """
 
     @sensor(
@@ -147,28 +148,28 @@ def lineage_sensor(
         jobs=jobs,
         minimum_interval_seconds=interval_seconds,
         default_status=DefaultSensorStatus.RUNNING if running else DefaultSensorStatus.STOPPED,
-        description="Finds new Tableflow tables, puts their assets into the running graph and has their "
-        "lineage pushed; asks again for what failed.",
+        description="Watches Tableflow and Glue for new tables, adds their assets to the graph and pushes "
+        "their lineage. Retries failed refreshes and pushes.",
     )
     def _sensor(context: SensorEvaluationContext) -> SensorResult:
-        cursor, word = Cursor.read(context.cursor)
-        if word:
-            context.log.warning(word)
-        dagster = InstanceDagster(context, state_key, names, reload)
-        tick = Tick(loaded, dagster, lister, context.log, budget_seconds=budget_seconds)
-        outcome = tick.run(cursor)
-        requests = _run_requests(outcome, names)
+        cursor, warning = Cursor.read(context.cursor)
+        if warning:
+            context.log.warning(warning)
+        client = InstanceClient(context, state_key, names, reload)
+        tick = Tick(loaded, client, read_list, context.log, budget_seconds=budget_seconds)
+        result = tick.run(cursor)
+        requests = _run_requests(result, names)
         return SensorResult(
             run_requests=requests,
-            # A result may say something only when it asks for nothing.
-            skip_reason=None if requests else outcome.skip_reason,
-            cursor=outcome.cursor.write(),
+            # Dagster accepts a skip reason only without requests.
+            skip_reason=None if requests else result.skip_reason,
+            cursor=result.cursor.write(),
         )
 
     return _sensor
 
 
-def _run_requests(outcome: Outcome, names: Names) -> list[RunRequest]:
+def _run_requests(result: TickResult, names: Names) -> list[RunRequest]:
     requests = [
         RunRequest(
             run_key=push.run_key,
@@ -176,8 +177,8 @@ def _run_requests(outcome: Outcome, names: Names) -> list[RunRequest]:
             asset_selection=list(push.keys),
             tags={tag_key("tables"): str(push.tables)},
         )
-        for push in outcome.pushes
+        for push in result.pushes
     ]
-    if outcome.refresh is not None:
-        requests.append(RunRequest(run_key=outcome.refresh.run_key, job_name=names.refresh_job))
+    if result.refresh is not None:
+        requests.append(RunRequest(run_key=result.refresh.run_key, job_name=names.refresh_job))
     return requests

@@ -1,14 +1,14 @@
-"""One evaluation of the sensor, step by step, free of Dagster's decorator so that tests drive it.
+"""One evaluation of the sensor, without Dagster's decorator, so that tests can drive it.
 
-A tick asks only cheap things and stays within a budget of time; everything heavy it asks for as a run:
+A tick makes cheap requests only and stays within a time budget; heavy work is requested as a run:
 
-1. a newer state is stored than the definitions were built from: have them reloaded, and stop there;
-2. there is no state at all: ask for a refresh, so that nobody has to;
-3. tables whose pushed version is not the wanted one: ask for their chain and push, failed ones with backoff;
-4. the outside's cheap lists differ from what the state has seen: ask for a refresh.
+1. if a newer state is stored than the one loaded, reload the definitions and stop there;
+2. if there is no state at all, request a refresh;
+3. for tables whose last push does not match their current lineage, request their chains and pushes, with
+   backoff after failures;
+4. if a list in Confluent or Glue differs from the state, request a refresh.
 
-A list that can't be asked says nothing: what was known stays. Tables that are gone leave only by a refresh,
-and by its coverage.
+A list that cannot be read changes nothing. Tables disappear only through a refresh and its coverage.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from logging import Logger
+from typing import Protocol
 
 from dagster import AssetKey
 
 from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, backoff
 from lineage_bridge_dagster.automation.watched_lists import (
-    Lister,
+    ListReader,
     ListScope,
     difference,
     fingerprint,
@@ -33,17 +34,17 @@ from lineage_bridge_dagster.automation.watched_lists import (
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.text import clock_time, first_few, plural, sentence
 
-#: Tables to one run: a run holds them all in one plan, one chain computation and one commit.
+#: Tables per run: a run plans all of its tables at once, with one chain computation and one commit.
 MAX_TABLES_A_RUN = 500
 #: Tables whose last materialization is looked up at once.
 _LOOKUP = 200
-#: Tables asked for and not yet done; while there are as many, no further ones are looked for.
+#: Requested tables that are not up to date yet; at this number the tick looks for no further ones.
 MAX_OPEN = 2000
 
 
 @dataclass(frozen=True)
-class WantedTable:
-    """A table that the definitions hold: its assets, and the data version it has once it is pushed."""
+class LoadedTable:
+    """A table in the loaded definitions: its assets, and its data version once its lineage is pushed."""
 
     name: str
     key: AssetKey
@@ -52,46 +53,40 @@ class WantedTable:
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """What the running definitions were built from. `version` is empty when there was no state yet."""
+class LoadedState:
+    """The state that the definitions were built from; `version` is empty if there was none yet."""
 
     version: str
     discovery: Discovery | None = None
-    #: Sorted by key, conflicts left out.
-    tables: Sequence[WantedTable] = ()
+    #: Sorted by key, without tables in conflict.
+    tables: Sequence[LoadedTable] = ()
 
 
-class Dagster:
-    """What a tick asks of Dagster; a seam for tests."""
+class DagsterClient(Protocol):
+    """What a tick needs from Dagster."""
 
     def latest_version(self) -> str | None:
-        """The newest stored state's version."""
-        raise NotImplementedError
+        """The version of the newest stored state."""
 
     def refreshing(self) -> bool:
         """Whether a refresh is queued or running."""
-        raise NotImplementedError
 
     def refreshed_since(self, since: float) -> bool:
-        """Whether a refresh that was begun after a Unix time has succeeded."""
-        raise NotImplementedError
+        """Whether a refresh that started after a Unix time has succeeded."""
 
     def in_flight(self) -> frozenset[AssetKey]:
-        """The assets that queued or running runs will materialize."""
-        raise NotImplementedError
+        """The assets that queued and running runs will materialize."""
 
     def pushed_versions(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:
-        """The data version of each asset's last materialization; None where there is none."""
-        raise NotImplementedError
+        """The data version of each asset's last materialization; None if there is none."""
 
     def reload(self) -> str:
-        """Have the definitions reloaded from the newest state; returns how. Raises when that failed."""
-        raise NotImplementedError
+        """Reload the definitions from the newest state and return how; raises if that fails."""
 
 
 @dataclass(frozen=True)
 class PushRequest:
-    """A run wanted for these assets."""
+    """A run that computes and pushes the lineage of some tables."""
 
     run_key: str
     keys: tuple[AssetKey, ...]
@@ -100,23 +95,23 @@ class PushRequest:
 
 @dataclass(frozen=True)
 class RefreshRequest:
-    """A refresh wanted, and why."""
+    """A refresh, and the reason for it."""
 
     run_key: str
     reason: str
 
 
 @dataclass
-class Outcome:
-    """What a tick wants, and what it says of itself."""
+class TickResult:
+    """What a tick requests, and what it reports in the UI."""
 
     cursor: Cursor
     pushes: list[PushRequest] = field(default_factory=list)
     refresh: RefreshRequest | None = None
-    #: What it waits for or could not do, as clauses of one sentence.
+    #: What it waits for or could not do, as clauses of a sentence.
     notes: list[str] = field(default_factory=list)
-    #: What it saw where there is nothing to wait for, as such clauses too.
-    seen: list[str] = field(default_factory=list)
+    #: What it found up to date, as clauses too.
+    up_to_date: list[str] = field(default_factory=list)
 
     def note(self, log: Logger, text: str) -> None:
         self.notes.append(text)
@@ -124,68 +119,65 @@ class Outcome:
 
     @property
     def skip_reason(self) -> str:
-        """One sentence on why nothing is asked for."""
-        nothing = ": ".join(["nothing is new", *([", and ".join(self.seen)] if self.seen else [])])
-        return sentence("; ".join(self.notes) or nothing)
+        """One sentence on why nothing is requested."""
+        if self.notes:
+            return sentence("; ".join(self.notes))
+        return sentence(": ".join(filter(None, ["nothing new", ", and ".join(self.up_to_date)])))
 
 
 @dataclass(frozen=True)
 class Tick:
     """One evaluation."""
 
-    loaded: Loaded
-    dagster: Dagster
-    lister: Lister
+    loaded: LoadedState
+    dagster: DagsterClient
+    read_list: ListReader
     log: Logger
-    #: Seconds after which no further list or lookup is begun; the rest is the next tick's.
+    #: Seconds after which no further list or lookup starts; the next tick continues there.
     budget_seconds: float = 20.0
     clock: Callable[[], float] = time.time
     #: Measures the budget.
     timer: Callable[[], float] = time.monotonic
 
-    def run(self, cursor: Cursor) -> Outcome:
+    def run(self, cursor: Cursor) -> TickResult:
         began = self.timer()
-        outcome = Outcome(cursor)
+        result = TickResult(cursor)
         latest = self.dagster.latest_version()
-        if latest and latest != self.loaded.version and self._reload(outcome):
-            return outcome
+        if latest and latest != self.loaded.version and self._reload(result):
+            return result
         if self.loaded.discovery is None:
             if latest is None:
-                self._refresh(outcome, "there is no state yet")
+                self._refresh(result, "no discovery is stored yet")
             elif latest == self.loaded.version:
-                self._refresh(outcome, "the stored state can't be read")
-            return outcome
-        self._settle(outcome)
-        self._push(outcome, began)
-        self._watch(outcome, self.loaded.discovery, began)
-        return outcome
+                self._refresh(result, "the stored discovery cannot be read")
+            return result
+        self._settle_refresh(result)
+        self._push(result, began)
+        self._watch(result, self.loaded.discovery, began)
+        return result
 
     def _out_of_time(self, began: float) -> bool:
         return self.timer() - began >= self.budget_seconds
 
-    def _reload(self, outcome: Outcome) -> bool:
-        """Reload; a failure is said and tried again at the next tick, and the old definitions serve on."""
+    def _reload(self, result: TickResult) -> bool:
+        """Reload; after a failure the loaded definitions stay in use until the next tick tries again."""
         try:
             how = self.dagster.reload()
         except Exception as error:
             self.log.exception("Reloading failed")
-            outcome.notes.append(f"a newer discovery is stored, but can't be loaded yet: {error}")
+            result.notes.append(f"a newer discovery is stored but cannot be loaded yet: {error}")
             return False
-        outcome.note(
-            self.log,
-            f"a newer discovery was stored and the definitions reloaded ({how}); the next tick uses them",
-        )
+        result.note(self.log, f"loaded a newer discovery ({how}); the next tick uses it")
         return True
 
-    def _settle(self, outcome: Outcome) -> None:
-        """A newer state than the one a refresh was asked at has been loaded, or the refresh found what was
-        known: its lists count as seen."""
-        cursor = outcome.cursor
+    def _settle_refresh(self, result: TickResult) -> None:
+        """Count the lists behind a refresh as seen, once a newer state is loaded or it found nothing new."""
+        cursor = result.cursor
         newer = cursor.asked_at != self.loaded.version
         if not newer and not (cursor.asked and self.dagster.refreshed_since(cursor.asked_time)):
             return
         if not newer:
-            self.log.info("The refresh found nothing that was not known.")
+            self.log.info("The refresh found nothing new.")
         cursor.seen.update(cursor.asked)
         cursor.asked = {}
         if newer:
@@ -194,67 +186,67 @@ class Tick:
         cursor.refreshes = 0
         cursor.refresh_not_before = 0.0
 
-    def _push(self, outcome: Outcome, began: float) -> None:
-        """Find tables that are not as wanted, and ask for them."""
-        cursor = outcome.cursor
+    def _push(self, result: TickResult, began: float) -> None:
+        """Find the tables that are out of date and request their pushes."""
+        cursor = result.cursor
         tables = self.loaded.tables
         by_key = {table.key.to_user_string(): table for table in tables}
-        cursor.attempts = {key: held for key, held in cursor.attempts.items() if key in by_key}
+        cursor.attempts = {key: attempt for key, attempt in cursor.attempts.items() if key in by_key}
         if cursor.state != self.loaded.version:
             cursor.state, cursor.compared = self.loaded.version, 0
-        behind = self._behind([by_key[key] for key in sorted(cursor.attempts)], outcome)
-        while cursor.compared < len(tables) and len(cursor.attempts) + len(behind) < MAX_OPEN:
+        outdated = self._outdated([by_key[key] for key in sorted(cursor.attempts)], cursor)
+        while cursor.compared < len(tables) and len(cursor.attempts) + len(outdated) < MAX_OPEN:
             if cursor.compared and self._out_of_time(began):
                 break
-            some = [
+            batch = [
                 table
                 for table in tables[cursor.compared : cursor.compared + _LOOKUP]
                 if table.key.to_user_string() not in cursor.attempts
             ]
-            behind.update(self._behind(some, outcome))
+            outdated.update(self._outdated(batch, cursor))
             cursor.compared += _LOOKUP
+        total = plural(len(tables), "table")
         if cursor.compared < len(tables):
-            done = f"{cursor.compared:,} of {plural(len(tables), 'table')}"
-            outcome.note(self.log, f"{done} compared with what was pushed; the next tick goes on")
-        else:
-            good = len(tables) - len(behind)
-            told = (
-                f"{good:,} of {plural(len(tables), 'table')} were last pushed with the lineage they have now"
+            result.note(
+                self.log,
+                f"compared {cursor.compared:,} of {total} with their last push; the next tick continues",
             )
-            self.log.info(sentence(told))
-            outcome.seen.append(told)
-        if behind:
-            self._ask(outcome, behind)
+        else:
+            text = f"{len(tables) - len(outdated):,} of {total} were last pushed with their current lineage"
+            self.log.info(sentence(text))
+            result.up_to_date.append(text)
+        if outdated:
+            self._request_pushes(result, outdated)
 
-    def _behind(self, tables: Sequence[WantedTable], outcome: Outcome) -> dict[str, tuple[WantedTable, str]]:
-        """Those of the tables that are not as wanted, with the version wanted; the others are settled."""
+    def _outdated(self, tables: Sequence[LoadedTable], cursor: Cursor) -> dict[str, tuple[LoadedTable, str]]:
+        """The tables without their current lineage, with its version; the attempts of the others end."""
         pushed = self.dagster.pushed_versions([table.key for table in tables]) if tables else {}
-        behind: dict[str, tuple[WantedTable, str]] = {}
+        outdated: dict[str, tuple[LoadedTable, str]] = {}
         for table in tables:
             key, wanted = table.key.to_user_string(), table.version()
             if pushed.get(table.key) == wanted:
-                outcome.cursor.attempts.pop(key, None)
+                cursor.attempts.pop(key, None)
             else:
-                behind[key] = (table, wanted)
-        return behind
+                outdated[key] = (table, wanted)
+        return outdated
 
-    def _ask(self, outcome: Outcome, behind: Mapping[str, tuple[WantedTable, str]]) -> None:
-        """Ask for the tables that are due: not on their way, and past their backoff."""
-        cursor, now = outcome.cursor, self.clock()
+    def _request_pushes(self, result: TickResult, outdated: Mapping[str, tuple[LoadedTable, str]]) -> None:
+        """Request the tables that are in no run and past their backoff."""
+        cursor, now = result.cursor, self.clock()
         in_flight = self.dagster.in_flight()
-        due: list[tuple[str, WantedTable, Attempt]] = []
-        under_way = 0
-        later: list[float] = []
-        for key, (table, wanted) in sorted(behind.items()):
+        due: list[tuple[str, LoadedTable, Attempt]] = []
+        in_runs = 0
+        waiting: list[float] = []
+        for key, (table, wanted) in sorted(outdated.items()):
             last = cursor.attempts.get(key)
             if last is not None and last.wanted != wanted:
                 last = None
             if table.key in in_flight or (last is not None and now < last.not_before):
                 cursor.attempts.setdefault(key, Attempt(wanted=wanted, count=1, not_before=now))
                 if table.key in in_flight:
-                    under_way += 1
+                    in_runs += 1
                 else:
-                    later.append(cursor.attempts[key].not_before)
+                    waiting.append(cursor.attempts[key].not_before)
                 continue
             count = last.count + 1 if last else 1
             due.append((key, table, Attempt(wanted=wanted, count=count, not_before=now + backoff(count))))
@@ -265,99 +257,96 @@ class Tick:
             text = "\n".join(f"{key} {attempt.wanted} {attempt.count}" for key, _, attempt in part)
             keys = tuple(asset for _, table, _ in part for asset in (table.chain_key, table.key))
             run_key = f"{self.loaded.version[:8]}:{_digest(text)}:{int(now // 60)}"
-            outcome.pushes.append(PushRequest(run_key, keys, len(part)))
+            result.pushes.append(PushRequest(run_key, keys, len(part)))
         if due:
-            again = sum(attempt.count > 1 for _, _, attempt in due)
-            named = first_few([table.name for _, table, _ in due])
-            runs = plural(len(outcome.pushes), "run")
+            retries = sum(attempt.count > 1 for _, _, attempt in due)
+            names = first_few([table.name for _, table, _ in due])
+            runs = plural(len(result.pushes), "run")
             self.log.info(
-                f"Asking for the lineage of {plural(len(due), 'table')} in {runs}: {named}."
-                + (f" {again:,} of them again, for the last run left them as they were." if again else "")
+                f"Requesting the lineage of {plural(len(due), 'table')} in {runs}: {names}."
+                + (f" {retries:,} of them again: the last run did not update them." if retries else "")
             )
-        if under_way:
-            outcome.note(self.log, f"{plural(under_way, 'table')} on the way in queued or running runs")
-        if later:
-            outcome.note(
+        if in_runs:
+            result.note(self.log, f"{plural(in_runs, 'table')} in queued or running runs")
+        if waiting:
+            result.note(
                 self.log,
-                f"{plural(len(later), 'table')} not as wanted after the last run, asked for again from "
-                f"{clock_time(min(later))} on",
+                f"{plural(len(waiting), 'table')} not updated by the last run, "
+                f"next try at {clock_time(min(waiting))}",
             )
 
-    def _watch(self, outcome: Outcome, discovery: Discovery, began: float) -> None:
-        """Ask the cheap lists in turn, from where the last tick stopped; on news, ask for a refresh."""
-        cursor = outcome.cursor
+    def _watch(self, result: TickResult, discovery: Discovery, began: float) -> None:
+        """Read the lists in turn, from where the last tick stopped, and request a refresh for differences."""
+        cursor = result.cursor
         scopes = scopes_of(discovery)
-        named = titles(discovery)
+        title_of = titles(discovery)
         news: list[str] = []
         changed: dict[str, str] = {}
-        asked = entries = 0
+        reads = entries = 0
         start = cursor.next_scope % len(scopes) if scopes else 0
         for scope in [*scopes[start:], *scopes[:start]]:
-            if asked and self._out_of_time(began):
-                outcome.note(
+            if reads and self._out_of_time(began):
+                result.note(
                     self.log,
-                    f"out of time after {asked} of {plural(len(scopes), 'list')}; the next tick goes on with "
-                    f"the {named[scope]}",
+                    f"out of time after {reads} of {plural(len(scopes), 'list')}; the next tick continues "
+                    f"with the {title_of[scope]}",
                 )
                 break
-            asked += 1
-            cursor.next_scope = (start + asked) % len(scopes)
-            items = self._list(outcome, scope, named[scope])
+            reads += 1
+            cursor.next_scope = (start + reads) % len(scopes)
+            items = self._items(result, scope, title_of[scope])
             if items is None:
                 continue
             entries += len(items)
-            print_now = fingerprint(items)
-            known = cursor.seen.get(str(scope))
-            unsure = known is None or str(scope) in cursor.older
+            current = fingerprint(items)
+            seen = cursor.seen.get(str(scope))
+            unsure = seen is None or str(scope) in cursor.older
             cursor.older = [other for other in cursor.older if other != str(scope)]
-            if print_now == known:
+            if current == seen:
                 continue
             found = difference(discovery, scope, items)
             if unsure and not found:
-                cursor.seen[str(scope)] = print_now
+                cursor.seen[str(scope)] = current
                 continue
-            changed[str(scope)] = print_now
-            news.append(f"{named[scope]}: {found or 'the state of some changed'}")
+            changed[str(scope)] = current
+            news.append(f"{title_of[scope]}: {found or 'some changed their state'}")
         else:
             cursor.next_scope = 0
         if news:
-            self._refresh(outcome, "; ".join(news), changed)
+            self._refresh(result, "; ".join(news), changed)
         elif scopes:
-            lists = f"{asked} of {plural(len(scopes), 'list')} in Confluent and Glue"
-            told = f"{lists} told {entries:,} entries, all known already"
-            self.log.info(sentence(told))
-            outcome.seen.append(told)
+            lists = f"{reads} of {plural(len(scopes), 'list')} in Confluent and Glue"
+            text = f"{lists} have {entries:,} entries, none of them new"
+            self.log.info(sentence(text))
+            result.up_to_date.append(text)
 
-    def _list(self, outcome: Outcome, scope: ListScope, title: str) -> list[str] | None:
-        """What a list holds; None when it could not be asked, which means nothing for what is known."""
+    def _items(self, result: TickResult, scope: ListScope, title: str) -> list[str] | None:
+        """The entries of a list; None if it could not be read."""
         try:
-            return sorted(self.lister(scope))
+            return sorted(self.read_list(scope))
         except Exception as error:
-            told = f"the {title} could not be asked, so nothing of them is taken away: {error}"
-            outcome.notes.append(told)
-            self.log.warning(sentence(told))
+            text = f"the {title} could not be listed, so none of them are removed: {error}"
+            result.notes.append(text)
+            self.log.warning(sentence(text))
             return None
 
-    def _refresh(self, outcome: Outcome, reason: str, changed: Mapping[str, str] | None = None) -> None:
-        """Ask for a refresh unless one is on its way or the last ones brought nothing and it is too soon."""
-        cursor, now = outcome.cursor, self.clock()
+    def _refresh(self, result: TickResult, reason: str, changed: Mapping[str, str] | None = None) -> None:
+        """Request a refresh unless one is in progress or the backoff after the last ones has not passed."""
+        cursor, now = result.cursor, self.clock()
         if self.dagster.refreshing():
-            outcome.note(self.log, f"a refresh is on its way ({reason})")
+            result.note(self.log, f"a refresh is queued or running ({reason})")
             return
         if now < cursor.refresh_not_before:
-            outcome.note(
-                self.log,
-                "the last refresh did not succeed, asked for again from "
-                f"{clock_time(cursor.refresh_not_before)} on ({reason})",
-            )
+            again = clock_time(cursor.refresh_not_before)
+            result.note(self.log, f"the last refresh did not succeed, next try at {again} ({reason})")
             return
         cursor.refreshes += 1
         cursor.refresh_not_before = now + backoff(cursor.refreshes, first=15.0, longest=900.0)
         cursor.asked = dict(changed or {})
         cursor.asked_at = self.loaded.version
         cursor.asked_time = now
-        outcome.refresh = RefreshRequest(f"refresh:{_digest(reason)}:{int(now // 10)}", reason)
-        self.log.info(f"Asking for a refresh: {reason}.")
+        result.refresh = RefreshRequest(f"refresh:{_digest(reason)}:{int(now // 10)}", reason)
+        self.log.info(f"Requesting a refresh: {reason}.")
 
 
 def _digest(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The cheap lists that a tick may ask: Tableflow topics, catalog integrations, names of Glue tables."""
+"""The lists that a tick compares with the state: Tableflow topics, catalog integrations, Glue table names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GLUE = "glue"
 
 @dataclass(frozen=True, order=True)
 class ListScope:
-    """One cheap list: which API, and of which environment and cluster, or of which Glue database."""
+    """One list: its API, and its environment and cluster, or its Glue database."""
 
     api: str
     environment: str = ""
@@ -30,15 +30,15 @@ class ListScope:
 
 
 def titles(discovery: Discovery) -> dict[ListScope, str]:
-    """What each list is to a person: by the names of clusters, with their ids behind."""
-    named = {
+    """A title for each list, with the cluster's name before its id."""
+    cluster_names = {
         node.cluster_id: node.cluster_name
         for node in discovery.graph.of_type(NodeType.KAFKA_TOPIC, NodeType.TABLEFLOW_TABLE)
         if node.cluster_id and node.cluster_name
     }
     found = {}
     for scope in scopes_of(discovery):
-        name = named.get(scope.place)
+        name = cluster_names.get(scope.place)
         cluster = f"cluster {name} ({scope.place})" if name else f"cluster {scope.place}"
         found[scope] = {
             TABLEFLOW: f"Tableflow topics of {cluster}",
@@ -48,31 +48,28 @@ def titles(discovery: Discovery) -> dict[ListScope, str]:
     return found
 
 
-class Lister(Protocol):
-    """Asks one list outside.
+class ListReader(Protocol):
+    """Reads one list from Confluent or Glue.
 
-    Returns names, each with whatever of its state matters after a tab. Raises a `LineageBridgeError` (or
-    anything else) when it can't: an empty list always means that there is nothing.
+    Each entry is a name, then a tab and the part of its state that matters, if any. Raises an error if the
+    list cannot be read: an empty list always means that there are no entries.
     """
 
     def __call__(self, scope: ListScope) -> Iterable[str]: ...
 
 
 def fingerprint(items: Iterable[str]) -> str:
-    """Of a list, whatever its order."""
+    """A hash of a list that does not depend on its order."""
     return hashlib.sha256("\n".join(sorted(set(items))).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def names(items: Iterable[str]) -> frozenset[str]:
-    """The names alone, without the state behind the tab."""
+    """The names without the state after the tab."""
     return frozenset(item.partition("\t")[0] for item in items)
 
 
 def scopes_of(discovery: Discovery) -> list[ListScope]:
-    """The lists worth asking, by what the last discovery found: each cluster's, and each database's.
-
-    A new cluster is found by a full refresh, not by a tick.
-    """
+    """The lists of every cluster and database in the discovery; only a refresh finds new clusters."""
     found: set[ListScope] = set()
     for node in discovery.graph.of_type(NodeType.KAFKA_TOPIC, NodeType.TABLEFLOW_TABLE):
         if node.environment_id and node.cluster_id:
@@ -89,7 +86,7 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
 
 @dataclass(frozen=True)
 class Difference:
-    """What a list has that the state has not, and the other way around."""
+    """The names that only the list has, and those that only the state has."""
 
     new: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
@@ -99,21 +96,23 @@ class Difference:
 
     def __str__(self) -> str:
         return "; ".join(
-            f"{word}: {first_few(items)}" for word, items in (("new", self.new), ("gone", self.gone)) if items
+            f"{label}: {first_few(names)}"
+            for label, names in (("new", self.new), ("gone", self.gone))
+            if names
         )
 
 
 def difference(discovery: Discovery, scope: ListScope, listed: Iterable[str]) -> Difference:
-    """How a list differs from what the state knows of its scope."""
-    outside = names(listed)
-    inside = frozenset(_known(discovery, scope))
+    """How a list differs from the state."""
+    current = names(listed)
+    known = frozenset(_known(discovery, scope))
     if scope.api == GLUE:
-        # A database may hold tables that no topic feeds: those are no news.
+        # A database may also contain tables that no topic feeds.
         expected = frozenset(_expected_tables(discovery, scope.place))
-        return Difference(tuple(sorted((outside & expected) - inside)), tuple(sorted(inside - outside)))
+        return Difference(tuple(sorted((current & expected) - known)), tuple(sorted(known - current)))
     if scope.api == INTEGRATIONS:
         return Difference()
-    return Difference(tuple(sorted(outside - inside)), tuple(sorted(inside - outside)))
+    return Difference(tuple(sorted(current - known)), tuple(sorted(known - current)))
 
 
 def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
@@ -131,7 +130,7 @@ def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
 
 
 def _expected_tables(discovery: Discovery, database: str) -> Iterable[str]:
-    """The names that Tableflow's tables without a Glue table yet are to have in this database."""
+    """Names in this database of the Glue tables that Tableflow has yet to create."""
     graph = discovery.graph
     with_table = {
         edge.src_id

@@ -1,4 +1,4 @@
-"""The cheap lists, as Confluent and Glue answer them."""
+"""Reading the watched lists from Confluent and Glue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from botocore.client import BaseClient
 from pydantic import SecretStr
 
-from lineage_bridge_dagster.automation.list_client import OutsideLister
+from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.watched_lists import (
     GLUE,
     INTEGRATIONS,
@@ -42,72 +42,70 @@ def topic(name: str, phase: str) -> dict[str, Any]:
     return {"spec": {"display_name": name, "suspended": False}, "status": {"phase": phase}}
 
 
-def answering(**lists: Any) -> httpx.MockTransport:
-    """`topics` and `integrations` are what the lists hold, or an HTTP status."""
+def serving(**lists: Any) -> httpx.MockTransport:
+    """Serves the lists `topics` and `integrations`; an integer is an HTTP status."""
 
     def answer(request: httpx.Request) -> httpx.Response:
-        held = lists["topics" if "tableflow-topics" in request.url.path else "integrations"]
-        if isinstance(held, int):
-            return httpx.Response(held, json={"errors": []})
-        return httpx.Response(200, json={"data": held, "metadata": {}})
+        entries = lists["topics" if "tableflow-topics" in request.url.path else "integrations"]
+        if isinstance(entries, int):
+            return httpx.Response(entries, json={"errors": []})
+        return httpx.Response(200, json={"data": entries, "metadata": {}})
 
     return httpx.MockTransport(answer)
 
 
-def test_topics_come_with_their_phase_so_that_a_change_of_it_is_news() -> None:
-    lister = OutsideLister(
-        settings, transport=answering(topics=[topic("a.b", "PENDING"), topic("c", "RUNNING")])
-    )
-    items = list(lister(ListScope(TABLEFLOW, ENV, EAST)))
+def test_topics_have_their_phase_so_that_a_change_of_phase_is_noticed() -> None:
+    client = ListClient(settings, transport=serving(topics=[topic("a.b", "PENDING"), topic("c", "RUNNING")]))
+    items = list(client(ListScope(TABLEFLOW, ENV, EAST)))
     assert names(items) == {"a.b", "c"}
     assert any("PENDING" in item for item in items)
 
 
-def test_an_integrations_database_is_part_of_its_list() -> None:
-    held = [{"id": "tci-1", "spec": {"config": {"kind": "AwsGlue", "custom_database": "sales"}}}]
+def test_integrations_have_their_database() -> None:
+    integrations = [{"id": "tci-1", "spec": {"config": {"kind": "AwsGlue", "custom_database": "sales"}}}]
     items = list(
-        OutsideLister(settings, transport=answering(integrations=held))(ListScope(INTEGRATIONS, ENV, EAST))
+        ListClient(settings, transport=serving(integrations=integrations))(ListScope(INTEGRATIONS, ENV, EAST))
     )
     assert "sales" in items[0]
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
-def test_a_list_that_is_refused_raises_and_is_never_empty(status: int) -> None:
-    lister = OutsideLister(settings, transport=answering(topics=status))
+def test_a_refused_list_raises_instead_of_being_empty(status: int) -> None:
+    client = ListClient(settings, transport=serving(topics=status))
     with pytest.raises(LineageBridgeError):
-        list(lister(ListScope(TABLEFLOW, ENV, EAST)))
+        list(client(ListScope(TABLEFLOW, ENV, EAST)))
 
 
-def test_a_glue_database_that_is_not_there_yet_holds_no_tables(
+def test_a_glue_database_that_does_not_exist_yet_has_no_tables(
     glue: BaseClient, strict_aws: StrictAws
 ) -> None:
     create_tables(glue, many(3))
-    lister = OutsideLister(settings)
-    assert names(lister(ListScope(GLUE, "", EAST))) == {f"topic.0000{number}" for number in range(3)}
-    assert list(lister(ListScope(GLUE, "", "elsewhere"))) == []
+    client = ListClient(settings)
+    assert names(client(ListScope(GLUE, "", EAST))) == {f"topic.0000{number}" for number in range(3)}
+    assert list(client(ListScope(GLUE, "", "elsewhere"))) == []
     strict_aws.fail("GetTables", "AccessDeniedException", times=-1)
     with pytest.raises(LineageBridgeError, match="glue:GetTables"):
-        list(lister(ListScope(GLUE, "", EAST)))
+        list(client(ListScope(GLUE, "", EAST)))
 
 
-def test_glue_is_asked_for_the_names_of_tables_alone_by_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
+def test_only_the_names_of_glue_tables_are_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[dict[str, Any]] = []
 
     class Client:
         get_databases = get_table = None
 
         def get_tables(self, **request: Any) -> dict[str, Any]:
-            asked.append(request)
-            number = len(asked)
+            requests.append(request)
+            number = len(requests)
             more = {"NextToken": str(number)} if number < 3 else {}
             return {"TableList": [{"Name": f"t{number}", "DatabaseName": EAST}], **more}
 
     monkeypatch.setattr(glue_client_module, "glue_client", lambda _settings: Client())
-    assert list(OutsideLister(settings)(ListScope(GLUE, "", EAST))) == ["t1", "t2", "t3"]
-    assert [request["AttributesToGet"] for request in asked] == [["NAME"]] * 3
+    assert list(ListClient(settings)(ListScope(GLUE, "", EAST))) == ["t1", "t2", "t3"]
+    assert [request["AttributesToGet"] for request in requests] == [["NAME"]] * 3
 
 
-def test_a_key_that_was_changed_is_used_at_the_next_list() -> None:
+def test_a_changed_key_is_used_for_the_next_list() -> None:
     sent: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -115,7 +113,7 @@ def test_a_key_that_was_changed_is_used_at_the_next_list() -> None:
         return httpx.Response(200, json={"data": [], "metadata": {}})
 
     secrets = iter(["one", "one", "two"])
-    lister = OutsideLister(lambda: settings(next(secrets)), transport=httpx.MockTransport(answer))
+    client = ListClient(lambda: settings(next(secrets)), transport=httpx.MockTransport(answer))
     for _ in range(3):
-        list(lister(ListScope(TABLEFLOW, ENV, EAST)))
+        list(client(ListScope(TABLEFLOW, ENV, EAST)))
     assert sent[0] == sent[1] != sent[2]

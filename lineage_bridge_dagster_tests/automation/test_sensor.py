@@ -1,4 +1,4 @@
-"""The sensor as Dagster evaluates it, with an instance, stored states and a code location."""
+"""The sensor, evaluated with an instance, stored states and a code location."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dagster._core.utils import make_new_run_id
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation.cursor import Cursor
-from lineage_bridge_dagster.automation.sensor import InstanceDagster, lineage_sensor, loaded_tables
+from lineage_bridge_dagster.automation.sensor import InstanceClient, lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.watched_lists import ListScope
 from lineage_bridge_dagster.component import LineageBridgeComponent
@@ -34,7 +34,7 @@ from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many
-from lineage_bridge_dagster_tests.automation.test_tick import Outside
+from lineage_bridge_dagster_tests.automation.test_tick import Lists
 
 Build = Callable[..., Location]
 KEY = "LineageBridgeComponent"
@@ -47,7 +47,7 @@ def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
 
 
 class Watched:
-    """One location and its sensor, with the lists and the reload exchanged."""
+    """A code location and its sensor, with fake lists and a fake reload."""
 
     def __init__(self, instance: DagsterInstance, location: Build) -> None:
         self.instance = instance
@@ -60,13 +60,13 @@ class Watched:
         self.version = version or StateStore.of(self.instance, KEY).store(w.discovery())
         self.location: Location = self.build(w)
 
-    def tick(self, lister: Callable[[ListScope], Iterable[str]] | None = None) -> SensorResult:
+    def tick(self, read_list: Callable[[ListScope], Iterable[str]] | None = None) -> SensorResult:
         inventory = build_inventory(self.world.discovery(), LineageTranslator().get_asset_spec)
         sensor = lineage_sensor(
             Names(),
             KEY,
             loaded_tables(self.version, inventory, PushSettings),
-            lister or Outside(self.world),
+            read_list or Lists(self.world),
             [self.location.definitions.resolve_job_def(n) for n in ("refresh", "materialize_lineage")],
             interval_seconds=5,
             running=True,
@@ -98,7 +98,7 @@ def requests(result: SensorResult) -> list[RunRequest]:
 
 
 @pytest.mark.parametrize("chosen", [None, frozenset()])
-def test_a_run_of_checks_alone_keeps_no_table_waiting(
+def test_a_run_of_checks_alone_does_not_delay_a_push(
     watched: Watched, glue: BaseClient, chosen: frozenset[AssetKey] | None
 ) -> None:
     create_tables(glue, many(1))
@@ -114,7 +114,7 @@ def test_a_run_of_checks_alone_keeps_no_table_waiting(
     assert len(requests(watched.tick())) == 1
 
 
-def test_a_new_table_is_reloaded_asked_for_pushed_and_then_left_alone(
+def test_a_new_table_is_loaded_requested_pushed_and_not_requested_again(
     watched: Watched, glue: BaseClient
 ) -> None:
     w = many(3)
@@ -126,7 +126,7 @@ def test_a_new_table_is_reloaded_asked_for_pushed_and_then_left_alone(
     assert not requests(watched.tick())
 
     StateStore.of(watched.instance, KEY).store(w.discovery())
-    assert "reloaded" in str(watched.tick().skip_reason)
+    assert "Loaded a newer discovery" in str(watched.tick().skip_reason)
     assert watched.reloads == 1
     watched.load(w, StateStore.of(watched.instance, KEY).latest_version())
     second = requests(watched.tick())
@@ -142,13 +142,13 @@ def test_a_new_table_is_reloaded_asked_for_pushed_and_then_left_alone(
     assert not requests(watched.tick())
 
 
-def _carry_out(watched: Watched, asked: list[RunRequest]) -> None:
-    for request in asked:
+def _carry_out(watched: Watched, run_requests: list[RunRequest]) -> None:
+    for request in run_requests:
         keys = [key.to_user_string() for key in request.asset_selection or ()]
         assert watched.location.materialize(watched.instance, *keys, job=str(request.job_name)).success
 
 
-def test_a_corrupt_cursor_costs_nothing(watched: Watched, glue: BaseClient) -> None:
+def test_a_corrupt_cursor_requests_nothing_again(watched: Watched, glue: BaseClient) -> None:
     create_tables(glue, many(1))
     watched.load(many(1))
     _carry_out(watched, requests(watched.tick()))
@@ -158,25 +158,25 @@ def test_a_corrupt_cursor_costs_nothing(watched: Watched, glue: BaseClient) -> N
     assert Cursor.read(result.cursor)[1] == ""
 
 
-def test_what_a_list_brings_is_asked_of_the_refresh_job(watched: Watched, glue: BaseClient) -> None:
+def test_a_changed_list_leads_to_a_run_of_the_refresh_job(watched: Watched, glue: BaseClient) -> None:
     create_tables(glue, many(1))
     watched.load(many(1))
     _carry_out(watched, requests(watched.tick()))
-    outside = Outside(many(2))
-    assert [request.job_name for request in requests(watched.tick(outside))] == ["refresh"]
+    lists = Lists(many(2))
+    assert [request.job_name for request in requests(watched.tick(lists))] == ["refresh"]
 
 
-def test_the_component_turns_the_sensor_on_when_told_to(location: Build) -> None:
+def test_the_sensor_runs_by_default_if_configured(location: Build) -> None:
     for running in (True, False):
         made = location(many(1), LineageBridgeComponent(aws={"region": REGION}, sensor={"running": running}))
         sensor = made.repository.get_sensor_def("lineage_sensor")
         assert (sensor.default_status is DefaultSensorStatus.RUNNING) == running
 
 
-def test_without_a_state_there_are_a_sensor_and_its_jobs_and_no_asset(location: Any) -> None:
+def test_without_a_state_there_are_the_sensor_and_its_jobs_but_no_assets(location: Any) -> None:
     made = LineageBridgeComponent(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
     repository = made.get_repository_def()
-    # The sensor's target is there before its first table: the daemon may hold these definitions a while.
+    # The sensor's target exists before its first table: the daemon may use these definitions for a while.
     assert {job.name for job in repository.get_all_jobs()} == {"refresh", "materialize_lineage"}
     assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
     assert not repository.asset_graph.get_all_asset_keys()
@@ -190,11 +190,11 @@ def test_without_a_state_there_are_a_sensor_and_its_jobs_and_no_asset(location: 
         ("push", DagsterRunStatus.SUCCESS, False),
     ],
 )
-def test_a_refresh_that_succeeded_since_it_was_asked_for_is_known_by_its_run(
+def test_a_refresh_that_succeeded_since_a_time_is_found_by_its_run(
     instance: DagsterInstance, job: str, status: DagsterRunStatus, found: bool
 ) -> None:
     instance.add_run(DagsterRun(job_name=job, run_id=make_new_run_id(), status=status))
-    dagster = InstanceDagster(build_sensor_context(instance=instance), KEY, Names(), lambda _: "")
+    client = InstanceClient(build_sensor_context(instance=instance), KEY, Names(), lambda _: "")
     now = time.time()
-    assert dagster.refreshed_since(now - 60) is found
-    assert not dagster.refreshed_since(now + 60)
+    assert client.refreshed_since(now - 60) is found
+    assert not client.refreshed_since(now + 60)
