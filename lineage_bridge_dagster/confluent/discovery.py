@@ -43,7 +43,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
-from lineage_bridge_dagster.lineage.nodes import FlinkNode
+from lineage_bridge_dagster.lineage.nodes import StatementNode
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.text import first_few, plural
 
@@ -197,7 +197,7 @@ def _report_unparsed(builder: Builder, recorder: ScopeRecorder) -> None:
     """
     unparsed: dict[Scope, list[str]] = {}
     for job in builder.graph.of_type(NodeType.FLINK_JOB):
-        if FlinkNode.of(job).parse_error:
+        if StatementNode.of(job).parse_error:
             unparsed.setdefault(Scope.parse(str(job.attributes["scope"])), []).append(job.qualified_name)
     for scope, names in sorted(unparsed.items()):
         report = recorder.coverage.get(scope)

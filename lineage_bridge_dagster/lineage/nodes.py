@@ -226,23 +226,8 @@ class SchemaNode(NodeView):
         return self.text("schema_registry_url")
 
 
-class ConnectorNode(NodeView):
-    """A Kafka Connect connector."""
-
-    __slots__ = ()
-
-    @property
-    def connector_type(self) -> str:
-        """`source` or `sink`."""
-        return self.text("connector_type")
-
-    @property
-    def state(self) -> str:
-        return self.text("state")
-
-
 class StatementNode(NodeView):
-    """What the nodes of Flink statements and ksqlDB queries share."""
+    """A Flink statement, a materialized table or a ksqlDB query."""
 
     __slots__ = ()
 
@@ -253,26 +238,6 @@ class StatementNode(NodeView):
     @property
     def formatted_sql(self) -> str:
         return self.text("formatted_sql") or self.sql
-
-
-class FlinkNode(StatementNode):
-    """A Flink statement or materialized table."""
-
-    __slots__ = ()
-
-    @property
-    def phase(self) -> str:
-        return self.text("phase")
-
-
-class KsqlNode(StatementNode):
-    """A persistent ksqlDB query."""
-
-    __slots__ = ()
-
-    @property
-    def state(self) -> str:
-        return self.text("state")
 
 
 class TableflowNode(NodeView):
