@@ -1,7 +1,7 @@
-"""The Java archives that the product runs on, pinned and checked, in a local cache.
+"""Pinned Java archives (jars), downloaded into a local cache and verified.
 
-`ensure("spark")` answers with the paths; the first call on a machine fetches them through the Ivy that
-PySpark ships, which needs no Maven and knows where Maven Central is.
+`ensure("spark")` returns their paths. The first call on a machine downloads them from Maven Central with the
+Ivy that PySpark ships, so Maven is not needed.
 """
 
 from lineage_bridge_dagster.jars.checksums import Archive

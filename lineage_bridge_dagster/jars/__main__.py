@@ -1,4 +1,4 @@
-"""`python -m lineage_bridge_dagster.jars [NEED...]`: fill the cache. `--update-checksums`: pin anew."""
+"""Download Java archives into the local cache, or update their checksums after a change of ivy.xml."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from lineage_bridge_dagster.jars.fetch import NEEDS, download, ensure
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fetch what is asked, or all; the exit code is the CLI's own."""
+    """Run the command. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m lineage_bridge_dagster.jars", description=__doc__)
-    parser.add_argument("need", nargs="*", metavar="NEED", help=f"of {', '.join(NEEDS)}; all by default")
+    parser.add_argument("need", nargs="*", metavar="NEED", help=f"{', '.join(NEEDS)}; all by default")
     parser.add_argument(
-        "--update-checksums", action="store_true", help="fetch what ivy.xml names and write checksums.txt"
+        "--update-checksums",
+        action="store_true",
+        help="download the archives in ivy.xml and write checksums.txt",
     )
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if chosen.update_checksums:
+        if options.update_checksums:
             update_checksums()
             return 0
-        for need in chosen.need or NEEDS:
+        for need in options.need or NEEDS:
             files = ensure(need)
-            print(f"{need}: {len(files)} archives in {files[0].parent}")  # noqa: T201 - a command's answer
+            print(f"{need}: {len(files)} archives in {files[0].parent}")  # noqa: T201 - a command's output
     except LineageBridgeError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_code
@@ -34,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def update_checksums() -> None:
-    """Write the list anew from what `ivy.xml` names, through a cache of its own: nothing old is trusted."""
+    """Rewrite checksums.txt from the archives in ivy.xml, downloaded into an empty cache."""
     archives = []
     with tempfile.TemporaryDirectory() as scratch:
         for need in NEEDS:

@@ -1,4 +1,4 @@
-"""The committed list of archives: which file belongs to which need, its size and its SHA-256."""
+"""The committed list of archives: need, SHA-256, size and file name of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-#: One line an archive: need, SHA-256, size in bytes, file name.
+#: One line per archive: need, SHA-256, size in bytes, file name.
 LIST = Path(__file__).with_name("checksums.txt")
 
 _HEADER = (
@@ -24,16 +24,16 @@ class Archive:
     size: int
     name: str
 
-    def stands_in(self, folder: Path) -> bool:
-        """The cheap check: the file is there at its full size (its content was checked when it came)."""
+    def exists_in(self, folder: Path) -> bool:
+        """Whether the file exists with its full size: the cheap check, after `matches` at download."""
         try:
             return (folder / self.name).stat().st_size == self.size
         except OSError:
             return False
 
     def matches(self, folder: Path) -> bool:
-        """The whole check: the file's content has the pinned SHA-256."""
-        return self.stands_in(folder) and sha256_of(folder / self.name) == self.sha256
+        """Whether the file's content has the pinned SHA-256."""
+        return self.exists_in(folder) and sha256_of(folder / self.name) == self.sha256
 
 
 def pinned(need: str, path: Path = LIST) -> list[Archive]:
@@ -42,7 +42,7 @@ def pinned(need: str, path: Path = LIST) -> list[Archive]:
 
 
 def read(path: Path = LIST) -> list[Archive]:
-    """Every line of the list."""
+    """Read the list."""
     archives = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -52,14 +52,14 @@ def read(path: Path = LIST) -> list[Archive]:
 
 
 def write(archives: Iterable[Archive], path: Path = LIST) -> None:
-    """Replace the list, sorted so that a diff shows only what changed."""
+    """Write the list, sorted so that a diff shows only changes."""
     rows = sorted(archives, key=lambda a: (a.need, a.name))
     text = "".join(f"{a.need} {a.sha256} {a.size} {a.name}\n" for a in rows)
     path.write_text(_HEADER + text, encoding="utf-8")
 
 
 def measure(need: str, folder: Path) -> list[Archive]:
-    """Describe the files that stand in a folder."""
+    """Describe the archives in a folder."""
     return [
         Archive(need, sha256_of(file), file.stat().st_size, file.name)
         for file in sorted(folder.glob("*.jar"))

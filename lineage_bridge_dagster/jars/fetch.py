@@ -1,8 +1,8 @@
-"""Fetches the pinned archives into the cache: atomically, once, checked.
+"""Downloads the pinned archives into the cache: verified, atomically, and once.
 
-A need's folder appears by one rename after every file in it had the pinned SHA-256, under a lock that the
-system lets go of when a process dies. So two processes at once fetch once, and `kill -9` at any moment
-leaves either the whole folder or none.
+A need's folder appears by a rename after every file in it has been verified, under a lock that the operating
+system releases when a process dies. Hence concurrent processes download once, and `kill -9` at any moment
+leaves either the complete folder or none.
 """
 
 from __future__ import annotations
@@ -36,45 +36,45 @@ Progress = Callable[[str], None]
 
 
 class JarsUnavailableError(LineageBridgeError):
-    """The archives could not be fetched, or are not the ones that were pinned."""
+    """The archives could not be downloaded, or do not match their checksums."""
 
 
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)  # noqa: T201 - progress of a fetch belongs on stderr
+def _print(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)  # noqa: T201 - progress belongs on stderr
 
 
 def cache_root() -> Path:
-    """Where fetched archives stand: `$LINEAGE_BRIDGE_CACHE/jars`, else the user's cache folder."""
+    """The cache folder: `$LINEAGE_BRIDGE_CACHE/jars`, else `jars` in the user's cache folder."""
     configured = os.environ.get("LINEAGE_BRIDGE_CACHE")
     return Path(configured or platformdirs.user_cache_dir("lineage-bridge")).expanduser().absolute() / "jars"
 
 
-def ensure(need: Need, *, progress: Progress = _say) -> list[Path]:
-    """The archives of a need, fetched if they are not in the cache yet.
+def ensure(need: Need, *, progress: Progress = _print) -> list[Path]:
+    """The archives of a need, downloaded if they are not in the cache.
 
     Args:
-        need: what they are for.
-        progress: told what goes on when something must be fetched; silent otherwise.
+        need: What they are for.
+        progress: Called with messages while archives are downloaded.
 
     Raises:
-        ConfigurationError: the need is unknown, or no Java is there to fetch with.
-        JarsUnavailableError: they can't be reached, or one has not the pinned SHA-256.
+        ConfigurationError: The need is unknown, or no Java was found to download with.
+        JarsUnavailableError: The download failed, or a file does not have the pinned SHA-256.
     """
     archives = _pinned(need)
     folder = _folder(need, archives)
     if not _complete(archives, folder):
-        _fetch_into_cache(need, archives, folder, progress)
+        _download_into_cache(need, archives, folder, progress)
     return [folder / archive.name for archive in archives]
 
 
 def is_cached(need: Need) -> bool:
-    """Whether `ensure` would answer at once."""
+    """Whether the archives of a need are in the cache."""
     archives = _pinned(need)
     return _complete(archives, _folder(need, archives))
 
 
 def pyspark_jars(*names: str) -> list[Path]:
-    """Archives that the installed PySpark ships, by the part of their file name before the version.
+    """Archives of the installed PySpark, by their file names without version.
 
     Raises:
         ConfigurationError: PySpark is not installed, or has no such archive.
@@ -92,60 +92,60 @@ def pyspark_jars(*names: str) -> list[Path]:
     return found
 
 
-def download(need: str, folder: Path, *, ivy_home: Path, progress: Progress = _say) -> None:
-    """Have Ivy put every archive of a need into `folder`, unchecked.
+def download(need: str, folder: Path, *, ivy_home: Path, progress: Progress = _print) -> None:
+    """Download every archive of a need into `folder` with Ivy, without verifying them.
 
     Raises:
-        ConfigurationError: no Java.
-        JarsUnavailableError: Ivy could not reach or find one.
+        ConfigurationError: No Java was found.
+        JarsUnavailableError: Ivy could not reach or find an archive.
     """
     command: Sequence[str | Path] = [
         java(),
-        # Ivy would write to the home folder of the user; all it keeps stays in our cache.
+        # By default Ivy would write to the user's home folder.
         f"-Divy.default.ivy.user.dir={ivy_home}",
         *("-cp", pyspark_jars("ivy")[0], "org.apache.ivy.Main"),
         *("-ivy", IVY_FILE, "-cache", ivy_home / "cache", "-confs", need),
         *("-retrieve", str(folder / "[artifact]-[revision](-[classifier]).[ext]")),
     ]
-    said: list[str] = []
+    output: list[str] = []
     with subprocess.Popen(
         [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as ivy:
         assert ivy.stdout is not None  # noqa: S101 - it is a pipe
         try:
             for line in ivy.stdout:
-                said.append(line.rstrip())
+                output.append(line.rstrip())
                 if "[SUCCESSFUL ]" in line:
-                    progress(f"  fetched {line.split('!')[-1].split('.jar')[0]}")
+                    progress(f"  downloaded {line.split('!')[-1].split('.jar')[0]}")
         except BaseException:
             ivy.kill()
             raise
     if ivy.returncode != 0:
         raise JarsUnavailableError(
-            f"The Java archives for {need} could not be fetched:\n{_complaints(said)}",
-            hint="Maven Central must be reachable from this machine. If it is only through a proxy, set "
-            "JAVA_TOOL_OPTIONS='-Dhttps.proxyHost=HOST -Dhttps.proxyPort=PORT'. On a machine without a "
-            f"network, copy {cache_root()} from one that has it.",
+            f"The Java archives for {need} could not be downloaded:\n{_error_lines(output)}",
+            hint="Maven Central must be reachable from this machine. Behind a proxy, set "
+            "JAVA_TOOL_OPTIONS='-Dhttps.proxyHost=HOST -Dhttps.proxyPort=PORT'. Without network access, "
+            f"copy {cache_root()} from another machine.",
         )
 
 
-def _fetch_into_cache(need: Need, archives: list[Archive], folder: Path, progress: Progress) -> None:
+def _download_into_cache(need: Need, archives: list[Archive], folder: Path, progress: Progress) -> None:
     root = folder.parent
     root.mkdir(parents=True, exist_ok=True)
     lock = FileLock(root / ".lock")
     if lock.lock_file and not _try_lock(lock):
-        progress("Another process is fetching Java archives; waiting for it...")
+        progress("Another process is downloading Java archives; waiting for it...")
         lock.acquire()
     try:
         if _complete(archives, folder):
             return
-        for left_over in root.glob(".part-*"):  # of a process that was killed: nobody else holds the lock
-            shutil.rmtree(left_over, ignore_errors=True)
+        for abandoned in root.glob(".part-*"):  # by a process that was killed, since we have the lock
+            shutil.rmtree(abandoned, ignore_errors=True)
         megabytes = sum(archive.size for archive in archives) / 1e6
-        progress(f"Fetching {len(archives)} Java archives for {need} ({megabytes:.0f} MB) into {folder}")
+        progress(f"Downloading {len(archives)} Java archives for {need} ({megabytes:.0f} MB) into {folder}")
         part = Path(tempfile.mkdtemp(prefix=".part-", dir=root))
         try:
-            _download_checked(need, archives, part, root / "ivy", progress)
+            _download_verified(need, archives, part, root / "ivy", progress)
             shutil.rmtree(folder, ignore_errors=True)
             part.rename(folder)
         finally:
@@ -154,14 +154,14 @@ def _fetch_into_cache(need: Need, archives: list[Archive], folder: Path, progres
         lock.release()
 
 
-def _download_checked(
+def _download_verified(
     need: Need, archives: list[Archive], part: Path, ivy_home: Path, progress: Progress
 ) -> None:
     download(need, part, ivy_home=ivy_home, progress=progress)
     wrong = [archive.name for archive in archives if not archive.matches(part)]
     if wrong:
-        # What Ivy kept from an earlier, broken fetch may be at fault: once more, from nothing.
-        progress(f"  {', '.join(wrong)}: not as pinned; fetching again")
+        # The cause may be a damaged file in Ivy's own cache: delete that and try once more.
+        progress(f"  {', '.join(wrong)}: wrong SHA-256; downloading again")
         shutil.rmtree(ivy_home, ignore_errors=True)
         for name in wrong:
             (part / name).unlink(missing_ok=True)
@@ -169,8 +169,8 @@ def _download_checked(
         wrong = [archive.name for archive in archives if not archive.matches(part)]
     if wrong:
         raise JarsUnavailableError(
-            f"{', '.join(wrong)} came with another SHA-256 than the pinned one, and was thrown away.",
-            hint="A proxy or mirror may answer in place of Maven Central. Nothing was installed.",
+            f"The SHA-256 of {', '.join(wrong)} is not the pinned one; the download was deleted.",
+            hint="A proxy or mirror may replace Maven Central. Nothing was installed.",
         )
     expected = {archive.name for archive in archives}
     for stray in part.iterdir():
@@ -187,11 +187,11 @@ def _try_lock(lock: FileLock) -> bool:
 
 
 def _complete(archives: list[Archive], folder: Path) -> bool:
-    return all(archive.stands_in(folder) for archive in archives)
+    return all(archive.exists_in(folder) for archive in archives)
 
 
 def _folder(need: str, archives: list[Archive]) -> Path:
-    # Named by what it holds: another version of this project, with other pins, has its own beside it.
+    # The digest of the list keeps the folders of different versions of this project apart.
     digest = hashlib.sha256("".join(a.sha256 + a.name for a in archives).encode()).hexdigest()[:12]
     return cache_root() / f"{need}-{digest}"
 
@@ -222,9 +222,9 @@ def _pyspark_jars_folder() -> Path:
     return Path(spec.origin).parent / "jars"
 
 
-def _complaints(said: list[str]) -> str:
-    """The lines of Ivy's output that say what went wrong."""
-    telling = (
+def _error_lines(output: list[str]) -> str:
+    """The error messages in Ivy's output, else its last lines."""
+    markers = (
         "unresolved dependency",
         "not found",
         "Server access error",
@@ -232,5 +232,5 @@ def _complaints(said: list[str]) -> str:
         "ERROR",
         "Exception in",
     )
-    lines = [line.strip() for line in said if any(word in line for word in telling)]
-    return "\n".join(f"  {line}" for line in list(dict.fromkeys(lines or said[-5:]))[:6])
+    lines = [line.strip() for line in output if any(marker in line for marker in markers)]
+    return "\n".join(f"  {line}" for line in list(dict.fromkeys(lines or output[-5:]))[:6])

@@ -1,4 +1,4 @@
-"""Finds a Java that everything here runs on."""
+"""Finds a Java of a supported version."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ OLDEST, NEWEST = 17, 22
 _INSTALL = (
     "Install Java 17: `sudo apt-get install -y openjdk-17-jre-headless` (Debian, Ubuntu), "
     "`sudo dnf install -y java-17-openjdk-headless` (Fedora, RHEL) or `brew install openjdk@17` (macOS); "
-    "or point JAVA_HOME at one that is installed."
+    "or set JAVA_HOME to one that is installed."
 )
 
 
 def java() -> Path:
-    """The `java` program to start: JAVA_HOME's, else the PATH's, else one where systems install them.
+    """The `java` program to run: from JAVA_HOME, else PATH, else the usual folders of the system.
 
     Raises:
-        ConfigurationError: none is there, or none of a version between 17 and 22.
+        ConfigurationError: No Java was found, or none of a version from 17 to 22.
     """
     return _find(os.environ.get("JAVA_HOME", ""), os.environ.get("PATH", ""))
 
@@ -80,11 +80,13 @@ def _candidates(java_home: str, path: str) -> Iterator[Path]:
 
 
 def version_of(program: Path) -> int | None:
-    """The major version that a `java` program says it is; None if it says none."""
+    """The major version that `java -version` prints; None if it fails."""
     try:
-        done = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)
+        result = subprocess.run(
+            [program, "-version"], capture_output=True, text=True, timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    # `openjdk version "17.0.15" 2025-04-15`; Java 8 called itself 1.8.
-    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    return int(match.group(1)) if match and done.returncode == 0 else None
+    # `openjdk version "17.0.15" 2025-04-15`; Java 8 prints 1.8.
+    match = re.search(r'version "(?:1\.)?(\d+)', result.stderr + result.stdout)
+    return int(match.group(1)) if match and result.returncode == 0 else None

@@ -1,14 +1,11 @@
-"""The cache holds whole, checked folders or nothing; Ivy itself is stood in for, but for one small fetch."""
+"""The cache holds complete, verified folders or none. Ivy is replaced by a fake."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +22,7 @@ CONTENT = {"a-1.jar": b"first", "b-2.jar": b"second"}
 
 @pytest.fixture
 def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Archive]:
-    """A need of two small archives, and a cache of its own."""
+    """A need with two small archives, and an empty cache."""
     source = tmp_path / "source"
     source.mkdir()
     for name, content in CONTENT.items():
@@ -37,7 +34,7 @@ def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Archive]:
 
 
 def _ivy(content: dict[str, bytes] = CONTENT) -> Any:
-    """What stands in for Ivy; counts its calls."""
+    """A fake of Ivy's download; records its calls."""
     calls: list[str] = []
 
     def download(need: str, folder: Path, **_: object) -> None:
@@ -49,34 +46,32 @@ def _ivy(content: dict[str, bytes] = CONTENT) -> Any:
     return download
 
 
-def test_archives_are_fetched_once_and_then_found(
-    pinned: list[Archive], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_archives_are_downloaded_once(pinned: list[Archive], monkeypatch: pytest.MonkeyPatch) -> None:
     ivy = _ivy()
     monkeypatch.setattr(fetch, "download", ivy)
-    said: list[str] = []
+    messages: list[str] = []
     assert not jars.is_cached("spark")
-    first = jars.ensure("spark", progress=said.append)
+    first = jars.ensure("spark", progress=messages.append)
     assert [path.read_bytes() for path in first] == list(CONTENT.values())
-    assert "Fetching 2 Java archives for spark" in said[0]
-    assert jars.ensure("spark", progress=said.append) == first
+    assert "Downloading 2 Java archives for spark" in messages[0]
+    assert jars.ensure("spark", progress=messages.append) == first
     assert ivy.calls == ["spark"]
-    assert len(said) == 1
+    assert len(messages) == 1
     assert jars.is_cached("spark")
 
 
-def test_a_changed_archive_is_refused_and_nothing_of_it_stays(
+def test_archive_with_another_checksum_is_refused_and_deleted(
     pinned: list[Archive], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ivy = _ivy({**CONTENT, "b-2.jar": b"SECOND"})
     monkeypatch.setattr(fetch, "download", ivy)
-    with pytest.raises(JarsUnavailableError, match=r"b-2\.jar came with another SHA-256"):
+    with pytest.raises(JarsUnavailableError, match=r"SHA-256 of b-2\.jar is not the pinned one"):
         jars.ensure("spark", progress=lambda _: None)
     assert ivy.calls == ["spark", "spark"]
     assert [path.name for path in jars.cache_root().iterdir() if path.suffix != ".lock"] in ([], [".lock"])
 
 
-def test_a_folder_with_a_missing_or_cut_archive_is_made_anew(
+def test_missing_or_truncated_archive_is_downloaded_again(
     pinned: list[Archive], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetch, "download", _ivy())
@@ -87,21 +82,21 @@ def test_a_folder_with_a_missing_or_cut_archive_is_made_anew(
     assert second.read_bytes() == b"second"
 
 
-def test_what_ivy_brought_besides_is_left_out(pinned: list[Archive], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpinned_files_are_deleted(pinned: list[Archive], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "download", _ivy({**CONTENT, "stray.jar": b"x"}))
     first = jars.ensure("spark", progress=lambda _: None)[0]
     assert sorted(path.name for path in first.parent.iterdir()) == sorted(CONTENT)
 
 
-def test_what_a_killed_fetch_left_is_cleared_away(
+def test_remains_of_a_killed_download_are_deleted(
     pinned: list[Archive], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = jars.cache_root() / ".part-killed"
-    left.mkdir(parents=True)
-    (left / "a-1.jar").write_bytes(b"fir")
+    remains = jars.cache_root() / ".part-killed"
+    remains.mkdir(parents=True)
+    (remains / "a-1.jar").write_bytes(b"fir")
     monkeypatch.setattr(fetch, "download", _ivy())
     jars.ensure("spark", progress=lambda _: None)
-    assert not left.exists()
+    assert not remains.exists()
 
 
 def _fetch_slowly(log: Path, archives: list[Archive], cache: str) -> None:
@@ -110,7 +105,7 @@ def _fetch_slowly(log: Path, archives: list[Archive], cache: str) -> None:
 
     def download(need: str, folder: Path, **_: object) -> None:
         with log.open("a") as file:
-            file.write("fetched\n")
+            file.write("downloaded\n")
         (folder / "a-1.jar").write_bytes(CONTENT["a-1.jar"])
         time.sleep(0.5)
         (folder / "b-2.jar").write_bytes(CONTENT["b-2.jar"])
@@ -120,22 +115,22 @@ def _fetch_slowly(log: Path, archives: list[Archive], cache: str) -> None:
         assert path.read_bytes() == CONTENT[path.name]
 
 
-def test_two_processes_at_once_fetch_once(pinned: list[Archive], tmp_path: Path) -> None:
+def test_concurrent_processes_download_once(pinned: list[Archive], tmp_path: Path) -> None:
     log = tmp_path / "log"
     fork = multiprocessing.get_context("fork")
-    both = [
+    processes = [
         fork.Process(target=_fetch_slowly, args=(log, pinned, os.environ["LINEAGE_BRIDGE_CACHE"]))
         for _ in range(2)
     ]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
-    assert [one.exitcode for one in both] == [0, 0]
-    assert log.read_text() == "fetched\n"
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert log.read_text() == "downloaded\n"
 
 
-def test_kill_9_in_the_middle_leaves_nothing_half_valid_and_no_lock(
+def test_killed_download_leaves_neither_a_partial_folder_nor_a_lock(
     pinned: list[Archive], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "log"
@@ -152,11 +147,11 @@ def test_kill_9_in_the_middle_leaves_nothing_half_valid_and_no_lock(
     assert len(jars.ensure("spark", progress=lambda _: None)) == 2
 
 
-def test_offline_the_message_names_what_could_not_be_fetched(
+def test_offline_error_names_the_archives_and_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_BRIDGE_CACHE", str(tmp_path))
-    # A proxy that nothing listens behind is as good as no network.
+    # A proxy that does not listen is equivalent to no network.
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9")
     with pytest.raises(JarsUnavailableError) as failed:
         jars.ensure("flink", progress=lambda _: None)
@@ -165,42 +160,13 @@ def test_offline_the_message_names_what_could_not_be_fetched(
     assert str(tmp_path) in failed.value.hint
 
 
-def test_an_unknown_need_is_refused_with_those_there_are() -> None:
+def test_unknown_need_is_refused_with_the_valid_ones() -> None:
     with pytest.raises(ConfigurationError) as refused:
         jars.ensure("snowflake")  # type: ignore[arg-type]
     assert "spark, kafka, flink" in refused.value.hint
 
 
-def test_every_pinned_dependency_has_a_checksum_and_nothing_is_transitive() -> None:
-    root = ElementTree.parse(fetch.IVY_FILE).getroot()  # noqa: S314 - our own file
-    named: dict[str, int] = {}
-    for dependency in root.iter("dependency"):
-        assert dependency.get("transitive") == "false"
-        need = str(dependency.get("conf")).partition("->")[0]
-        named[need] = named.get(need, 0) + 1
-    listed: dict[str, int] = {}
-    for archive in checksums.read():
-        listed[archive.need] = listed.get(archive.need, 0) + 1
-    assert named == listed
-    assert set(named) == set(jars.NEEDS)
-
-
-def test_the_command_fills_the_cache_and_says_where(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "lineage_bridge_dagster.jars", "flink"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("flink: 4 archives in ")
-    wrong = subprocess.run(
-        [sys.executable, "-m", "lineage_bridge_dagster.jars", "nonsense"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert wrong.returncode == 2
-    assert "error: No Java archives are listed for 'nonsense'" in wrong.stderr
-
-
-def test_archives_that_pyspark_ships_are_found_by_name() -> None:
+def test_archives_of_pyspark_are_found_by_name() -> None:
     found = jars.pyspark_jars("guava", "slf4j-api", "ivy")
     assert [path.name.partition("-")[0] for path in found] == ["guava", "slf4j", "ivy"]
     with pytest.raises(ConfigurationError, match="no nonsense among"):

@@ -1,4 +1,4 @@
-"""A Java that is new enough is found, and its absence is said with the way to mend it."""
+"""A supported Java is found, or an error explains how to install one."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ def _fake(folder: Path, version: str) -> Path:
     return program
 
 
-@pytest.mark.parametrize(("said", "major"), [("17.0.15", 17), ("1.8.0_402", 8), ("21", 21)])
-def test_the_version_is_read_from_what_java_says(tmp_path: Path, said: str, major: int) -> None:
-    assert version_of(_fake(tmp_path, said)) == major
+@pytest.mark.parametrize(("printed", "major"), [("17.0.15", 17), ("1.8.0_402", 8), ("21", 21)])
+def test_version_is_read_from_the_output_of_java(tmp_path: Path, printed: str, major: int) -> None:
+    assert version_of(_fake(tmp_path, printed)) == major
 
 
-def test_java_home_goes_before_the_path(tmp_path: Path) -> None:
+def test_java_home_takes_precedence_over_the_path(tmp_path: Path) -> None:
     named, on_path = _fake(tmp_path / "named", "21.0.1"), _fake(tmp_path / "path", "17.0.1")
     assert _find(str(tmp_path / "named"), str(on_path.parent)) == named
     assert home(named) == tmp_path / "named"
 
 
-def test_one_that_is_too_old_is_passed_over_for_a_good_one(tmp_path: Path) -> None:
+def test_java_that_is_too_old_is_skipped(tmp_path: Path) -> None:
     _fake(tmp_path / "old", "11.0.2")
     good = _fake(tmp_path / "path", "17.0.1")
     assert _find(str(tmp_path / "old"), str(good.parent)) == good
 
 
-def test_without_a_good_one_the_message_says_what_was_found_and_how_to_install(
+def test_error_names_the_unsuitable_java_and_how_to_install_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = _fake(tmp_path / "old", "11.0.2")
@@ -51,5 +51,5 @@ def test_without_a_good_one_the_message_says_what_was_found_and_how_to_install(
         _find(str(tmp_path), "b")
 
 
-def test_this_machines_java_is_found() -> None:
+def test_java_of_this_machine_is_found() -> None:
     assert (version_of(jars.java()) or 0) >= 17
