@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import pytest
 from dagster import AssetSpec, DagsterInstance, Definitions
 from dagster._core.definitions.definitions_load_context import (
     DefinitionsLoadContext,
@@ -17,9 +15,6 @@ from dagster_shared.serdes.objects.models.defs_state_info import DefsStateInfo
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.reader import SettingsReader
-from lineage_bridge_dagster.config.yaml_fields import SensorConfig
-from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster_tests.assets.world import EAST, many, world
@@ -110,38 +105,3 @@ def test_a_subclass_changes_what_an_asset_is(tmp_path: Path) -> None:
     # Dependencies follow the keys that the hook gave.
     table = next(key for key in graph.get_all_asset_keys() if key.path[1] == "glue")
     assert all(parent.path[0] == "ours" for parent in graph.get(table).parent_keys)
-
-
-def source(**push: Any) -> SettingsReader:
-    return SettingsReader({"confluent": {"clusters": "a, b"}, "aws": {"region": "eu-west-1"}, "push": push})
-
-
-def test_settings_are_the_yamls_over_the_environments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_BRIDGE_AWS_REGION", "us-east-1")
-    monkeypatch.setenv("LINEAGE_BRIDGE_AWS_PROFILE", "work")
-    monkeypatch.setenv("LINEAGE_BRIDGE_FLINK_API_KEY", "K")
-    monkeypatch.setenv("LINEAGE_BRIDGE_FLINK_API_SECRET", "S")
-    settings = source(set_description="false")()
-    assert settings.aws.region == "eu-west-1"
-    assert settings.aws.profile == "work"
-    assert settings.confluent.clusters == ["a", "b"]
-    assert settings.push.set_description is False
-    assert settings.push.set_parameters is True
-    found = settings.confluent.credential("flink")
-    assert found
-    assert found.key == "K"
-
-
-def test_a_malformed_field_is_named_when_something_runs() -> None:
-    with pytest.raises(ConfigurationError, match="max_concurrency"):
-        source(max_concurrency="many")()
-
-
-@pytest.mark.parametrize(("text", "running"), [("on", True), ("off", False), ("", False), (None, False)])
-def test_sensors_are_on_or_off_as_the_variable_says(text: str | None, running: bool) -> None:
-    assert SensorConfig(running=text).running is running  # type: ignore[arg-type]
-
-
-def test_an_interval_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="above zero"):
-        SensorConfig(interval_seconds=0)

@@ -1,0 +1,54 @@
+"""The sections of the YAML, and the settings that they are views of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, PushSettings
+from lineage_bridge_dagster.config.yaml_fields import (
+    AwsConfig,
+    CatalogConfig,
+    ConfluentConfig,
+    PushConfig,
+    SensorConfig,
+)
+from lineage_bridge_dagster.config.yaml_section import YamlSection
+
+
+@pytest.mark.parametrize(
+    ("section", "settings", "left_out"),
+    [
+        (ConfluentConfig, ConfluentSettings, {"credentials", "max_attempts"}),
+        (AwsConfig, AwsSettings, set()),
+        (PushConfig, PushSettings, set()),
+        (CatalogConfig, CatalogSettings, set()),
+    ],
+)
+def test_sections_have_the_settings_fields_with_their_descriptions(
+    section: type[YamlSection], settings: type[BaseModel], left_out: set[str]
+) -> None:
+    assert section.model_fields.keys() == settings.model_fields.keys() - left_out
+    for name, field in section.model_fields.items():
+        setting = settings.model_fields[name]
+        assert (field.description, field.examples) == (setting.description, setting.examples)
+        assert field.default is None
+    assert section().given() == {}
+
+
+@pytest.mark.parametrize("empty", [None, "", []])
+def test_empty_fields_are_not_given(empty: Any) -> None:
+    assert ConfluentConfig(clusters=empty, api_url="https://api").given() == {"api_url": "https://api"}
+
+
+@pytest.mark.parametrize(("text", "running"), [("on", True), ("off", False), ("", False), (None, False)])
+def test_sensors_are_off_unless_turned_on(text: str | None, running: bool) -> None:
+    assert SensorConfig(running=text).running is running  # type: ignore[arg-type]
+
+
+def test_interval_of_zero_is_rejected() -> None:
+    with pytest.raises(ValueError, match="above zero"):
+        SensorConfig(interval_seconds=0)
