@@ -1,4 +1,4 @@
-"""Upstream chains: computed on Spark, stored as rows of the lineage tables."""
+"""Upstream chains: materializing one computes it on Spark and stores it in the lineage tables."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.markdown import markdown_table
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata, table
 from lineage_bridge_dagster.specs.pages.drawing import drawing, image
 from lineage_bridge_dagster.text import plural
 
@@ -35,13 +37,13 @@ def chain_assets(instance: ComponentInstance) -> AssetKind:
 
 
 def chain_digest(chain: Chain, sql: str = "redacted") -> str:
-    """Changes when any hop does, and not with the time or with coverage: an outage is no change."""
+    """Return a digest that changes with any hop, but not with the time or with coverage."""
     text = json.dumps(to_json(chain, sql), sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def chain_for(inventory: Inventory, table_id: str) -> Chain:
-    """The chain of one table of this discovery."""
+    """Return the chain of one table of this discovery."""
     view = inventory.view
     return chain_of(view.graph, table_id, index=view.upstream, gaps=view.gaps)
 
@@ -49,7 +51,7 @@ def chain_for(inventory: Inventory, table_id: str) -> Chain:
 def materialize_chains(
     instance: ComponentInstance, context: AssetExecutionContext, assets: Sequence[Asset]
 ) -> Iterator[MaterializeResult[Any]]:
-    """Report the chains of these assets, after one step of the run has stored those of all its tables."""
+    """Report the chains of these assets; the first step of a run stores the chains of all its tables."""
     inventory = instance.inventory
     with readable_failures():
         stored = instance.cache.get(
@@ -66,7 +68,7 @@ def materialize_chains(
                 asset_key=asset.key,
                 data_version=DataVersion(chain_digest(chain)),
                 metadata={
-                    "dagster/row_count": len(chain.hops),
+                    **StandardMetadata(row_count=len(chain.hops)),
                     **chain_metadata(chain, inventory.view),
                     **stored,
                 },
@@ -90,9 +92,9 @@ def _write_chains(
 
     spark = instance.spark(context)
     context.log.info("Computing the chains of %s on Spark", plural(len(table_ids), "table"))
-    began = time.monotonic()
+    started = time.monotonic()
     session = spark.spark_session
-    context.log.info("Spark was ready after %.1f s", time.monotonic() - began)
+    context.log.info("Spark was ready after %.1f s", time.monotonic() - started)
     catalog = spark.catalog_config.name
     written = write_lineage(
         session,
@@ -107,53 +109,43 @@ def _write_chains(
         plural(written.tables, "table"),
         plural(written.rows, "hop"),
         written.changed,
-        time.monotonic() - began,
+        time.monotonic() - started,
     )
     return {
-        "lineage_bridge/lineage_table": f"{catalog}.{instance.namespace}.upstream_chains",
-        # As text: JavaScript, and so the UI, would round an integer of this size.
-        "lineage_bridge/snapshot_id": str(written.snapshot_id or ""),
+        **LineageMetadata(
+            lineage_table=f"{catalog}.{instance.namespace}.upstream_chains",
+            snapshot_id=str(written.snapshot_id or ""),
+        )
     }
 
 
 def chain_metadata(chain: Chain, view: GraphView | None = None) -> dict[str, Any]:
-    """A chain as a person reads it: a table, the number of hops and whether it is whole; with a view of
-    its discovery, a drawing too."""
+    """Return a chain as tables, with its gaps; with a view of its discovery, also as a drawing."""
     picture = image(drawing(view, chain.table), f"Upstream of {chain.table.label}") if view else None
-    metadata: dict[str, Any] = dict(
-        LineageMetadata(
-            drawing=MetadataValue.md(picture) if picture else None,
-            hops=len(chain.hops),
-            chain=MetadataValue.md(chain_markdown(chain)),
-        )
-    )
     rows: list[dict[str, str | int | float | bool | None]] = [
         {"hop": hop.distance, "kind": str(hop.node.node_type), "name": hop.node.qualified_name}
         for hop in chain.hops
     ]
-    if (hops := table(rows)) is not None:
-        metadata["lineage_bridge/hop_table"] = hops
-    if not chain.complete:
-        scopes = ", ".join(map(str, chain.incomplete_scopes))
-        metadata["lineage_bridge/incomplete"] = f"Could not be asked whole, last known lineage kept: {scopes}"
-    stale = sorted(
-        {
-            str(hop.node.attributes["stale_since"])
-            for hop in chain.hops
-            if hop.node.attributes.get("stale_since")
-        }
-    )
-    if stale:
-        metadata["lineage_bridge/stale_since"] = stale[0]
-    return metadata
+    incomplete = ", ".join(map(str, chain.incomplete_scopes))
+    stale = [since for hop in chain.hops if (since := NodeView.of(hop.node).stale_since)]
+    return {
+        **LineageMetadata(
+            drawing=MetadataValue.md(picture) if picture else None,
+            hops=len(chain.hops),
+            chain=MetadataValue.md(chain_markdown(chain)),
+            hop_table=table(rows),
+            incomplete=None if chain.complete else f"Not fully read, last known lineage kept: {incomplete}",
+            stale_since=min(stale, default=None),
+        )
+    }
 
 
 def chain_markdown(chain: Chain) -> str:
-    """A plain first line, for lists show it raw; then one row a hop."""
+    """Return a table of the hops below a plain first line, which is what lists in the UI show."""
     farthest = max((hop.distance for hop in chain.hops), default=0)
     sources = [hop for hop in chain.hops if hop.distance == farthest][:3]
     names = ", ".join(hop.node.label for hop in sources)
-    first = f"{len(chain.hops)} hops up, to {names}" if chain.hops else "Nothing is known upstream."
+    first = f"{len(chain.hops)} hops up, to {names}" if chain.hops else "No upstream is known."
     rows = [
         [hop.distance, str(hop.node.node_type).replace("_", " "), hop.node.qualified_name, _note(hop.node)]
         for hop in chain.hops
@@ -161,6 +153,6 @@ def chain_markdown(chain: Chain) -> str:
     return f"{first}\n\n{markdown_table(['hop', 'kind', 'name', 'note'], rows)}" if rows else first
 
 
-def _note(node: Any) -> str:
-    attributes = node.attributes
-    return str(attributes.get("connector_class") or attributes.get("sql") or "")
+def _note(node: Node) -> str:
+    view = NodeView.of(node)
+    return view.connector_class or view.sql

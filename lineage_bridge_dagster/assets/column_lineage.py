@@ -1,4 +1,4 @@
-"""What an asset's columns are made of, as Dagster keeps it (on materializations) and as a person reads it."""
+"""Column lineage of an asset, as Dagster stores it on materializations and as a table for people."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from lineage_bridge_dagster.lineage.columns import ColumnFlow
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.specs.markdown import MAX_ROWS, markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.specs.pages.columns import column_name, column_table
 
-#: Columns that one event tells of; Iceberg tables may have thousands, and every event is a row in a database.
+#: Columns in one event: Iceberg tables may have thousands, and every event is a row in a database.
 MAX_COLUMNS = 1_000
 
 
 def column_metadata(inventory: Inventory, node: Node) -> dict[str, Any]:
-    """`dagster/column_lineage` of a Glue table or a topic, and the same to read; empty where none is known.
+    """Return the column lineage of a Glue table or a topic, in Dagster's form and as a readable table.
 
-    A table leads to its topic, a topic to the topics that Flink made it of, and so on to the first ones. A
-    dependency that would close a cycle is in the readable table alone, as with assets.
+    Columns of a table depend on those of its topic, and these on columns of the topics from which Flink
+    derives it. A dependency that would close a cycle is only in the readable table, as with assets.
     """
     flows = _flows(inventory, node)[:MAX_COLUMNS]
     if not flows:
         return {}
     near = _near(inventory, node)
     deps = {flow.column.name: _deps(inventory, flow, near) for flow in flows}
-    metadata: dict[str, Any] = {"lineage_bridge/column_lineage": MetadataValue.md(_table(inventory, flows))}
-    if any(deps.values()):
-        metadata["dagster/column_lineage"] = MetadataValue.column_lineage(TableColumnLineage(deps))
-    return metadata
+    lineage = MetadataValue.column_lineage(TableColumnLineage(deps)) if any(deps.values()) else None
+    return {
+        **LineageMetadata(column_lineage=MetadataValue.md(_table(inventory, flows))),
+        **StandardMetadata(column_lineage=lineage),
+    }
 
 
 def _flows(inventory: Inventory, node: Node) -> list[ColumnFlow]:
@@ -45,7 +47,7 @@ def _flows(inventory: Inventory, node: Node) -> list[ColumnFlow]:
 
 
 def _near(inventory: Inventory, node: Node) -> set[AssetKey]:
-    """The assets that the node's own depends on, directly or past its process or its chain."""
+    """Return the assets that a node's asset depends on, directly or through its process or chain."""
     own = inventory.key_of[node.node_id]
     direct = inventory.deps_of.get(own, ())
     return {*direct, *(key for dep in direct for key in inventory.deps_of.get(dep, ()))} - {own}
@@ -61,10 +63,10 @@ def _table(inventory: Inventory, flows: Sequence[ColumnFlow]) -> str:
     text = column_table(graph, flows)
     rows = []
     for flow in flows[:MAX_ROWS]:
-        first = index.origins(flow)
-        if first and set(first) != {column for column, _ in flow.sources}:
+        origins = index.origins(flow)
+        if origins and set(origins) != {column for column, _ in flow.sources}:
             own = graph.nodes[flow.column.node_id]
-            rows.append([flow.column.name, ", ".join(column_name(graph, column, own) for column in first)])
+            rows.append([flow.column.name, ", ".join(column_name(graph, column, own) for column in origins)])
     if rows:
         text += "\n\nFarthest upstream\n\n" + markdown_table(["column", "comes from"], rows)
     return text

@@ -1,4 +1,4 @@
-"""Errors that a user can act on, as Dagster shows them."""
+"""Domain errors as failures of a step that tell the user what to do."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 
 @contextmanager
 def readable_failures() -> Iterator[None]:
-    """Turn a domain error into a `Failure` that says what to do next.
+    """Turn a domain error into a `Failure` with its hint.
 
-    It is not retried by Dagster: single calls were retried where they were made, and a rerun of the op would
-    do its good assets again too.
+    Dagster does not retry it: single calls were retried already, and a second run of the op would process
+    its successful assets again.
     """
     try:
         yield

@@ -1,27 +1,34 @@
-"""When a topic's newest record came, by its offsets: what the checks before saw of them.
+"""When a topic last received a record, by the growth of its offsets between checks.
 
-Offsets tell it whatever the records' own times say, which producers may set as they like; but only to the
-span between two checks.
+Offsets grow whatever times producers give their records; but they show only between which two checks a
+record arrived.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Self
 
 from dagster import AssetCheckKey, DagsterInstance, JsonMetadataValue, MetadataValue
 
-#: Metadata key of a check's result: an arrival, as `Arrival.metadata` writes it.
-OFFSETS = "lineage_bridge/offsets"
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
+
+#: Metadata key of a check result that holds an `OffsetGrowth`.
+OFFSETS = LineageMetadata.key("offsets")
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
-    """A topic's newest record came after `after_ms` (None: nobody looked) and no later than `by_ms`.
+class OffsetGrowth:
+    """The period in which the offsets of a topic last grew.
 
-    `written` is the sum of the partitions' next offsets, `asked_ms` when it was last asked for. Times are
-    Unix milliseconds.
+    Times are Unix milliseconds.
+
+    Attributes:
+        written: the sum of the partitions' end offsets.
+        after_ms: start of the period; None if there was no earlier check.
+        by_ms: end of the period.
+        asked_ms: when the offsets were last requested.
     """
 
     written: int
@@ -29,29 +36,25 @@ class Arrival:
     by_ms: int
     asked_ms: int
 
-    def then(self, written: int, asked_ms: int, told_ms: int) -> Self:
-        """What is known when the offsets were asked for again at one time and told by another."""
-        if written == self.written:
-            return type(self)(written, self.after_ms, self.by_ms, asked_ms)
-        # They grew, or the topic was made anew: either way what is there now was not there before.
-        return type(self)(written, self.asked_ms, told_ms, asked_ms)
+    @classmethod
+    def observe(cls, written: int, previous: Self | None, requested_ms: int, received_ms: int) -> Self:
+        """Combine end offsets, requested at one time and received at another, with an earlier observation."""
+        if previous is None:
+            return cls(written, None, received_ms, requested_ms)
+        if written == previous.written:
+            return cls(written, previous.after_ms, previous.by_ms, requested_ms)
+        # They grew, or the topic was recreated: either way its records are new.
+        return cls(written, previous.asked_ms, received_ms, requested_ms)
 
     @property
-    def metadata(self) -> dict[str, Any]:
-        return {OFFSETS: MetadataValue.json(asdict(self))}
+    def metadata(self) -> JsonMetadataValue:
+        return MetadataValue.json(asdict(self))
 
 
-def arrived(written: int, before: Arrival | None, asked_ms: int, told_ms: int) -> Arrival:
-    """What is known of the newest record, with what a check saw before, if one did."""
-    if before is None:
-        return Arrival(written, None, told_ms, asked_ms)
-    return before.then(written, asked_ms, told_ms)
-
-
-def last_arrivals(
+def last_observations(
     instance: DagsterInstance, keys: Iterable[AssetCheckKey]
-) -> Mapping[AssetCheckKey, Arrival]:
-    """What each check saw when it was last evaluated; nothing for one that was not, or that saw nothing."""
+) -> Mapping[AssetCheckKey, OffsetGrowth]:
+    """Return what each check observed at its last evaluation; nothing for checks without an observation."""
     found = {}
     for key, summary in instance.event_log_storage.get_asset_check_summary_records(list(keys)).items():
         record = summary.last_completed_check_execution_record
@@ -59,8 +62,8 @@ def last_arrivals(
         value = event.asset_check_evaluation_data.metadata.get(OFFSETS) if event else None
         if isinstance(value, JsonMetadataValue) and isinstance(value.data, dict):
             try:
-                found[key] = Arrival(**value.data)
+                found[key] = OffsetGrowth(**value.data)
             except TypeError:
-                # Another version's; this check begins anew.
+                # Written by another version: this check starts over.
                 continue
     return found

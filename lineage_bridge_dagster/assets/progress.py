@@ -1,4 +1,4 @@
-"""How far a work over many tables is, as a run's log tells it: some twenty lines, however many they are."""
+"""Progress of a long operation in a run's log: about twenty lines, whatever the number of items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from lineage_bridge_dagster.glue.results import TableResult
 from lineage_bridge_dagster.text import counted
 
-#: Share of the whole that is worth a line, the fewest things that are, and the longest silence in seconds.
+#: A line is logged after this share of the total, or this many items if that is more, or these seconds.
 _SHARE = 0.05
 _FEWEST = 25
 _SECONDS = 10.0
@@ -19,47 +19,47 @@ Log = Callable[[str], None]
 
 
 class Progress:
-    """Counts what is done, and says so now and then.
+    """Counts items by outcome and logs the counts now and then.
 
-    >>> reading = Progress("Topics", 50)
+    >>> progress = Progress("Topics", 50)
     >>> for number in range(50):
-    ...     reading.advance(print, "failed" if number == 7 else "read")
+    ...     progress.advance(print, "failed" if number == 7 else "read")
     Topics: 25 of 50 done, 1 failed, 24 read
-    >>> reading.summary()
+    >>> progress.summary()
     'Topics: 50 of 50 done in 0 s, 1 failed, 49 read'
     """
 
-    def __init__(self, what: str, total: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._what = what
+    def __init__(self, label: str, total: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._label = label
         self._total = total
         self._clock = clock
-        self._began = self._said_at = clock()
+        self._started = self._logged_at = clock()
         self._step = max(_FEWEST, math.ceil(total * _SHARE))
-        self._done = self._said = 0
+        self._done = self._logged = 0
         self.outcomes: Counter[str] = Counter()
 
     def advance(self, log: Log, outcome: str) -> None:
-        """One more is done. The last one is the summary's to say."""
+        """Count one more item. The last one is left to the summary."""
         self.outcomes[outcome] += 1
         self._done += 1
         now = self._clock()
-        if self._done - self._said < self._step and now - self._said_at < _SECONDS:
+        if self._done - self._logged < self._step and now - self._logged_at < _SECONDS:
             return
-        self._said, self._said_at = self._done, now
+        self._logged, self._logged_at = self._done, now
         if self._done < self._total:
-            log(f"{self._what}: {self._done:,} of {self._total:,} done, {counted(self.outcomes)}")
+            log(f"{self._label}: {self._done:,} of {self._total:,} done, {counted(self.outcomes)}")
 
     @property
     def complete(self) -> bool:
         return self._done >= self._total
 
     def summary(self) -> str:
-        """All that was done, and how long it took."""
-        seconds = f"{self._clock() - self._began:,.0f} s"
+        """Return the counts and the time that the operation took."""
+        seconds = f"{self._clock() - self._started:,.0f} s"
         outcomes = f", {counted(self.outcomes)}" if self.outcomes else ""
-        return f"{self._what}: {self._done:,} of {self._total:,} done in {seconds}{outcomes}"
+        return f"{self._label}: {self._done:,} of {self._total:,} done in {seconds}{outcomes}"
 
 
 def by_table(progress: Progress, log: Log) -> Callable[[int, int, TableResult], None]:
-    """The progress of a push, table by table."""
+    """Return the callback with which a push reports each table."""
     return lambda _done, _total, result: progress.advance(log, str(result.status))

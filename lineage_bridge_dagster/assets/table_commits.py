@@ -1,6 +1,6 @@
-"""What Glue tables last committed: their snapshot, its time and their rows, for all tables of a run at once.
+"""The last commits of Glue tables, read for all tables of a run at once.
 
-A table's materialization is a push of lineage; the data's own time is that of its last snapshot.
+A table's materialization is a push of lineage; its last snapshot tells when its data changed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dagster import AssetExecutionContext
 
 from lineage_bridge_dagster.assets.instance import ComponentInstance, Context
 from lineage_bridge_dagster.assets.run_cache import checked_in_run, selected_in_run
-from lineage_bridge_dagster.assets.times import last_updated, now_ms, timestamp
+from lineage_bridge_dagster.assets.times import last_updated, timestamp
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.glue.errors import GlueError, GlueNotFoundError
 from lineage_bridge_dagster.glue.reader import GlueReader, read_pages
@@ -22,16 +22,17 @@ from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotRead
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 
 _log = logging.getLogger(__name__)
 
 #: The check that compares a table's last commit with its topic.
 FRESH = "table_fresh"
 
-#: What a table last committed, or why that is not known, by the table's node id.
+#: The last commit of each table, or why it could not be read, by the table's node id.
 Commits = Mapping[str, TableState | LineageBridgeError]
 
-#: The parameter in which every writer of a Glue catalog keeps the place of a table's current metadata.
+#: The parameter in which writers of Iceberg tables keep the location of the current metadata.
 _LOCATION = "metadata_location"
 
 
@@ -74,10 +75,10 @@ def last_commits(instance: ComponentInstance, context: Context, tables: Sequence
 def read_commits(
     tables: Iterable[Node], glue: GlueReader, snapshots: SnapshotReader, region: str
 ) -> dict[str, TableState | LineageBridgeError]:
-    """Each table's last commit: a page of Glue tells of a hundred tables where their metadata is.
+    """Read each table's last commit; a page of Glue returns the metadata locations of a hundred tables.
 
     Args:
-        region: the region that `glue` asks; a table of another one is not looked for there.
+        region: the region of `glue`; tables of other regions are not looked up.
     """
     found: dict[str, TableState | LineageBridgeError] = {}
     node_ids: dict[GluePlace, list[str]] = {}
@@ -86,8 +87,8 @@ def read_commits(
         place, home = table.home_place, table.aws_region
         if place is None or (home and home != region):
             found[node.node_id] = GlueError(
-                f"{node.qualified_name} is not in the Glue catalog of {region}, which is the one asked.",
-                hint="See its freshness from a code location of its own region and account.",
+                f"{node.qualified_name} is not in the Glue catalog of {region}, the only one that is read.",
+                hint="Check its freshness in a code location for its region and account.",
             )
             continue
         node_ids.setdefault(place, []).append(node.node_id)
@@ -104,26 +105,22 @@ def read_commits(
 
 
 def commit_metadata(commit: TableState | LineageBridgeError | None) -> dict[str, Any]:
-    """A table's last commit as metadata; `dagster/last_updated_timestamp` is when its rows last changed."""
+    """Return a table's last commit as metadata, with the time of its last change of rows."""
     if commit is None:
         return {}
     if isinstance(commit, LineageBridgeError):
-        return {"lineage_bridge/snapshot": f"could not be read: {commit}"}
+        return {**LineageMetadata(snapshot=f"could not be read: {commit}")}
     if commit.snapshot_id is None:
-        return {"lineage_bridge/snapshot": "none yet: nothing was committed to the table"}
-    metadata: dict[str, Any] = {
-        # As text: JavaScript, and so the UI, would round an integer of this size.
-        "lineage_bridge/snapshot_id": str(commit.snapshot_id),
-        "lineage_bridge/snapshot_operation": commit.operation or "unknown",
+        return {**LineageMetadata(snapshot="none yet: the table has no commit")}
+    return {
+        **LineageMetadata(
+            snapshot_id=str(commit.snapshot_id),
+            snapshot_operation=commit.operation or "unknown",
+            snapshot_time=None if commit.committed_ms is None else timestamp(commit.committed_ms),
+            records_before_deletes=commit.total_records if commit.rows is None else None,
+        ),
+        **StandardMetadata(row_count=commit.rows, last_updated_timestamp=last_updated(commit.changed_ms)),
     }
-    if commit.committed_ms is not None:
-        metadata["lineage_bridge/snapshot_time"] = timestamp(commit.committed_ms)
-    metadata |= last_updated(commit.changed_ms, now_ms())
-    if commit.rows is not None:
-        metadata["dagster/row_count"] = commit.rows
-    elif commit.total_records is not None:
-        metadata["lineage_bridge/records_before_deletes"] = commit.total_records
-    return metadata
 
 
 def _read(glue: GlueReader, place: GluePlace) -> GlueTable:
@@ -142,6 +139,6 @@ def _metadata_location(table: GlueTable) -> str:
         raise SnapshotError(
             f"{table.place.dotted} has no parameter {_LOCATION}: it is not an Iceberg table, or has no "
             "commit yet.",
-            hint="Check that Tableflow made this table.",
+            hint="Check that Tableflow created this table.",
         )
     return location

@@ -26,16 +26,17 @@ from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.redaction import redact_config
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import counted, first_few, plural
 
-#: Outcomes after which Glue holds what we want it to hold.
+#: Outcomes after which Glue holds the wanted lineage.
 GOOD = frozenset({PushStatus.UPDATED, PushStatus.UNCHANGED})
 
-#: Bytes of the tree that the UI shows; Glue's own limit is 2,048.
+#: Size limit of the tree in the UI; the limit of a description in Glue is 2,048 bytes.
 _TREE_BYTES = 16_384
-#: Characters of a line of it: one long line makes the UI's whole table of metadata as wide.
+#: Characters per line of the tree: one long line would widen the UI's whole table of metadata.
 _TREE_WIDTH = 110
-#: Characters of a value in a diff; the table of all parameters shows more of it.
+#: Characters per value in a diff; the table of all parameters shows longer values.
 _DIFF_WIDTH = 64
 
 
@@ -53,7 +54,7 @@ def table_assets(instance: ComponentInstance, checks: Checks | None) -> AssetKin
 
 
 def wanted_version(chain: Chain, settings: PushSettings) -> str:
-    """The data version of a table that holds this chain: changes with the chain and with what is written."""
+    """Return the data version of a table with this chain; it changes with the chain and the settings."""
     text = f"{chain_digest(chain, settings.sql)}:{settings.set_parameters}:{settings.set_description}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -80,7 +81,7 @@ def materialize_tables(
     results = {result.table: result for result in report.results}
     commits = commits_of_run(instance, context)
     outcomes: Counter[str] = Counter()
-    bad: list[TableResult] = []
+    failed: list[TableResult] = []
     held: list[TableResult] = []
     for asset in assets:
         result = results[asset.node.node_id]
@@ -93,17 +94,17 @@ def materialize_tables(
                 metadata=table_metadata(inventory, result, chain, settings, commits),
             )
         elif result.ok:
-            # Held back, and rightly so: nothing was written, and the asset stays as it was.
+            # Held back to protect known lineage: nothing was written, and the asset stays as it was.
             held.append(result)
         else:
-            bad.append(result)
+            failed.append(result)
     counts = counted(outcomes)
     context.log.info("This step's %s: %s", plural(len(assets), "table"), counts)
     if held:
-        names = ", ".join(sorted(result.name for result in held)[:20]) + (", …" if len(held) > 20 else "")
+        names = first_few(sorted(result.name for result in held), 20)
         context.log.warning("Held back: %s. The first one: %s", names, held[0].reason)
-    if bad:
-        raise push_failure(bad, counts)
+    if failed:
+        raise push_failure(failed, counts)
 
 
 def _push(
@@ -126,9 +127,9 @@ def _push(
     return report
 
 
-def push_failure(bad: Sequence[TableResult], counts: str) -> Failure:
-    """One failure for all tables that were not pushed: by name in its text, with reasons in its metadata."""
-    ordered = sorted(bad, key=lambda result: result.name)
+def push_failure(failed: Sequence[TableResult], counts: str) -> Failure:
+    """Return one failure that names all tables that were not pushed, with the reasons as metadata."""
+    ordered = sorted(failed, key=lambda result: result.name)
     names = first_few([f"{result.name} ({result.status})" for result in ordered], 20)
     first = ordered[0]
     rows = [[result.name, result.status, result.reason, result.hint] for result in ordered]
@@ -139,7 +140,7 @@ def push_failure(bad: Sequence[TableResult], counts: str) -> Failure:
             "tables": MetadataValue.md(markdown_table(["table", "outcome", "reason", "what to do"], rows)),
             "counts": counts,
         },
-        # Single calls were tried again already, and a rerun of the op would do its good tables again.
+        # Single calls were retried already, and a rerun of the op would push its successful tables again.
         allow_retries=False,
     )
 
@@ -147,7 +148,7 @@ def push_failure(bad: Sequence[TableResult], counts: str) -> Failure:
 def table_metadata(
     inventory: Inventory, result: TableResult, chain: Chain, settings: PushSettings, commits: Commits
 ) -> dict[str, Any]:
-    """All that a table's page shows after a push: the push itself, the last commit, the columns."""
+    """Return the metadata of a table after a push: the push, the last commit and the columns."""
     return {
         **_push_metadata(result, chain, settings),
         **commit_metadata(commits.get(result.table)),
@@ -156,40 +157,39 @@ def table_metadata(
 
 
 def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> dict[str, Any]:
-    """What a push did to one table: outcome, versions, parameters before and after, the chain twice."""
-    metadata: dict[str, Any] = {
-        "lineage_bridge/outcome": str(result.status),
-        "lineage_bridge/diff": MetadataValue.md(parameter_diff(result.before, result.after)),
-        "lineage_bridge/description_tree": MetadataValue.md(_tree(chain, settings)),
-        "lineage_bridge/glue_description": MetadataValue.md(
-            f"As Glue shows it\n\n{fenced(result.description_after)}" if result.description_after else "None."
+    """Return what a push did to one table: outcome, versions, parameters before and after, and the chain."""
+    description = result.description_after
+    return {
+        **LineageMetadata(
+            outcome=str(result.status),
+            reason=result.reason or None,
+            conflicts=result.conflicts or None,
+            diff=MetadataValue.md(parameter_diff(result.before, result.after)),
+            description_tree=MetadataValue.md(_tree(chain, settings)),
+            glue_description=MetadataValue.md(
+                f"In Glue\n\n{fenced(description)}" if description else "None."
+            ),
+            parameters=MetadataValue.md(_parameters(result.after)),
+            table_version_before=result.version_before,
+            table_version_after=result.version_after,
         ),
-        "lineage_bridge/parameters": MetadataValue.md(_parameters(result.after)),
         **chain_metadata(chain),
     }
-    if result.reason:
-        metadata["lineage_bridge/reason"] = result.reason
-    if result.conflicts:
-        metadata["lineage_bridge/conflicts"] = result.conflicts
-    for name, version in (("before", result.version_before), ("after", result.version_after)):
-        if version is not None:
-            metadata[f"lineage_bridge/table_version_{name}"] = version
-    return metadata
 
 
 def _parameters(parameters: Mapping[str, str]) -> str:
-    """All parameters that Glue holds, other people's too, without what looks like a secret."""
+    """Return all parameters in Glue, also those of others, with likely secrets redacted."""
     rows = sorted(redact_config(parameters).items())
     return f"{len(rows)} parameters\n\n{markdown_table(['parameter', 'value'], rows)}"
 
 
 def parameter_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    """The parameters that changed, one row each; a plain first line says how many did."""
+    """Return the changed parameters, one row each, below a plain first line with their number."""
     added = sorted(after.keys() - before.keys())
     removed = sorted(before.keys() - after.keys())
     changed = sorted(key for key in before.keys() & after.keys() if before[key] != after[key])
     if not (added or removed or changed):
-        return f"No parameter changed; {len(after)} stand."
+        return f"No parameter changed; there are {len(after)}."
     kept = len(after) - len(added) - len(changed)
     first = f"{len(added)} parameters added, {len(changed)} changed, {len(removed)} removed, {kept} untouched"
     rows: list[tuple[str, ...]] = [
@@ -199,17 +199,17 @@ def parameter_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     ]
     header = ["", "parameter", "before", "after"]
     if not (changed or removed):
-        # The first push of a table adds all of them, and an empty column takes the room of a full one.
+        # At the first push of a table, all are added: leave out the column that would be empty.
         header, rows = ["", "parameter", "value"], [(sign, key, value) for sign, key, _, value in rows]
     return f"{first}\n\n{markdown_table(header, rows)}"
 
 
 def _tree(chain: Chain, settings: PushSettings) -> str:
-    """The description's block, with more room than Glue gives it."""
+    """Return the description's block, cut at a higher limit than Glue's."""
     block = render(chain, settings).block(_TREE_BYTES, "")
     lines = [
         shorten(line, _TREE_WIDTH)
         for line in (block or "").splitlines()
         if not line.startswith("Last synced:")
     ]
-    return f"Upstream lineage as it stands in the description\n\n{fenced(chr(10).join(lines))}"
+    return f"Upstream lineage as in the description\n\n{fenced(chr(10).join(lines))}"

@@ -1,29 +1,29 @@
-"""How fast a topic is written to: what its offsets grew by since it was last materialized."""
+"""The rate at which records are written to a topic, by the growth of its offsets between materializations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from dagster import AssetKey, DagsterInstance, MetadataValue
+from dagster import AssetKey, DagsterInstance
 
-from lineage_bridge_dagster.assets.times import at
+from lineage_bridge_dagster.assets.times import as_text
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
 
-#: Metadata key: the sum of the next offsets of all partitions; only a topic made anew lets it fall.
-WRITTEN = "lineage_bridge/records_written"
+#: Metadata key of the sum of the partitions' end offsets, which shrinks only if the topic is recreated.
+WRITTEN = LineageMetadata.key("records_written")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Records ever written to a topic, at a time in Unix milliseconds."""
+    """The records ever written to a topic until a time in Unix milliseconds."""
 
     at_ms: int
     written: int
 
 
 def last_readings(instance: DagsterInstance, keys: Sequence[AssetKey]) -> Mapping[AssetKey, Reading]:
-    """What each topic's last materialization saw; nothing for one that has none, or none that says it."""
+    """Return the reading of each topic's last materialization; nothing for topics that have none."""
     found: dict[AssetKey, Reading] = {}
     for record in instance.get_asset_records(keys):
         event = record.asset_entry.last_materialization_record
@@ -34,13 +34,13 @@ def last_readings(instance: DagsterInstance, keys: Sequence[AssetKey]) -> Mappin
     return found
 
 
-def throughput(now: Reading, before: Reading | None) -> dict[str, Any]:
-    """Records a second since the last reading, where there was one and the topic is the same since."""
-    metadata: dict[str, Any] = {WRITTEN: now.written}
-    if before is None or now.written < before.written or now.at_ms <= before.at_ms:
-        return metadata
-    seconds = (now.at_ms - before.at_ms) / 1000
-    grown = now.written - before.written
-    metadata["lineage_bridge/records_per_second"] = MetadataValue.float(round(grown / seconds, 3))
-    metadata["lineage_bridge/throughput"] = f"{grown} records since {at(before.at_ms)}"
-    return metadata
+def throughput(now: Reading, previous: Reading | None) -> LineageMetadata:
+    """Return the records per second since the previous reading, unless the topic was recreated since."""
+    if previous is None or now.written < previous.written or now.at_ms <= previous.at_ms:
+        return LineageMetadata(records_written=now.written)
+    grown = now.written - previous.written
+    return LineageMetadata(
+        records_written=now.written,
+        records_per_second=round(grown / ((now.at_ms - previous.at_ms) / 1000), 3),
+        throughput=f"{grown} records since {as_text(previous.at_ms)}",
+    )

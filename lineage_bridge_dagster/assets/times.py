@@ -1,46 +1,41 @@
-"""Times of data, in Unix milliseconds, as Dagster and a person read them."""
+"""Times of data, in Unix milliseconds, as metadata and as text."""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Any
 
 from dagster import MetadataValue, TimestampMetadataValue
 
 from lineage_bridge_dagster.lineage.times import iso
-from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
-#: How far another machine's clock may be ahead of ours.
+#: How far the clock of another machine may be ahead.
 SKEW_MS = 300_000
 
 
 def now_ms() -> int:
-    """The time now."""
+    """Return the current time."""
     return int(time.time() * 1000)
 
 
 def in_future(at_ms: int, now: int) -> bool:
-    """Whether a time is later than now by more than clocks differ: nothing happened then."""
+    """Return whether a time is later than now by more than clocks may differ."""
     return at_ms > now + SKEW_MS
 
 
 def timestamp(at_ms: int) -> TimestampMetadataValue:
-    """A time as metadata."""
     return MetadataValue.timestamp(at_ms / 1000)
 
 
-def last_updated(at_ms: int | None, now: int) -> dict[str, Any]:
-    """The data's own time under the key that Dagster reads it from, where it is known and has been."""
-    if at_ms is None or in_future(at_ms, now):
-        return {}
-    return {**StandardMetadata(last_updated_timestamp=timestamp(at_ms))}
+def last_updated(at_ms: int | None) -> TimestampMetadataValue | None:
+    """Return when data last changed, for Dagster's standard key; None if unknown or in the future."""
+    return None if at_ms is None or in_future(at_ms, now_ms()) else timestamp(at_ms)
 
 
-def at(at_ms: int) -> str:
-    """A time as text; producers may have written one that no calendar has.
+def as_text(at_ms: int) -> str:
+    """Format a time, even one beyond the calendar, which producers may have written.
 
-    >>> at(1_777_552_496_789)
+    >>> as_text(1_777_552_496_789)
     '2026-04-30T12:34:56.789Z'
     """
     try:

@@ -19,6 +19,7 @@ from lineage_bridge_dagster.assets.throughput import Reading, last_readings, thr
 from lineage_bridge_dagster.assets.times import last_updated, now_ms
 from lineage_bridge_dagster.assets.topic_facts import TopicFacts
 from lineage_bridge_dagster.specs.markdown import markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.text import byte_size, duration, plural
 
 
@@ -42,7 +43,7 @@ def materialize_topics(
     """
     inventory = instance.inventory
     by_node = {asset.node.node_id: asset for asset in assets}
-    before = last_readings(context.instance, [asset.key for asset in assets])
+    previous = last_readings(context.instance, [asset.key for asset in assets])
     failed: list[tuple[str, str]] = []
     # One progress for all topics of the run, of which a step has about a hundred.
     progress = instance.cache.get(
@@ -62,7 +63,7 @@ def materialize_topics(
                 data_version=DataVersion(facts.version),
                 metadata={
                     **topic_metadata(facts),
-                    **throughput(Reading(now_ms(), facts.written), before.get(key)),
+                    **throughput(Reading(now_ms(), facts.written), previous.get(key)),
                     **column_metadata(inventory, node),
                 },
             )
@@ -81,35 +82,30 @@ def materialize_topics(
 
 
 def topic_metadata(facts: TopicFacts) -> dict[str, Any]:
-    """Partitions, offsets, retention and schema as metadata; the record count is what the offsets span."""
+    """Return partitions, offsets, retention and schema; the row count is the number of offsets."""
     records = sum(partition.records for partition in facts.partitions)
     rows = [[p.partition, p.low, p.high, p.records] for p in facts.partitions]
-    metadata: dict[str, Any] = {
-        "dagster/row_count": records,
-        "lineage_bridge/partitions": len(facts.partitions),
-        "lineage_bridge/offsets": MetadataValue.md(
-            f"{records} records in {len(facts.partitions)} partitions\n\n"
-            + markdown_table(["partition", "first offset", "next offset", "records"], rows)
+    offsets = markdown_table(["partition", "first offset", "next offset", "records"], rows)
+    return {
+        **StandardMetadata(row_count=records, last_updated_timestamp=last_updated(facts.last_record_ms)),
+        **LineageMetadata(
+            partitions=len(facts.partitions),
+            offsets=MetadataValue.md(f"{records} records in {len(facts.partitions)} partitions\n\n{offsets}"),
+            retention=retention_text(facts),
+            cleanup_policy=facts.cleanup_policy or None,
+            schema_version=facts.schema_version,
+            schema_subject=facts.schema_subject or None,
         ),
-        "lineage_bridge/retention": retention_text(facts),
     }
-    metadata |= last_updated(facts.last_record_ms, now_ms())
-    if facts.cleanup_policy:
-        metadata["lineage_bridge/cleanup_policy"] = facts.cleanup_policy
-    if facts.schema_version is not None:
-        metadata["lineage_bridge/schema_version"] = facts.schema_version
-    if facts.schema_subject:
-        metadata["lineage_bridge/schema_subject"] = facts.schema_subject
-    return metadata
 
 
 def retention_text(facts: TopicFacts) -> str:
-    """Retention in words: `7 days`, `for ever`, `1 hour or 1 GiB a partition`."""
+    """Return the retention in words: `7 days`, `unlimited`, `1 hour or 1 GiB per partition`."""
     if facts.retention_ms is None and facts.retention_bytes is None:
         return "unknown"
     limits = []
     if facts.retention_ms is not None and facts.retention_ms >= 0:
         limits.append(duration(facts.retention_ms))
     if facts.retention_bytes is not None and facts.retention_bytes >= 0:
-        limits.append(f"{byte_size(facts.retention_bytes)} a partition")
-    return " or ".join(limits) or "for ever"
+        limits.append(f"{byte_size(facts.retention_bytes)} per partition")
+    return " or ".join(limits) or "unlimited"

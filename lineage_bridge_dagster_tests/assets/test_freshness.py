@@ -10,7 +10,7 @@ import pytest
 
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
 from lineage_bridge_dagster.assets.freshness import judge_tables
-from lineage_bridge_dagster.assets.offset_growth import OFFSETS, Arrival
+from lineage_bridge_dagster.assets.offset_growth import OFFSETS, OffsetGrowth
 from lineage_bridge_dagster.assets.topic_facts import Backlog
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
@@ -41,7 +41,7 @@ def judge(
     commit: TableState | LineageBridgeError | None,
     limits: Limits = LIMITS,
     world: World | None = None,
-    before: Arrival | None = None,
+    before: OffsetGrowth | None = None,
 ) -> CheckOutcome:
     w = world or World()
     if world is None:
@@ -170,7 +170,7 @@ def test_what_could_not_be_asked_is_a_warning_that_says_so(
 ) -> None:
     found = judge(told, commit)
     assert (found.passed, found.error) == (False, False)
-    assert found.summary.startswith("Not known: ")
+    assert found.summary.startswith("Unknown: ")
     assert found.next_step in ("Check the key.", "Run this check again.")
 
 
@@ -217,10 +217,10 @@ def test_whose_clock_the_times_are_of_is_said() -> None:
     assert "brokers" in brokers
 
 
-def seen(written: int, after: float | None, by: float, asked: float) -> Arrival:
+def seen(written: int, after: float | None, by: float, asked: float) -> OffsetGrowth:
     """What a check saw before; times are minutes before now."""
     since = None if after is None else NOW - int(after * MINUTE)
-    return Arrival(written, since, NOW - int(by * MINUTE), NOW - int(asked * MINUTE))
+    return OffsetGrowth(written, since, NOW - int(by * MINUTE), NOW - int(asked * MINUTE))
 
 
 def held(outcome: CheckOutcome) -> dict[str, int | None]:

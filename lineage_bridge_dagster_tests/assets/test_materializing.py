@@ -221,8 +221,8 @@ def test_the_diff_escapes_what_would_break_its_table() -> None:
     ("ms", "size", "words"),
     [
         (604_800_000, None, "7 days"),
-        (-1, -1, "for ever"),
-        (3_600_000, 1024, "1 hour or 1 KiB a partition"),
+        (-1, -1, "unlimited"),
+        (3_600_000, 1024, "1 hour or 1 KiB per partition"),
         (None, None, "unknown"),
     ],
 )
