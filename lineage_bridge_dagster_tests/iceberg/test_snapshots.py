@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -256,3 +258,10 @@ def test_unreachable_storage_is_tried_once_for_all_tables() -> None:
     found = SnapshotReader(store, max_concurrency=1).read(locations)
     assert all(isinstance(state, SnapshotError) for state in found.values())
     assert len(store.requests) == 1
+
+
+def test_loading_definitions_does_not_import_pyiceberg() -> None:
+    code = "import sys, lineage_bridge_dagster.component; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "lineage_bridge_dagster.iceberg.snapshots" in modules.split()
+    assert "pyiceberg" not in modules.split()
