@@ -6,8 +6,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster import confluent, glue
+from lineage_bridge_dagster import glue
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.confluent.discovery import discover as discover_confluent
+from lineage_bridge_dagster.confluent.discovery import require_environments
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -48,7 +50,7 @@ def discover(
     """
     # First, for settings that can't be right must not cost a pass over Confluent.
     client = glue_client or glue.glue_client(settings.aws)
-    found = confluent.discover(
+    found = discover_confluent(
         settings.confluent,
         transport=transport,
         parser=parser,
@@ -57,7 +59,7 @@ def discover(
         clock=clock,
     )
     if last is None:
-        confluent.require_environments(found)
+        require_environments(found)
     progress("Reading the Glue tables")
     enriched = glue.enrich(found, client, region=settings.aws.region or client.meta.region_name, clock=clock)
     return carry_forward(enriched, last)

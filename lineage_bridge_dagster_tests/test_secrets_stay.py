@@ -11,7 +11,7 @@ import pytest
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings
-from lineage_bridge_dagster.confluent import discover
+from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.glue import enrich, glue_client, push_tables
 from lineage_bridge_dagster.lineage import graph_json

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.confluent import discover
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.discovered import NOW, Run

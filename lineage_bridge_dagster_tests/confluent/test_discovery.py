@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lineage_bridge_dagster.confluent import require_environments
+from lineage_bridge_dagster.confluent.discovery import require_environments
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward

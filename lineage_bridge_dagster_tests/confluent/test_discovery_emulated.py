@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
-from lineage_bridge_dagster.confluent import discover
+from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.lineage import ids

@@ -3,7 +3,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from lineage_bridge_dagster.confluent import discover
+from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
-from lineage_bridge_dagster.confluent import discover as discover_confluent
+from lineage_bridge_dagster.confluent.discovery import discover as discover_confluent
 from lineage_bridge_dagster.discovery import discover
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.breaking import ALL, APIS, GLUE, STATUSES, Breaker, Broken, check

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from lineage_bridge_dagster.config.credentials import Credential
-from lineage_bridge_dagster.confluent import discover
 from lineage_bridge_dagster.confluent.api.ksqldb import MEDIA_TYPE, STATEMENTS
+from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
