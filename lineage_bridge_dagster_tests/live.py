@@ -74,7 +74,7 @@ def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
         "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
     }
     with DagsterProcess(live_stack.stack.paths, env) as dagster:
-        dagster.wait_until_it_answers()
+        dagster.wait_until_ready()
         yield DagsterUi(dagster.url)
 
 

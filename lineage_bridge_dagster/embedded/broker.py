@@ -1,4 +1,4 @@
-"""A real Apache Kafka broker of one node, broker and controller in one process (KRaft)."""
+"""An Apache Kafka broker: one node, with broker and controller in one process (KRaft)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.errors import LineageBridgeError
 
-#: Starts in few seconds and stays small: the stack is for looking, not for load.
+#: For a fast start and a small footprint; the stack is not made for load.
 _JVM = (
     *("-Xms96m", "-Xmx256m", "-XX:MaxMetaspaceSize=160m", "-XX:+UseSerialGC"),
     *("-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
@@ -36,7 +36,7 @@ logger.kafka.level = INFO
 
 
 class BrokerFormatError(LineageBridgeError):
-    """A broker's data folder could not be made."""
+    """A broker's data folder could not be created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class KafkaBroker:
     """One cluster's broker.
 
     Attributes:
-        cluster: the emulated cluster's id; the broker's own is made from it.
-        port: of clients, on the loopback.
-        controller_port: of the quorum, which is this process alone.
-        data: folder of topics and metadata.
-        run: folder for what is written anew at each start.
+        cluster: Id of the emulated cluster; Kafka's own cluster id is derived from it.
+        port: Client port, on the loopback interface.
+        controller_port: Port of the quorum, which has this one member.
+        data: Folder of topics and metadata.
+        run: Folder of the files that are written at each start.
     """
 
     cluster: str
@@ -64,12 +64,12 @@ class KafkaBroker:
 
     @property
     def kafka_id(self) -> str:
-        """The cluster id as Kafka wants one: 16 bytes in base64."""
+        """Kafka's cluster id: 16 bytes in base64."""
         digest = hashlib.md5(self.cluster.encode(), usedforsecurity=False).digest()
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
     def properties(self, data: Path | None = None) -> Mapping[str, str]:
-        """`server.properties`: one of everything, and no topic made by accident, as on Confluent Cloud."""
+        """`server.properties`: one replica of everything, and no automatic topics, as on Confluent Cloud."""
         return {
             "node.id": "1",
             "process.roles": "broker,controller",
@@ -101,7 +101,7 @@ class KafkaBroker:
         }
 
     def prepare(self) -> None:
-        """Make the data folder, once: it appears by one rename when it is whole.
+        """Create the data folder, once and atomically.
 
         Raises:
             BrokerFormatError: Kafka's own tool failed.
@@ -112,8 +112,8 @@ class KafkaBroker:
         if (self.data / "meta.properties").is_file():
             return
         part = self.data.with_name(f".part-{self.data.name}")
-        for left_over in (part, self.data):
-            shutil.rmtree(left_over, ignore_errors=True)
+        for leftover in (part, self.data):
+            shutil.rmtree(leftover, ignore_errors=True)
         self.data.parent.mkdir(parents=True, exist_ok=True)
         settings = self._settings.with_suffix(".format")
         self._write(self.properties(part), settings)
@@ -128,21 +128,21 @@ class KafkaBroker:
         )
         if done.returncode != 0:
             raise BrokerFormatError(
-                f"The data folder of {self.cluster}'s broker could not be made:\n"
+                f"The data folder of the broker of {self.cluster} could not be created:\n"
                 + (done.stderr or done.stdout).strip()[-1500:],
-                hint=f"Is {self.data.parent} writable, and is there space left?",
+                hint=f"Check that {self.data.parent} is writable and has free space.",
             )
         part.rename(self.data)
 
     def command(self) -> list[str]:
-        """What starts it; `prepare` goes before."""
+        """The command that starts the broker; call `prepare` first."""
         return [*self._java("kafka.Kafka"), str(self._settings)]
 
     def check(self, timeout: float = 3.0) -> str:
-        """Ask it for its topics over the Kafka protocol; returns how many it has.
+        """List the broker's topics over the Kafka protocol, and return their number as text.
 
         Raises:
-            LineageBridgeError: it does not answer, or is another cluster's broker.
+            LineageBridgeError: the broker does not respond, or belongs to another cluster.
         """
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
@@ -151,14 +151,14 @@ class KafkaBroker:
             {"bootstrap.servers": self.address, "log_level": 0, "socket.timeout.ms": int(timeout * 1000)}
         )
         try:
-            answer = client.list_topics(timeout=timeout)
+            metadata = client.list_topics(timeout=timeout)
         except KafkaException as error:
-            raise LineageBridgeError(f"no answer on {self.address} ({error.args[0].str()})") from error
-        # The client declares it as always None, and it is the broker's.
-        found = cast("str | None", answer.cluster_id)
+            raise LineageBridgeError(f"no response on {self.address} ({error.args[0].str()})") from error
+        # The client's type stubs declare it as always None.
+        found = cast("str | None", metadata.cluster_id)
         if found != self.kafka_id:
-            raise LineageBridgeError(f"on {self.address} answers the broker of {found}")
-        return f"{sum(not name.startswith('__') for name in answer.topics)} topics"
+            raise LineageBridgeError(f"the broker on {self.address} belongs to cluster {found}")
+        return f"{sum(not name.startswith('__') for name in metadata.topics)} topics"
 
     @property
     def _settings(self) -> Path:

@@ -1,4 +1,4 @@
-"""Dagster as the demo and the tests run it: one more process of the stack's home, ended like the others."""
+"""`dagster dev` as the demo and the tests run it: another process of the stack, stopped like the others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 
 COMPONENT = "dagster"
 
-#: The project's own workspace file, for wherever the package is installed.
+#: A workspace file that works wherever the package is installed.
 _WORKSPACE = """\
 load_from:
   - python_module:
@@ -33,8 +33,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def answers(port: int) -> bool:
-    """Whether something on this machine accepts connections there."""
+def is_listening(port: int) -> bool:
+    """Whether a process on this machine accepts connections on the port."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
@@ -42,10 +42,10 @@ def answers(port: int) -> bool:
 
 @dataclass(slots=True)
 class DagsterProcess:
-    """`dagster dev` on `port`, a free one by default; never the daemon alone.
+    """`dagster dev` on `port`, by default a free one.
 
-    The daemon's own copy of the code could not be given a new state. The instance lives in `{home}/dagster`
-    and is kept from one start to the next. One that an earlier start left behind is ended first.
+    Webserver and daemon share one code server, so that a reload reaches both. The Dagster instance is in
+    `{home}/dagster` and is kept between starts. A process of an earlier start is stopped first.
     """
 
     paths: StackPaths
@@ -63,9 +63,9 @@ class DagsterProcess:
 
     def __enter__(self) -> Self:
         processes.stop(self.paths, [COMPONENT])
-        if answers(self.port):
+        if is_listening(self.port):
             raise ConfigurationError(
-                f"Port {self.port} is in use.", hint="Give another with --port, or end what listens there."
+                f"Port {self.port} is in use.", hint="Choose another with --port, or stop that process."
             )
         instance = self.paths.home / "dagster"
         instance.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ class DagsterProcess:
         workspace = instance / "workspace.yaml"
         workspace.write_text(_WORKSPACE, encoding="utf-8")
         command = processes.python("dagster", "dev", "-w", workspace, "-h", "127.0.0.1", "-p", str(self.port))
-        # Dagster warns of each of its own beta features at every load, hundreds of lines a minute.
+        # Dagster warns about its beta features at every load, with hundreds of lines per minute.
         env = {"PYTHONWARNINGS": "ignore", **self.env, "DAGSTER_HOME": str(instance)}
         self._running = processes.start(self.paths, COMPONENT, command, env)
         return self
@@ -86,17 +86,19 @@ class DagsterProcess:
         processes.stop(self.paths, [COMPONENT])
 
     def check(self) -> None:
-        """Raise, with the end of its log, when it has ended by itself."""
+        """Raise an error with the end of the log if Dagster has exited."""
         if self._running is None or processes.is_alive(self._running.process):
             return
         tail = processes.end_of_log(self.paths, COMPONENT)
-        raise LineageBridgeError(f"Dagster has ended. The end of its log:\n{tail}", hint=f"See {self.log}")
+        raise LineageBridgeError(f"Dagster has exited. The end of its log:\n{tail}", hint=f"See {self.log}")
 
-    def wait_until_it_answers(self, seconds: float = 120) -> None:
-        """Block until the UI's port is open."""
+    def wait_until_ready(self, seconds: float = 120) -> None:
+        """Wait until the UI's port is open."""
         until = time.monotonic() + seconds
-        while not answers(self.port):
+        while not is_listening(self.port):
             self.check()
             if time.monotonic() > until:
-                raise LineageBridgeError(f"The UI did not answer in {seconds:.0f} s.", hint=f"See {self.log}")
+                raise LineageBridgeError(
+                    f"The UI did not start within {seconds:.0f} s.", hint=f"See {self.log}"
+                )
             time.sleep(0.3)

@@ -1,7 +1,7 @@
-"""The main job on the embedded stack: `lineage-bridge local demo`.
+"""The demo on the embedded stack: `lineage-bridge local demo`.
 
-Starts the stack and Dagster with its sensors on, and does nothing else: what arrives in Glue arrives by the
-sensors' own work.
+Starts the stack, and Dagster with its sensors on, and does nothing else: everything that arrives in Glue was
+pushed by the sensors.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ out = Console(highlight=False, soft_wrap=True)
 
 @click.command()
 @click.option(
-    "--headless", is_flag=True, help="No UI: run the job to its end, print what was pushed, and exit."
+    "--headless", is_flag=True, help="Without the UI: run to completion, print what was pushed, and exit."
 )
-@click.option("--port", type=int, default=3000, show_default=True, help="Of the UI; 0 takes a free one.")
+@click.option("--port", type=int, default=3000, show_default=True, help="Port of the UI; 0 for any free one.")
 @click.option(
     "--timeout",
     type=float,
     default=480,
     show_default=True,
-    help="Seconds to wait for all lineage (headless).",
+    help="Seconds to wait for all lineage, with --headless.",
 )
 @click.option("--keep", is_flag=True, help="Leave the stack running afterwards.")
 def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
-    """The whole platform on this machine: topics in, lineage in Glue, by the sensors alone.
+    """Run a complete platform on this machine, in which the sensors push all lineage to Glue.
 
     \b
     Examples:
       lineage-bridge local demo               the Dagster UI on http://127.0.0.1:3000
       lineage-bridge local demo --headless    exits 0 only when every table's lineage is in Glue
     """
-    # A terminal that closes or a supervisor that stops us ends what we started, too.
+    # When the terminal closes or a supervisor stops the demo, the stack is stopped too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     stack = Stack(StackPaths.find().home)
     began = time.monotonic()
@@ -66,20 +66,20 @@ def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
         }
         if headless:
             with DagsterProcess(stack.paths, env) as dagster:
-                _until_pushed(stack, dagster, timeout)
+                _wait_until_pushed(stack, dagster, timeout)
         else:
             with DagsterProcess(stack.paths, env, port or free_port()) as dagster:
-                _with_ui(stack, dagster)
+                _show_ui(stack, dagster)
     except KeyboardInterrupt:
-        out.print("Ending.")
+        out.print("Interrupted.")
     finally:
         if not keep:
-            out.print("Stopping the stack. Its data stays; lineage-bridge local reset removes it.")
+            out.print("Stopping the stack. Its data is kept; lineage-bridge local reset removes it.")
             stack.down()
 
 
-def _with_ui(stack: Stack, dagster: DagsterProcess) -> None:
-    dagster.wait_until_it_answers()
+def _show_ui(stack: Stack, dagster: DagsterProcess) -> None:
+    dagster.wait_until_ready()
     others = stack.topics_without_tableflow()
     topic = others[0] if others else "TOPIC"
     out.print(
@@ -87,14 +87,14 @@ def _with_ui(stack: Stack, dagster: DagsterProcess) -> None:
 The Dagster UI: {dagster.url}
 
 What to try
-  1. {dagster.url}/asset-groups : open a group, follow a Glue table up to its sources.
-  2. {dagster.url}/automation : each tick of the lineage sensor says what it saw and did.
-  3. In a second terminal, give one more topic a table, and watch its asset appear and be pushed:
+  1. {dagster.url}/asset-groups : open a group, and follow a Glue table upstream to its sources.
+  2. {dagster.url}/automation : each tick of the lineage sensor reports what it saw and did.
+  3. In a second terminal, give another topic a table, and watch its asset appear and its lineage be pushed:
        .venv/bin/lineage-bridge local enable-tableflow {topic}
-  4. What Glue has now, against what would be pushed:
+  4. Compare what is in Glue with what would be pushed:
        set -a; . {stack.home / "stack.env"}; set +a; .venv/bin/lineage-bridge push --dry-run
 
-Logs: {dagster.log.parent}   Data: {stack.home}   Ctrl-C ends it.
+Logs: {dagster.log.parent}   Data: {stack.home}   Stop with Ctrl-C.
 """,
         markup=False,
     )
@@ -103,8 +103,8 @@ Logs: {dagster.log.parent}   Data: {stack.home}   Ctrl-C ends it.
         time.sleep(1)
 
 
-def _until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None:
-    """Wait until every Tableflow table's lineage is in Glue and a push of our own would write nothing."""
+def _wait_until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None:
+    """Wait until the lineage of every Tableflow table is in Glue, and another push would change nothing."""
     began = time.monotonic()
     seen: set[str] = set()
     while True:
@@ -114,7 +114,7 @@ def _until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None
         for name in sorted(pushed - seen):
             out.print(f"{time.monotonic() - began:6.0f} s  lineage in Glue: {name}", markup=False)
         seen |= pushed
-        reason = f"{len(pushed)} of {len(wanted)} tables have their lineage"
+        reason = f"{len(pushed)} of {len(wanted)} tables have lineage"
         if wanted and len(pushed) == len(wanted):
             counts = _would_push().counts
             if counts["unchanged"] == len(wanted) == sum(counts.values()):
@@ -123,7 +123,7 @@ def _until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None
         dagster.check()
         if time.monotonic() - began > timeout:
             raise LineageBridgeError(
-                f"Not everything is in Glue after {timeout:.0f} s: {reason}.",
+                f"The lineage of some tables is not in Glue after {timeout:.0f} s: {reason}.",
                 hint=f"See {dagster.log} and lineage-bridge local logs.",
             )
         time.sleep(1)
@@ -131,7 +131,7 @@ def _until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None
 
 
 def _read(wanted: list[tuple[str, str]]) -> dict[str, GlueTable]:
-    """`database.table` -> the Glue table, of those that are there already."""
+    """The tables that are in Glue, by `database.table`."""
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.glue import GlueReader, glue_client
 
@@ -141,7 +141,7 @@ def _read(wanted: list[tuple[str, str]]) -> dict[str, GlueTable]:
 
 
 def _would_push() -> PushReport:
-    """What a push would still have to write, from a discovery of its own."""
+    """The report of a dry run, from a new discovery."""
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.discovery import discover
     from lineage_bridge_dagster.glue import glue_client, push_tables
@@ -153,15 +153,15 @@ def _would_push() -> PushReport:
 def _show(tables: dict[str, GlueTable]) -> None:
     shown = Table("Glue table", "source topics", "connectors", "version", "pushed", title="Lineage in Glue")
     for name, table in sorted(tables.items()):
-        said = table.parameters.get
+        parameter = table.parameters.get
         shown.add_row(
             name,
-            said("lineage_bridge.source_topics", ""),
-            said("lineage_bridge.source_connectors", ""),
+            parameter("lineage_bridge.source_topics", ""),
+            parameter("lineage_bridge.source_connectors", ""),
             table.version_id,
-            said("lineage_bridge.last_synced", ""),
+            parameter("lineage_bridge.last_synced", ""),
         )
     Console(width=170).print(shown)
-    out.print(f"All {len(tables)} tables have their lineage in Glue; a push would write nothing.")
+    out.print(f"All {len(tables)} tables have their lineage in Glue; another push would change nothing.")
     with contextlib.suppress(BrokenPipeError):
         out.file.flush()

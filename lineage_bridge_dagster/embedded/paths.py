@@ -1,4 +1,4 @@
-"""Where a local stack keeps its things."""
+"""Folders and files of a local stack."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lineage_bridge_dagster.errors import ConfigurationError
 HOME_VARIABLE = "LINEAGE_BRIDGE_LOCAL_HOME"
 DEFAULT_HOME = ".lineage-bridge"
 
-#: Says that a folder is a stack's home, so that `reset` never removes anything else.
+#: Marks a folder as a stack's home, so that `reset` never removes any other folder.
 MARKER = ".lineage-bridge-local"
 
-#: What a home may have had in it before it was marked.
-_OURS = frozenset({"data", "logs", "run", "dagster", "stack.json", "stack.env", ".gitignore", MARKER})
+#: Entries that a home may contain before it is marked.
+_OWN_ENTRIES = frozenset({"data", "logs", "run", "dagster", "stack.json", "stack.env", ".gitignore", MARKER})
 
 
 @dataclass(frozen=True, slots=True)
 class StackPaths:
-    """The home of one stack; two homes are two stacks that know nothing of each other."""
+    """The home folder of one stack. Stacks with different homes are independent."""
 
     home: Path
 
@@ -34,17 +34,17 @@ class StackPaths:
 
     @property
     def data(self) -> Path:
-        """What survives `down`: a folder for each component."""
+        """Data that `down` keeps: one folder per component."""
         return self.home / "data"
 
     @property
     def logs(self) -> Path:
-        """A file for each component."""
+        """One log file per component."""
         return self.home / "logs"
 
     @property
     def run(self) -> Path:
-        """Who runs, and locks."""
+        """Pid files and locks."""
         return self.home / "run"
 
     @property
@@ -54,7 +54,7 @@ class StackPaths:
 
     @property
     def env_file(self) -> Path:
-        """The variables that point the product here, for `set -a; . stack.env`."""
+        """The variables that point lineage-bridge at the stack, for `set -a; . stack.env`."""
         return self.home / "stack.env"
 
     @property
@@ -63,17 +63,19 @@ class StackPaths:
         return (self.home / MARKER).is_file()
 
     def prepare(self) -> None:
-        """Make the folders, and mark the home as a stack's.
+        """Create the folders, and mark the home as a stack's.
 
         Raises:
-            ConfigurationError: the folder is there and holds something else, or can't be written.
+            ConfigurationError: the folder contains other files, or cannot be written.
         """
         try:
             if self.home.exists() and not self.is_marked:
-                strangers = sorted(entry.name for entry in self.home.iterdir() if entry.name not in _OURS)
-                if strangers:
+                unknown = sorted(
+                    entry.name for entry in self.home.iterdir() if entry.name not in _OWN_ENTRIES
+                )
+                if unknown:
                     raise ConfigurationError(
-                        f"{self.home} is no home of a local stack: it holds {', '.join(strangers[:3])}.",
+                        f"{self.home} is not the home of a local stack: it has {', '.join(unknown[:3])}.",
                         hint=f"Set {HOME_VARIABLE} to an empty or new folder.",
                     )
             for folder in (self.home, self.data, self.logs, self.run):
@@ -84,6 +86,6 @@ class StackPaths:
             (self.home / ".gitignore").write_text("*\n", encoding="utf-8")
         except OSError as error:
             raise ConfigurationError(
-                f"{self.home} can't be used: {error.strerror or error}.",
-                hint=f"Set {HOME_VARIABLE} to a folder that you can write to.",
+                f"{self.home} cannot be used: {error.strerror or error}.",
+                hint=f"Set {HOME_VARIABLE} to a writable folder.",
             ) from error

@@ -1,4 +1,4 @@
-"""Ports of the loopback: which are free, and who has the others."""
+"""Ports on the loopback interface: which are free, and which process uses the others."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from lineage_bridge_dagster.errors import ConfigurationError
 HOST = "127.0.0.1"
 PORT_BASE_VARIABLE = "LINEAGE_BRIDGE_LOCAL_PORT_BASE"
 
-#: Below what systems hand out to outgoing connections, so that a stack finds its ports again after a `down`.
+#: Below the ephemeral range of common systems, so that a stack finds its ports free after a `down`.
 _FIRST, _LAST = 20000, 29999
 
-#: Seconds that a port of the last time gets to come free.
-_MOMENT = 2.0
+#: Seconds to wait until a previous port is free.
+_RELEASE_SECONDS = 2.0
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen there now, as servers do: with SO_REUSEADDR."""
+    """Whether a server could listen on the port now, with SO_REUSEADDR as servers set it."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -37,7 +37,7 @@ def is_free(port: int) -> bool:
 
 
 def user_of(port: int) -> str:
-    """Who listens on a port, for a message: the program and its pid where the system tells."""
+    """The process that listens on a port, for a message, as far as the system shows it."""
     try:
         for connection in psutil.net_connections(kind="tcp"):
             if (
@@ -54,28 +54,33 @@ def user_of(port: int) -> str:
 
 
 def assign(
-    names: Sequence[str], *, before: Mapping[str, int], base: int | None, seed: str, taken: Iterable[str] = ()
+    names: Sequence[str],
+    *,
+    before: Mapping[str, int],
+    base: int | None,
+    seed: str,
+    running: Iterable[str] = (),
 ) -> dict[str, int]:
-    """A port for each name.
+    """Assign a port to each listener.
 
     Args:
-        names: of what listens, in a fixed order.
-        before: the ports of the last time; kept while free.
-        base: the first of a row of ports that the user chose; None for any that are free.
-        seed: makes two homes begin their search at different places.
-        taken: names whose port of the last time is in use by the very component it is for.
+        names: The listeners, in a fixed order.
+        before: The ports of the last start; reused while they are free.
+        base: The first of a range of ports that the user chose; None for any free ports.
+        seed: Lets two homes start their searches at different ports.
+        running: Listeners that are running on their previous port.
 
     Raises:
         ConfigurationError: a chosen port is in use or out of range.
     """
-    kept = set(taken)
+    kept = set(running)
     if base is not None:
-        return _row(names, before, base, kept)
+        return _range(names, before, base, kept)
     ports: dict[str, int] = {}
     search = _search(seed)
     for name in names:
         port = before.get(name)
-        if port is None or not (name in kept or _comes_free(port)):
+        if port is None or not (name in kept or _becomes_free(port)):
             used = {*ports.values(), *before.values()}
             port = next((p for p in search if p not in used and is_free(p)), None)
             if port is None:
@@ -84,9 +89,9 @@ def assign(
     return ports
 
 
-def _comes_free(port: int) -> bool:
-    """A process that was just killed has its port until the system has taken it apart."""
-    until = time.monotonic() + _MOMENT
+def _becomes_free(port: int) -> bool:
+    """Wait for a port that a process killed a moment ago may still hold."""
+    until = time.monotonic() + _RELEASE_SECONDS
     while not is_free(port):
         if time.monotonic() > until:
             return False
@@ -94,23 +99,23 @@ def _comes_free(port: int) -> bool:
     return True
 
 
-def _row(names: Sequence[str], before: Mapping[str, int], base: int, kept: set[str]) -> dict[str, int]:
+def _range(names: Sequence[str], before: Mapping[str, int], base: int, kept: set[str]) -> dict[str, int]:
     if not 1024 <= base <= 65535 - len(names):
         raise ConfigurationError(
-            f"Port base {base} is out of range.", hint=f"Give one from 1024 to {65535 - len(names)}."
+            f"Port base {base} is out of range.", hint=f"Choose one from 1024 to {65535 - len(names)}."
         )
     ports = {name: base + index for index, name in enumerate(names)}
     for name, port in ports.items():
-        if not (name in kept and before.get(name) == port) and not _comes_free(port):
+        if not (name in kept and before.get(name) == port) and not _becomes_free(port):
             raise ConfigurationError(
-                f"Port {port}, which {name} would listen on, is in use by {user_of(port)}.",
-                hint=f"End it, or choose another --port-base (or {PORT_BASE_VARIABLE}).",
+                f"Port {port}, which {name} needs, is in use by {user_of(port)}.",
+                hint=f"Stop that process, or choose another --port-base (or {PORT_BASE_VARIABLE}).",
             )
     return ports
 
 
 def base_from_env() -> int | None:
-    """The port base that the environment sets.
+    """The port base set in the environment, if any.
 
     Raises:
         ConfigurationError: it is not a number.

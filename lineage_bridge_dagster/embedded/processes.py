@@ -1,8 +1,8 @@
-"""Processes that a stack starts, finds again and ends: those, and never any other.
+"""Starts, finds and stops the processes of a stack, and no others.
 
-A process is ours when its own environment says so: a variable with the home's path, which it and all of its
-children inherit. That holds after `kill -9` of whoever started it, needs no file that could be stale, and no
-recycled pid can have it. The pid files beside it are for people and for `since`.
+A process belongs to the stack if its environment contains a variable with the home's path, which all its
+children inherit. This works after `kill -9` of the parent, cannot go stale like a file, and cannot match a
+recycled pid. The pid files are for people.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from lineage_bridge_dagster.embedded.paths import StackPaths
 HOME_MARK = "LINEAGE_BRIDGE_STACK_HOME"
 COMPONENT_MARK = "LINEAGE_BRIDGE_STACK_COMPONENT"
 
-#: Seconds that children get to end once their leader has.
-_MOMENT = 4.0
+#: Seconds for child processes to exit after their leader.
+_CHILDREN_EXIT_SECONDS = 4.0
 
 _LARGEST_LOG = 20 * 1024 * 1024
 
-#: Processes that this very process started: it must collect their exit codes, or they stay as zombies.
+#: Processes that this process started; it must collect their exit codes, or they remain as zombies.
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
@@ -55,7 +55,7 @@ class Running:
 def start(
     paths: StackPaths, component: str, command: Sequence[str | Path], env: Mapping[str, str]
 ) -> Running:
-    """Start a component in a process group of its own, its output going to its log."""
+    """Start a component in its own process group, with its output in its log."""
     log = log_of(paths, component)
     _rotate(log)
     with log.open("ab") as sink:
@@ -72,7 +72,7 @@ def start(
         )
     _children[child.pid] = child
     running = Running(component, psutil.Process(child.pid))
-    _await_mark(running.process)
+    _wait_for_mark(running.process)
     record = {"pid": child.pid, "create_time": running.process.create_time(), "command": child.args}
     _pid_file(paths, component).write_text(json.dumps(record, default=str), encoding="utf-8")
     return running
@@ -84,9 +84,9 @@ def python(module: str, *arguments: str | Path) -> list[str | Path]:
 
 
 def find(paths: StackPaths) -> dict[str, Running]:
-    """The leading process of each component that runs."""
+    """The leading process of each running component."""
     found: dict[str, Running] = {}
-    for process, component in _ours(paths):
+    for process, component in _own_processes(paths):
         # A leader leads its session; its children are members, though some lead groups (PySpark's daemon).
         with contextlib.suppress(OSError):
             if os.getsid(process.pid) == process.pid:
@@ -95,12 +95,12 @@ def find(paths: StackPaths) -> dict[str, Running]:
 
 
 def stop(paths: StackPaths, components: Sequence[str] | None = None, *, patience: float = 20.0) -> list[str]:
-    """End components, or all that is of this home: asked first, then killed with whatever they left behind.
+    """Stop components: terminate them, then kill whatever is left of them.
 
     Args:
-        paths: whose.
-        components: which; None for all, also such as are no component any more.
-        patience: seconds that they get to end by themselves.
+        paths: The stack.
+        components: The components to stop; None for every process of the stack.
+        patience: Seconds to wait before they are killed.
 
     Returns:
         The components that had to be killed.
@@ -109,16 +109,23 @@ def stop(paths: StackPaths, components: Sequence[str] | None = None, *, patience
         running.process for name, running in find(paths).items() if components is None or name in components
     ]
     for leader in leaders:
-        # The leader alone: a driver that ends in order takes its JVM with it.
+        # Only the leader: a driver that shuts down cleanly stops its JVM.
         with contextlib.suppress(psutil.NoSuchProcess):
             leader.send_signal(signal.SIGTERM)
     _wait(leaders, patience)
-    # What they started gets a moment to notice: a JVM ends when its driver has gone.
-    _wait([p for p, name in _ours(paths) if components is None or name in components], _MOMENT)
+    # A JVM exits by itself shortly after its driver.
+    _wait(
+        [p for p, name in _own_processes(paths) if components is None or name in components],
+        _CHILDREN_EXIT_SECONDS,
+    )
     killed = set()
-    # Again and again until a look finds none: what is being killed may just have started another.
+    # Repeat until none is left: a process may start another while it is being killed.
     for _ in range(20):
-        left = [(process, name) for process, name in _ours(paths) if components is None or name in components]
+        left = [
+            (process, name)
+            for process, name in _own_processes(paths)
+            if components is None or name in components
+        ]
         if not left:
             break
         for process, name in left:
@@ -132,7 +139,7 @@ def stop(paths: StackPaths, components: Sequence[str] | None = None, *, patience
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Whether it still runs; one that ended but was not waited for does not."""
+    """Whether a process is running. A zombie is not."""
     child = _children.get(process.pid)
     if child is not None and child.poll() is not None:
         return False
@@ -143,7 +150,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def log_of(paths: StackPaths, component: str) -> Path:
-    """The component's log."""
+    """The component's log file."""
     return paths.logs / f"{component}.log"
 
 
@@ -159,8 +166,8 @@ def end_of_log(paths: StackPaths, component: str, lines: int = 12) -> str:
     return "\n".join(text.rpartition("--- started ")[2].splitlines()[1:][-lines:])
 
 
-def _ours(paths: StackPaths) -> list[tuple[psutil.Process, str]]:
-    """Every process with this home's mark, with its component."""
+def _own_processes(paths: StackPaths) -> list[tuple[psutil.Process, str]]:
+    """All processes with this home's mark, with their components."""
     found = []
     own = os.getpid()
     for process in psutil.process_iter():
@@ -169,15 +176,15 @@ def _ours(paths: StackPaths) -> list[tuple[psutil.Process, str]]:
         try:
             env = process.environ()
         except (psutil.Error, OSError):
-            # Another user's, or gone meanwhile: neither is ours.
+            # Another user's process, or one that has just exited.
             continue
         if env.get(HOME_MARK) == str(paths.home) and is_alive(process):
             found.append((process, env.get(COMPONENT_MARK, "")))
     return found
 
 
-def _await_mark(process: psutil.Process) -> None:
-    """For a blink after its start a process shows no environment yet; whoever looks then would miss it."""
+def _wait_for_mark(process: psutil.Process) -> None:
+    """Wait until the process shows its environment; for a moment after the start it shows none."""
     until = time.monotonic() + 1.0
     while is_alive(process) and time.monotonic() < until:
         with contextlib.suppress(psutil.Error, OSError):
@@ -201,7 +208,7 @@ def _pid_file(paths: StackPaths, component: str) -> Path:
 
 
 def _rotate(log: Path) -> None:
-    """Keep one older file when a log has grown large."""
+    """Rename a large log, and keep one older file."""
     with contextlib.suppress(FileNotFoundError):
         if log.stat().st_size > _LARGEST_LOG:
             log.replace(log.with_suffix(".log.1"))

@@ -269,7 +269,7 @@ class Stack:
         before = {name: int(port) for name, port in self._stored.get("ports", {}).items()}
         running = processes.find(self.paths)
         in_use = [name for name in names if name.replace("controller-", "broker-") in running]
-        assigned = ports.assign(names, before=before, base=base, seed=str(self.home), taken=in_use)
+        assigned = ports.assign(names, before=before, base=base, seed=str(self.home), running=in_use)
         if assigned != before and running:
             # Everything knows everything else's port.
             progress("Ports have changed: restarting what runs")

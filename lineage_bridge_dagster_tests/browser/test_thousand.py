@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.embedded import processes
-from lineage_bridge_dagster.embedded.dagster_process import answers, free_port
+from lineage_bridge_dagster.embedded.dagster_process import free_port, is_listening
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster_tests.assets.world import REGION, World
@@ -49,7 +49,7 @@ def thousand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     env = {"DAGSTER_HOME": str(home), "LINEAGE_BRIDGE_AWS_REGION": REGION, "PYTHONWARNINGS": "ignore"}
     try:
         processes.start(paths, "webserver", processes.python("dagster_webserver", *serve), env)
-        eventually(lambda: answers(port) or None, 120, "the webserver")
+        eventually(lambda: is_listening(port) or None, 120, "the webserver")
         yield f"http://127.0.0.1:{port}"
     finally:
         processes.stop(paths)

@@ -18,7 +18,7 @@ from dagster._core.storage.defs_state.base import set_defs_state_storage
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.yaml_section import YamlSection
-from lineage_bridge_dagster.embedded.dagster_process import answers, free_port
+from lineage_bridge_dagster.embedded.dagster_process import free_port, is_listening
 from lineage_bridge_dagster_tests.bad_instance import (
     MISTAKES,
     TYPE,
@@ -141,7 +141,7 @@ def webserver(folder: Path) -> Iterator[DagsterUi]:
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
-            eventually(lambda: answers(port), 90, "the webserver")
+            eventually(lambda: is_listening(port), 90, "the webserver")
             yield DagsterUi(f"http://127.0.0.1:{port}")
         finally:
             process.terminate()

@@ -37,7 +37,7 @@ def test_a_port_that_somebody_else_took_is_replaced_and_the_others_are_kept(list
 
 def test_a_port_that_its_own_component_listens_on_is_kept(listening: int) -> None:
     before = {**ports.assign(NAMES, before={}, base=None, seed="home"), "aws": listening}
-    assert ports.assign(NAMES, before=before, base=None, seed="home", taken=["aws"]) == before
+    assert ports.assign(NAMES, before=before, base=None, seed="home", running=["aws"]) == before
 
 
 def test_a_chosen_port_in_use_is_refused_with_the_name_of_its_user(listening: int) -> None:

@@ -150,7 +150,7 @@ def test_an_up_that_was_killed_midway_is_finished_by_the_next_and_another_home_i
         other.up()
         stack.up()
         assert _states(stack) == _states(other) == {"running"}
-        names = [name for _, name in processes._ours(stack.paths)]
+        names = [name for _, name in processes._own_processes(stack.paths)]
         assert len(names) == len(set(names)) == 4
         stack.reset()
         assert _states(other) == {"running"}
