@@ -1,5 +1,5 @@
 """Iceberg tables: their names in Spark SQL and their last commits."""
 
-from lineage_bridge_dagster.iceberg.names import quoted, spark_name
+from lineage_bridge_dagster.iceberg.names import quoted
 
-__all__ = ["quoted", "spark_name"]
+__all__ = ["quoted"]

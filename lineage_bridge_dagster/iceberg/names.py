@@ -16,8 +16,3 @@ def quoted(*parts: str) -> str:
     '`odd``name`'
     """
     return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
-
-
-def spark_name(catalog: str, database: str, table: str) -> str:
-    """The quoted name of a table in a Spark catalog."""
-    return quoted(catalog, database, table)

@@ -16,17 +16,14 @@ def java_classes(error: BaseException) -> frozenset[str]:
     py4j's error holds the Java exception, and so do PySpark's own exceptions (`_origin`). Spark Connect sends
     the class of the error in its message, and the classes of its causes in a stack trace.
     """
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    if java is None:
-        trace = getattr(error, "_stacktrace", None)
-        text = f"{error}\n{trace}" if trace else str(error)
-        found = _CONNECT_CLASS.findall(text) if hasattr(error, "_stacktrace") else []
+    if hasattr(error, "_stacktrace"):
+        found = _CONNECT_CLASS.findall(f"{error}\n{error._stacktrace}")
         return frozenset(name.rpartition(".")[2] for name in found)
-    names = []
-    for _ in range(_MAX_CAUSES):
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    names: list[str] = []
+    while java is not None and len(names) < _MAX_CAUSES:
         names.append(str(java.getClass().getSimpleName()))
-        if (java := java.getCause()) is None:
-            break
+        java = java.getCause()
     return frozenset(names)
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.iceberg import spark_name
+from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io import read
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
@@ -79,7 +79,7 @@ def test_the_examples_are_there_where_one_cluster_has_both_of_their_inputs() -> 
 def manager(spark_catalog: CatalogSettings, spark: SparkSession) -> PySparkIcebergIOManager:
     for name in ("status_changes_by_country", "newest_orders"):
         spark.sql("CREATE NAMESPACE IF NOT EXISTS glue.order_analytics")
-        spark.sql(f"DROP TABLE IF EXISTS {spark_name('glue', 'order_analytics', name)}")
+        spark.sql(f"DROP TABLE IF EXISTS {quoted('glue', 'order_analytics', name)}")
     return PySparkIcebergIOManager(spark=SparkResource(catalog=spark_catalog.model_dump(exclude_none=True)))
 
 
@@ -96,7 +96,7 @@ def add(spark: SparkSession, database: str, *rows: tuple[int, str, str, int]) ->
 
 
 def stored(spark: SparkSession, name: str, *columns: str) -> set[tuple[Any, ...]]:
-    rows = spark.table(spark_name("glue", "order_analytics", name)).select(*columns).collect()
+    rows = spark.table(quoted("glue", "order_analytics", name)).select(*columns).collect()
     return {tuple(row) for row in rows}
 
 

@@ -30,7 +30,7 @@ from lineage_bridge_dagster.embedded.materializer import (
 )
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.iceberg import spark_name
+from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic
 from lineage_bridge_dagster_tests.spark_session import REGION
 
@@ -97,7 +97,7 @@ class Local:
             return []
 
     def rows(self, name: str) -> int:
-        return self.spark.table(spark_name("glue", CLUSTER.database, name.lower())).count()
+        return self.spark.table(quoted("glue", CLUSTER.database, name.lower())).count()
 
 
 class MemoryTopic(InMemoryTopic):
@@ -139,7 +139,7 @@ def local(spark: SparkSession, spark_aws: StrictAws, monkeypatch: pytest.MonkeyP
             )
             yield Local(client, brokers[CLUSTER.id], work, spark, spark_aws, beats)
     for name in [table.name for table in spark.catalog.listTables(f"glue.`{CLUSTER.database}`")]:
-        spark.sql(f"DROP TABLE {spark_name('glue', CLUSTER.database, name)}")
+        spark.sql(f"DROP TABLE {quoted('glue', CLUSTER.database, name)}")
 
 
 class TestTables:

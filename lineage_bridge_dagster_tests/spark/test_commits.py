@@ -53,18 +53,14 @@ class ConnectError(PySparkException):
         self._stacktrace = trace
 
 
-def connect_error(message: str, trace: str | None = None) -> ConnectError:
-    return ConnectError(message, trace)
-
-
 @pytest.mark.parametrize(
     "error",
     [
         JavaError("CommitFailedException"),
         JavaError("Py4JException", "SparkException", "CommitFailedException"),
         JavaError("SparkException", "CommitFailedException", attribute="_origin"),
-        connect_error("(org.apache.iceberg.exceptions.CommitFailedException) Glue detected an update"),
-        connect_error(
+        ConnectError("(org.apache.iceberg.exceptions.CommitFailedException) Glue detected an update"),
+        ConnectError(
             "(org.apache.spark.SparkException) Writing job aborted",
             "org.apache.spark.SparkException\n\tat a.B.c(B.scala:1)\n"
             "Caused by: org.apache.iceberg.exceptions.CommitFailedException: Glue detected an update",
@@ -84,7 +80,7 @@ def test_changed_rows_are_a_conflict_and_other_errors_are_not() -> None:
         ZeroDivisionError("in a UDF"),
         RuntimeError("org.apache.iceberg.exceptions.CommitFailedException: only in the text"),
         JavaError("AnalysisException"),
-        connect_error("Found conflicting files"),
+        ConnectError("Found conflicting files"),
     ):
         assert conflict_of(other, TABLE) is None
     assert java_classes(RuntimeError("a.b.CommitFailedException: x")) == frozenset()
@@ -141,6 +137,26 @@ def test_commit_with_an_unknown_outcome_is_looked_up(
         with pytest.raises(LineageBridgeError, match="did not report whether the commit"):
             commit(spark, table, marker, write)
     assert spark.table(table.sql).count() == int(committed)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize(("reported", "outcome"), [(True, "succeeded"), (False, "may have succeeded")])
+def test_commit_that_cannot_be_looked_up_is_not_reported_as_failed(
+    spark: SparkSession, table: TableName, monkeypatch: pytest.MonkeyPatch, reported: bool, outcome: str
+) -> None:
+    def unreachable(*_: Any) -> Any:
+        raise RuntimeError("the catalog did not respond")
+
+    def write() -> None:
+        spark.sql("SELECT 1 AS id").writeTo(table.sql).append()
+        if not reported:
+            _raise_unknown_state(spark)
+
+    monkeypatch.setattr(CommitMarker, "snapshots", unreachable)
+    with pytest.raises(LineageBridgeError, match=rf" {outcome}, and could not be looked up"):
+        commit(spark, table, CommitMarker(), write)
+    assert spark.table(table.sql).count() == 1
 
 
 def _raise_unknown_state(spark: SparkSession) -> None:

@@ -275,7 +275,7 @@ def _replace(spark: SparkSession, table: TableName, records: Records) -> TableVe
     if before is not None and before.summary.get(_DIGEST) == records.digest:
         return TableVersion(records.table, False, before.snapshot_id)
     marker = CommitMarker({_DIGEST: records.digest})
-    # Each writer writes a whole discovery, so the last of several concurrent ones may win. No isolation
+    # Each writer writes a full discovery, so the last of several concurrent ones may win. No isolation
     # level: without a snapshot to validate from, the table's own history would count as conflicts, and every
     # overwrite after the second would fail.
     writer = marker.writer(spark.createDataFrame(records.rows), table.sql)

@@ -18,12 +18,13 @@ from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark.commits import CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors, exists, snapshot
 from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.specs.keys import NAMESPACE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 #: Run tag with which incremental inputs are read in full and all rows of the tables are replaced.
-FULL_REFRESH = "lineage_bridge/full_refresh"
+FULL_REFRESH = f"{NAMESPACE}/full_refresh"
 
 #: Keys of snapshot summaries. The run's is dagster-iceberg's.
 RUN_ID = "dagster-run-id"

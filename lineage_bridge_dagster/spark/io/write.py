@@ -89,9 +89,9 @@ def write_frame(
 
     planned = plan()
     if planned.create is not None:
-        columns = _java_schema(spark, planned.create).toDDL()
         # The partitions of a first backfill may all be written at once: one of them creates the table.
-        ensure_table(spark, table, columns, partitioned_by=partitioning.clause(planned.partition_by))
+        clause = partitioning.clause(planned.partition_by)
+        ensure_table(spark, table, planned.create.toDDL(), partitioned_by=clause)
         planned = plan()
     if planned.evolve is not None:
         _evolve(spark, planned, planned.evolve)
@@ -239,7 +239,8 @@ class _Execution:
 def _evolve(spark: SparkSession, plan: WritePlan, columns: StructType) -> None:
     """Add new columns and widen narrow ones, in one commit."""
     jvm: Any = spark._jvm
-    wanted = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(_java_schema(spark, columns))
+    java_columns = jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
+    wanted = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(java_columns)
     update = load_table(spark, plan.table).updateSchema()
     try:
         update.caseSensitive(False).unionByNameWith(wanted).commit()
@@ -248,11 +249,6 @@ def _evolve(spark: SparkSession, plan: WritePlan, columns: StructType) -> None:
             raise
         raise conflict from error
     _log.info("%s: columns added or widened: %s", plan.table, ", ".join(columns.names))
-
-
-def _java_schema(spark: SparkSession, schema: StructType) -> Any:
-    jvm: Any = spark._jvm
-    return jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
 
 
 def _partition_fields(loaded: Any) -> tuple[PartitionField, ...]:
@@ -268,7 +264,7 @@ def _partition_fields(loaded: Any) -> tuple[PartitionField, ...]:
 
 
 def _selects_partitions(spark: SparkSession, table: TableName, condition: str) -> bool:
-    """Whether a condition selects whole partitions of a table, so that no file has rows on both sides."""
+    """Whether a condition selects whole partitions of a table, so that no file has both kinds of rows."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
@@ -279,7 +275,7 @@ def _selects_partitions(spark: SparkSession, table: TableName, condition: str) -
         resolved = converter.collectResolvedSparkExpression(session, table.sql, condition)
         expression = converter.convertToIcebergExpression(resolved)
     except (Py4JJavaError, PySparkException):
-        # Iceberg has no such expression, as for `id % 2 = 0`: it says nothing of partitions.
+        # Iceberg has no such expression, as for `id % 2 = 0`: it cannot select partitions.
         return False
     selects = jvm.org.apache.iceberg.expressions.ExpressionUtil.selectsPartitions
     return bool(selects(expression, load_table(spark, table), False))

@@ -11,7 +11,7 @@ from pyiceberg.expressions import EqualTo
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg import spark_name
+from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.model import Edge, Graph
 from lineage_bridge_dagster.spark.chains.write import write_lineage
@@ -38,7 +38,7 @@ def snapshots(spark: SparkSession, database: str, table: str = "upstream_chains"
 
 
 def stored(spark: SparkSession, database: str) -> Any:
-    return spark.table(spark_name("glue", database, "upstream_chains"))
+    return spark.table(quoted("glue", database, "upstream_chains"))
 
 
 def test_500_tables_take_one_commit_and_unchanged_ones_none(spark: SparkSession, database: str) -> None:

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg import spark_name
+from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
@@ -72,7 +72,7 @@ def test_frame_is_written_to_a_table_with_dots_in_its_name_and_read_back(
 
     result = run(manager, sales, top)
     assert result.success
-    stored = spark.table(spark_name("glue", database, "top")).collect()
+    stored = spark.table(quoted("glue", database, "top")).collect()
     assert [tuple(row) for row in stored] == [("fr", 4)]
     table = load_catalog("glue", **pyiceberg_properties(spark_catalog)).load_table(
         (database, "sales.by-country")
@@ -96,7 +96,7 @@ def test_metadata_has_rows_schema_and_snapshot(
         ("ids", "array<bigint>"),
     ]
     assert metadata["lineage_bridge/snapshot_id"].isdigit()
-    assert spark.table(spark_name("glue", database, "out.v1")).count() == 7
+    assert spark.table(quoted("glue", database, "out.v1")).count() == 7
 
 
 def test_second_run_replaces_the_rows_or_appends_them(
@@ -112,8 +112,8 @@ def test_second_run_replaces_the_rows_or_appends_them(
 
     for _ in range(2):
         assert run(manager, replaced, appended).success
-    assert spark.table(spark_name("glue", database, "replaced")).count() == 2
-    assert spark.table(spark_name("glue", database, "appended")).count() == 4
+    assert spark.table(quoted("glue", database, "replaced")).count() == 2
+    assert spark.table(quoted("glue", database, "appended")).count() == 4
 
 
 def test_chain_is_read_as_its_hops_in_order(
@@ -142,7 +142,7 @@ def test_reading_an_input_computes_nothing(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS glue.`{database}`")
-    spark.range(3).writeTo(spark_name("glue", database, "src")).using("iceberg").create()
+    spark.range(3).writeTo(quoted("glue", database, "src")).using("iceberg").create()
     jobs = spark.sparkContext.statusTracker()
     before = len(jobs.getJobIdsForGroup())
 
@@ -222,7 +222,7 @@ def test_partitions_replace_and_read_their_own_slice_of_one_table(
     assert [str(field) for field in state.partition_by] == ["day(at)"]
     # Rows outside all partitions are in the table, and in no input.
     spark.sql("SELECT timestamp'2030-01-01' AS at, 99 AS n").writeTo(
-        spark_name("glue", database, "sales")
+        quoted("glue", database, "sales")
     ).append()
     assert materialize([sales, whole], selection=[whole], resources={"io_manager": manager}).success
     assert seen == {"2026-01-01": [1], "2026-01-02": [20], "whole": [1, 20]}
@@ -244,7 +244,7 @@ def test_several_partition_dimensions_have_an_expression_each(
 
     for key in ("de|2026-01-01", "fr|2026-01-01", "de|2026-01-02", "de|2026-01-01"):
         assert materialize([sales], resources={"io_manager": manager}, partition_key=key).success
-    stored = spark.table(spark_name("glue", database, "sales")).select("land", "at").collect()
+    stored = spark.table(quoted("glue", database, "sales")).select("land", "at").collect()
     assert sorted((row.land, str(row.at)) for row in stored) == [
         ("de", "2026-01-01"),
         ("de", "2026-01-02"),
@@ -291,7 +291,7 @@ def test_misspelled_option_fails_before_anything_is_written(
         return spark.range(2)
 
     assert "Did you mean write_mode?" in failure_of(run(manager, log, raise_on_error=False))
-    assert not spark.catalog.tableExists(spark_name("glue", database, "log"))
+    assert not spark.catalog.tableExists(quoted("glue", database, "log"))
 
     @asset(
         key=[database, "copy"], ins={"log": AssetIn(AssetKey([database, "log"]), metadata={"column": "id"})}
@@ -359,7 +359,7 @@ def test_failed_preview_does_not_write_the_rows_again(
 
     metadata = metadata_of(run(manager, log))
     assert (metadata["lineage_bridge/rows_written"], metadata["lineage_bridge/operation"]) == (2, "append")
-    assert spark.table(spark_name("glue", database, "log")).count() == 2
+    assert spark.table(quoted("glue", database, "log")).count() == 2
 
 
 def test_asset_key_of_one_part_is_read_from_the_database_it_was_written_to(

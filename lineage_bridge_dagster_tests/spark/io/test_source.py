@@ -1,4 +1,4 @@
-"""What an asset's metadata says of its topic, table or chain."""
+"""The topic, table or chain that an asset's metadata identifies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows appended, replaced as a whole or by slice: what becomes of them, and what must not be lost."""
+"""Rows appended and replaced, all of them or a slice, and what of the table must not be lost."""
 
 from __future__ import annotations
 
@@ -213,41 +213,15 @@ def test_concurrent_first_writes_replace_each_other(
     assert rows(spark, table, "id") == [(2,)]
 
 
-def test_failed_look_up_of_a_commit_does_not_report_a_failed_write(
-    spark: SparkSession, table: TableName, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unreachable(*_: Any) -> Any:
-        raise RuntimeError("the catalog did not respond")
-
-    write_frame(orders(spark, (1, "de", 1.0)), table, APPEND)
-    monkeypatch.setattr(CommitMarker, "snapshots", unreachable)
-    with pytest.raises(LineageBridgeError, match=r"succeeded, and could not be looked up.* did not respond"):
-        write_frame(orders(spark, (2, "de", 1.0)), table, APPEND)
-
-    def unknown(*_: Any) -> Any:
-        jvm: Any = spark._jvm
-        cause = jvm.java.lang.RuntimeException("timed out")
-        error = jvm.org.apache.iceberg.exceptions.CommitStateUnknownException(cause)
-        jvm.java.util.concurrent.CompletableFuture.failedFuture(error).join()
-
-    monkeypatch.setattr(CommitMarker, "writer", unknown)
-    with pytest.raises(LineageBridgeError, match=r"may have succeeded, and could not be looked up"):
-        write_frame(orders(spark, (3, "de", 1.0)), table, APPEND)
-
-
-def test_options_that_do_not_fit_the_frame_are_refused_with_its_columns(
-    spark: SparkSession, table: TableName
-) -> None:
+def test_refused_write_changes_nothing(spark: SparkSession, table: TableName) -> None:
     frame = orders(spark, (1, "de", 1.0))
-    with pytest.raises(ConfigurationError, match=r"nope, which is not a column[^>]*> The columns are id"):
+    with pytest.raises(ConfigurationError, match="nope, which is not a column"):
         write_frame(frame, table, WriteOptions(partition_by=("days(nope)",)))
-    with pytest.raises(ConfigurationError, match="is not a partition transform"):
-        write_frame(frame, table, WriteOptions(partition_by=("weeks(id)",)))
     with pytest.raises(ConfigurationError, match=r"overwrite_filter of .* is not a condition"):
         write_frame(frame, table, where("land = 'de'"))
     with pytest.raises(LineageBridgeError, match=r"Column nothing .* has no type"):
         write_frame(spark.sql("SELECT null AS nothing"), table, WriteOptions())
-    # Nothing was changed: not even the database was created.
+    # Not even the database was created.
     assert not spark.catalog.databaseExists(f"glue.`{table.database}`")
     write_frame(frame, table, WriteOptions())
     with pytest.raises(LineageBridgeError, match=r"Column country .* has no type"):
