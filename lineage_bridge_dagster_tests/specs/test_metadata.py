@@ -35,10 +35,6 @@ _LITERALS = {
     "assets/record_arrivals.py",
     "assets/checks.py",
     "assets/examples.py",
-    "spark/io/increments.py",
-    "spark/io/manager.py",
-    "spark/io/source.py",
-    "spark/io/output_metadata.py",
 }
 
 

@@ -60,7 +60,7 @@ def walk_tables(arrays: SharedAdjacency) -> Callable[[Iterable[pa.RecordBatch]],
 
     def hops_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         graph = arrays.open()
-        columns: tuple[list[int], list[int], list[int], list[bool]] = ([], [], [], [])
+        columns: tuple[list[Any], ...] = ([], [], [], [])
         for batch in batches:
             for table in batch.column(0).to_pylist():
                 distances = walk(table, graph.upstream)
@@ -70,11 +70,9 @@ def walk_tables(arrays: SharedAdjacency) -> Callable[[Iterable[pa.RecordBatch]],
                 columns[2].extend(distances)
                 columns[3].extend([complete] * len(distances))
                 if len(columns[0]) >= BATCH_ROWS:
-                    yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns], schema=_HOPS)
+                    yield pa.RecordBatch.from_arrays(list(columns), schema=_HOPS)
                     columns = ([], [], [], [])
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(c, type=f.type) for c, f in zip(columns, _HOPS, strict=True)], schema=_HOPS
-        )
+        yield pa.RecordBatch.from_arrays(list(columns), schema=_HOPS)
 
     return hops_of
 
