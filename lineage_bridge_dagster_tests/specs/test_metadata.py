@@ -32,7 +32,7 @@ _LITERALS = {
     "assets/throughput.py",
     "assets/freshness.py",
     "assets/chains.py",
-    "assets/record_arrivals.py",
+    "assets/offset_growth.py",
     "assets/checks.py",
     "assets/examples.py",
 }
