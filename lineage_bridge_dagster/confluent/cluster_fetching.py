@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -27,9 +27,7 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowClient, TableflowTopic
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord
 from lineage_bridge_dagster.confluent.graph.builder import Place
-from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
-
-Task = Callable[[], None]
+from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task
 
 #: Lags take one request per group, for edges that are never upstream; groups beyond this many get none.
 MAX_GROUPS_WITH_LAGS = 200

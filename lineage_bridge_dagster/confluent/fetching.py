@@ -12,7 +12,7 @@ cluster with mirrors, 1 for each consumer group of a dedicated cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -30,10 +30,8 @@ from lineage_bridge_dagster.confluent.filters import require_known, select
 from lineage_bridge_dagster.confluent.flink_fetching import FlinkFetch, FlinkListing
 from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing
-from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
+from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task
 from lineage_bridge_dagster.lineage.coverage import Scope
-
-Task = Callable[[], None]
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,10 +16,8 @@ from lineage_bridge_dagster.confluent.api.flink import (
 )
 from lineage_bridge_dagster.confluent.api.org import Environment, Organization, OrgClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
+from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task
 from lineage_bridge_dagster.lineage.coverage import Scope
-
-Task = Callable[[], None]
 
 
 @dataclass(slots=True)

@@ -19,6 +19,8 @@ from lineage_bridge_dagster.lineage.redaction import redact_text
 log = logging.getLogger(__name__)
 
 Progress = Callable[[str], None]
+#: A request that records its own outcome.
+Task = Callable[[], None]
 T = TypeVar("T")
 
 
