@@ -52,7 +52,7 @@ class ViewChange:
 
     @property
     def defines(self) -> bool:
-        """Whether the statement holds the view's query."""
+        """Whether the statement contains the view's query."""
         return self.action in ("create", "alter")
 
 

@@ -53,7 +53,7 @@ class Routing:
     def route(self, name: str) -> list[str]:
         """The topics that the records of a topic go to after all transforms.
 
-        Routers give one; a transform whose target depends on the data gives all matching topics of the
+        A router returns one; a transform whose target depends on the data returns all matching topics of the
         cluster.
         """
         names = [name]

@@ -232,4 +232,4 @@ def _last_definitions(
 
 
 _NO_VIEW = _View(Tree(0, ()), lambda path: path)
-"""Stands in for the definition that a rename or drop does not have."""
+"""Placeholder for the definition that a rename or drop does not have."""

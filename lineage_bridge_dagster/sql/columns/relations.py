@@ -1,7 +1,7 @@
 """Relations (a query's columns), and how a name in a query resolves to one of their columns. Pure.
 
-Not every table's schema is known, so a relation holds `Field`s, which are known columns, and
-`UnknownColumns`, which stand for any number of others. Names resolve as in Flink's validator; where an
+Not every table's schema is known, so a relation consists of `Field`s, which are known columns, and
+`UnknownColumns`, which represent any number of others. Names resolve as in Flink's validator; where an
 unknown column could change the result, the result is unknown.
 """
 
@@ -63,7 +63,7 @@ class UnknownColumns:
 Relation = tuple[Field | UnknownColumns, ...]
 
 OPAQUE: Relation = (UnknownColumns(),)
-"""A relation of which nothing is known."""
+"""A relation about which nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class FromItem:
 
 @dataclass(frozen=True, slots=True)
 class FromClause:
-    """A whole FROM clause.
+    """A FROM clause.
 
     Attributes:
         items: What qualifiers refer to.

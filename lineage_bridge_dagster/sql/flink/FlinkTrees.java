@@ -29,7 +29,7 @@ import org.apache.flink.sql.parser.validate.FlinkSqlConformance;
  * Parses Flink SQL statements and returns their syntax trees as JSON.
  *
  * <p>Python interprets the trees. A tree is a flat list of nodes in post-order with children by index, so that
- * reading a chain of ten thousand ORs needs no deep recursion. -1 stands for a node that cannot contain a table
+ * reading a chain of ten thousand ORs needs no deep recursion. -1 represents a node that cannot contain a table
  * or a column (a literal, a type, a hint).
  *
  * <p>Compiled at run time by Janino, hence plain Java: no lambdas, no inferred generics.

@@ -60,7 +60,7 @@ def retry(piece: Piece) -> str | None:
 def kind_without_flow(piece: Piece) -> str | None:
     """Kind of a statement on a connection, tool or agent, which the grammar lacks; None for any other.
 
-    These objects hold no rows, so such a statement reads and writes no table.
+    These objects contain no rows, so such a statement reads and writes no table.
     """
     words = piece.words
     if not words or words[0] not in _ACTIONS:

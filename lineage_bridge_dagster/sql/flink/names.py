@@ -47,7 +47,7 @@ class ResolvedStatement:
 
     Attributes:
         statement: The statement.
-        tree: Its syntax tree, with names as written; None when it was rejected or has not been kept.
+        tree: Its syntax tree, with names as written; None when it was rejected or is not available.
         canonical: Name as written in this statement -> canonical path.
     """
 
@@ -155,7 +155,7 @@ def quoted(path: TablePath) -> str:
 
 
 def known_part(path: TablePath) -> TablePath:
-    """The end of a canonical path, from behind its last unknown (empty) part."""
+    """The end of a canonical path, after its last unknown (empty) part."""
     gaps = [i for i, part in enumerate(path[:-1]) if not part]
     return path[gaps[-1] + 1 :] if gaps else path
 

@@ -41,7 +41,7 @@ class FlinkSqlParser:
 
     Args:
         java: The Java to run; by default the one found on this machine.
-        classpath: Jars of the parser; by default fetched ones.
+        classpath: Jars of the parser; by default the cached ones.
     """
 
     def __init__(self, *, java: Path | None = None, classpath: Sequence[Path] | None = None) -> None:

@@ -61,7 +61,7 @@ class ParserProcess:
                 # Writes no file to the temporary folder.
                 "-XX:-UsePerfData",
                 "-Djava.awt.headless=true",
-                # As Flink's planner sets it: literals may hold any character.
+                # As in Flink's planner: literals may contain any character.
                 "-Dcalcite.default.charset=utf8",
                 "-cp",
                 os.pathsep.join(str(jar) for jar in classpath),

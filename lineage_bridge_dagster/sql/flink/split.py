@@ -89,7 +89,7 @@ def split(text: str) -> list[Piece]:
     """
     body = text.rstrip().removesuffix(";")
     if ";" not in body:
-        # Fast path for most texts: one statement, of which only the first tokens are needed.
+        # Fast path for most texts: one statement, only its first tokens are needed.
         head = list(islice(tokens(body), _HEAD_TOKENS))
         return [_Locator(body).piece(head, len(body))] if head else []
     return list(_pieces(text))

@@ -195,8 +195,8 @@ def test_mongodb_topics_have_database_and_collection() -> None:
     found = read("MongoDbAtlasSource", base | {"collection": "orders"})
     assert found.topics_written == ("m.shop.orders",)
     assert found.datasets_read == ("mongodb://cluster0.example:27017/shop.orders",)
-    whole = read("MongoDbAtlasSource", base, ("m.shop.a", "m.shop.b", "m.other.c"))
-    assert whole.topics_written == ("m.shop.a", "m.shop.b")
+    database = read("MongoDbAtlasSource", base, ("m.shop.a", "m.shop.b", "m.other.c"))
+    assert database.topics_written == ("m.shop.a", "m.shop.b")
     mapped = read(
         "MongoDbAtlasSource",
         base | {"collection": "orders", "topic.namespace.map": json.dumps({"shop.orders": "o"})},

@@ -1,4 +1,4 @@
-"""Lineages kept from one discovery to the next."""
+"""Lineages cached from one discovery to the next."""
 
 from __future__ import annotations
 

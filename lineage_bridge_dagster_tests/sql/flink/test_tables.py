@@ -1,4 +1,4 @@
-"""Tables read and written, over whole collections of statements."""
+"""Tables read and written, in entire collections of statements."""
 
 from __future__ import annotations
 

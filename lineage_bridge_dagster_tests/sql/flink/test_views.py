@@ -46,7 +46,7 @@ def test_defining_a_view_writes_no_table(expand: Expand) -> None:
 
 
 def test_statement_reads_the_view_as_defined_at_its_creation(expand: Expand) -> None:
-    got = expand(
+    expansions = expand(
         "CREATE VIEW v AS SELECT * FROM a",
         "INSERT INTO d SELECT * FROM v",
         "ALTER VIEW v AS SELECT * FROM b",
@@ -58,7 +58,13 @@ def test_statement_reads_the_view_as_defined_at_its_creation(expand: Expand) -> 
         "CREATE VIEW IF NOT EXISTS v AS SELECT * FROM never",
         "INSERT INTO d SELECT * FROM v",
     )
-    assert [e.reads for e in got if e.writes] == [(("a",),), (("b",),), (("v",),), (("c",),), (("c",),)]
+    assert [e.reads for e in expansions if e.writes] == [
+        (("a",),),
+        (("b",),),
+        (("v",),),
+        (("c",),),
+        (("c",),),
+    ]
 
 
 def test_altered_view_changes_the_views_that_read_it(expand: Expand) -> None:
@@ -160,11 +166,11 @@ def test_ids_and_display_names_resolve_to_the_same_view(parser: FlinkSqlParser) 
         ("SET 'sql.current-catalog' = 'prod'; INSERT INTO out5 SELECT * FROM v", "dev", "main"),
     ]
     lineages = parser.parse([sql for sql, _, _ in texts])
-    got = expand_views(
+    expansions = expand_views(
         (ParsedText(line, (), c, d) for line, (_, c, d) in zip(lineages, texts, strict=True)), index
     )
     orders = TopicRef("env-1", "lkc-1", "Orders.v1")
-    assert [[index.resolve(path) for path in e.reads] for e in got] == [
+    assert [[index.resolve(path) for path in e.reads] for e in expansions] == [
         [orders],
         [orders],
         [TopicRef("env-2", "lkc-2", "v")],
@@ -172,7 +178,7 @@ def test_ids_and_display_names_resolve_to_the_same_view(parser: FlinkSqlParser) 
         [orders],
         [orders],
     ]
-    assert [[index.resolve(path) for path in e.writes] for e in got] == [
+    assert [[index.resolve(path) for path in e.writes] for e in expansions] == [
         [],
         [TopicRef("env-1", "lkc-1", "out1")],
         [TopicRef("env-2", "lkc-2", "out2")],
@@ -187,6 +193,6 @@ def test_use_catalog_leaves_the_database_unknown(parser: FlinkSqlParser) -> None
     index = NameIndex(
         [ClusterName("env-1", "prod", "lkc-1", "c1"), ClusterName("env-1", "prod", "lkc-2", "c2")]
     )
-    (got,) = expand_views([ParsedText(lineage, (), "dev", "c1")], index)
-    assert got.reads == (("env-1", "lkc-2", "t"),)
-    assert [index.resolve(path) for path in got.writes] == [None]
+    (expansion,) = expand_views([ParsedText(lineage, (), "dev", "c1")], index)
+    assert expansion.reads == (("env-1", "lkc-2", "t"),)
+    assert [index.resolve(path) for path in expansion.writes] == [None]
