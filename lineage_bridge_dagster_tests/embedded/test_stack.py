@@ -203,7 +203,7 @@ def test_reset_and_up_refuse_a_folder_that_is_not_a_stacks(tmp_path: Path) -> No
     folder.mkdir()
     (folder / "thesis.tex").write_text("42")
     for act in (Stack(folder).reset, Stack(folder).up):
-        with pytest.raises(ConfigurationError, match="is no home of a local stack"):
+        with pytest.raises(ConfigurationError, match="is not the home of a local stack"):
             act()
     assert (folder / "thesis.tex").read_text() == "42"
     assert not (folder / MARKER).exists()
