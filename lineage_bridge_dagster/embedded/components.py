@@ -1,4 +1,4 @@
-"""What a stack is made of: how each part is started, and how to tell that it works."""
+"""The components of a stack: how each is started and checked."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from lineage_bridge_dagster.jars.jvm import home as java_home
 
 CONFLUENT, AWS, MATERIALIZER = "confluent", "aws", "materializer"
 
-#: The bucket of the lineage tables and of what downstream assets write.
+#: Bucket of the lineage tables and of tables that downstream assets write.
 WAREHOUSE_BUCKET = "lineage-bridge"
 
-#: A materializer that has not said anything for so long is hung.
+#: A materializer without a heartbeat for this long is hung.
 _HEARTBEAT_SECONDS = 60.0
 
 
 class NotReadyError(LineageBridgeError):
-    """A component does not answer, or not as it should."""
+    """A component does not respond yet, or responds with an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One part of a stack.
+    """One component of a stack.
 
     Attributes:
-        name: of its log, and for `status` and `logs`.
-        title: what it is, for people.
-        address: where it listens; empty when nowhere.
-        command: what starts it.
-        env: variables that it needs besides the shell's.
-        prepare: what must be done before its start.
-        check: returns how it is in a few words, or raises NotReadyError.
-        patience: seconds from its start until it must be ready.
+        name: Name in `status` and `logs`, and of the log file.
+        title: Short description.
+        address: Where it listens; empty if it does not.
+        command: The command that starts it.
+        env: Variables that it needs besides those of the shell.
+        prepare: Runs before each start.
+        check: Returns a few words about its state, or raises NotReadyError.
+        patience: Seconds from its start until it must be ready.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Component:
 
 
 def broker_name(cluster: str) -> str:
-    """The name of a cluster's broker among the components."""
+    """The component name of a cluster's broker."""
     return f"broker-{cluster}"
 
 
@@ -83,19 +83,19 @@ def broker_component(broker: KafkaBroker, title: str) -> Component:
 
 
 def aws_component(paths: StackPaths, port: int, buckets: Mapping[str, str]) -> Component:
-    """Glue and S3; `buckets` are the names of those to make, with their regions."""
+    """Glue and S3. `buckets` are created at the start: name -> region."""
 
     def check() -> str:
-        _ask(f"http://{HOST}:{port}/_strict/health")
+        _get(f"http://{HOST}:{port}/_strict/health")
         return "healthy"
 
-    made = [f"--bucket={name}@{region}" for name, region in buckets.items()]
+    arguments = [f"--bucket={name}@{region}" for name, region in buckets.items()]
     module = "lineage_bridge_dagster.embedded.aws"
     return Component(
         AWS,
         "Glue and S3",
         f"http://{HOST}:{port}",
-        lambda: processes.python(module, "--port", str(port), "--data", paths.data / "aws", *made),
+        lambda: processes.python(module, "--port", str(port), "--data", paths.data / "aws", *arguments),
         dict,
         _nothing,
         check,
@@ -103,11 +103,11 @@ def aws_component(paths: StackPaths, port: int, buckets: Mapping[str, str]) -> C
 
 
 def confluent_component(paths: StackPaths, port: int) -> Component:
-    """The emulator of Confluent's APIs, which reads `stack.json` for where the brokers are."""
+    """The emulator of Confluent's APIs, which reads the brokers' addresses from `stack.json`."""
 
     def check() -> str:
-        answer = _ask(f"http://{HOST}:{port}/emulator/health")
-        return ", ".join(f"{cluster}: {how}" for cluster, how in answer.get("brokers", {}).items())
+        health = _get(f"http://{HOST}:{port}/emulator/health")
+        return ", ".join(f"{cluster}: {state}" for cluster, state in health.get("brokers", {}).items())
 
     return Component(
         CONFLUENT,
@@ -123,21 +123,21 @@ def confluent_component(paths: StackPaths, port: int) -> Component:
 def materializer_component(
     paths: StackPaths, confluent_port: int, env: Callable[[], Mapping[str, str]]
 ) -> Component:
-    """Spark, which turns topics into tables; it says in a file that it lives."""
+    """Spark, which writes topics to tables. It writes its heartbeat to a file."""
     ready = paths.run / "materializer.ready"
 
     def check() -> str:
         try:
-            said = json.loads(ready.read_text(encoding="utf-8"))
-            age = (datetime.now(UTC) - datetime.fromisoformat(said["at"])).total_seconds()
+            heartbeat = json.loads(ready.read_text(encoding="utf-8"))
+            age = (datetime.now(UTC) - datetime.fromisoformat(heartbeat["at"])).total_seconds()
         except (OSError, ValueError, KeyError) as error:
             raise NotReadyError("Spark is starting") from error
         running = processes.find(paths).get(MATERIALIZER)
-        if running is None or running.pid != said["pid"]:
+        if running is None or running.pid != heartbeat["pid"]:
             raise NotReadyError("Spark is starting")
         if age > _HEARTBEAT_SECONDS:
-            raise NotReadyError(f"no sign of life for {age:.0f} s")
-        entries = _ask(f"http://{HOST}:{confluent_port}/emulator/tableflow")
+            raise NotReadyError(f"no heartbeat for {age:.0f} s")
+        entries = _get(f"http://{HOST}:{confluent_port}/emulator/tableflow")
         return f"{sum(entry['phase'] == 'RUNNING' for entry in entries)} of {len(entries)} tables"
 
     return Component(
@@ -152,12 +152,11 @@ def materializer_component(
     )
 
 
-def _ask(url: str) -> Any:
+def _get(url: str) -> Any:
     try:
-        answer = httpx.get(url, timeout=5, trust_env=False).raise_for_status().json()
+        return httpx.get(url, timeout=5, trust_env=False).raise_for_status().json()
     except (httpx.HTTPError, ValueError) as error:
-        raise NotReadyError(f"no answer from {url} ({error})") from error
-    return answer
+        raise NotReadyError(f"no response from {url} ({error})") from error
 
 
 def _nothing() -> None:

@@ -1,4 +1,4 @@
-"""The local stack: brokers, Glue and S3, Confluent's APIs, and what turns topics into tables."""
+"""The local stack: Kafka brokers, Glue and S3, Confluent's APIs, and Spark, which writes topics to tables."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ Progress = Callable[[str], None]
 
 
 class StackError(LineageBridgeError):
-    """A part of the stack did not come up, or is not there."""
+    """A component of the stack did not start, or is not running."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComponentStatus:
-    """How one component is.
+    """The status of one component.
 
     Attributes:
-        state: `running`, `starting or hung` (it runs but does not answer) or `stopped`.
-        detail: in a few words.
+        state: `running`, `starting or hung` (the process runs but does not respond) or `stopped`.
+        detail: A few words about what it serves, or why it is not ready.
     """
 
     name: str
@@ -66,12 +66,12 @@ class ComponentStatus:
 
 
 class Stack:
-    """The stack of one home folder. Every method may be called in any state, after `kill -9` too.
+    """The stack of one home folder. Every method can be called in any state, also after `kill -9`.
 
     Args:
-        home: its folder; made by `up`.
-        clusters: one broker each; the sample world's by default.
-        materializer: whether Spark turns topics into tables.
+        home: The folder; `up` creates it.
+        clusters: The clusters, with one broker each; by default those of the sample platform.
+        materializer: Whether Spark writes topics to tables.
     """
 
     def __init__(
@@ -83,25 +83,25 @@ class Stack:
 
     @property
     def home(self) -> Path:
-        """The folder that everything is in."""
+        """The folder of the stack's data, logs and settings."""
         return self.paths.home
 
     def up(self, progress: Progress = lambda _: None, *, port_base: int | None = None) -> None:
-        """Start what does not run, fill the sample world, and return when all of it works.
+        """Start all components that are not running, add the sample data, and return when all of them work.
 
         Args:
-            progress: told what goes on, a line at a time.
-            port_base: first of a row of ports; by default the last ones where free, else any.
+            progress: Called with one line for each step.
+            port_base: First of a range of ports; by default the previous ports if free, else any free ones.
 
         Raises:
-            ConfigurationError: Java is missing, a port is in use, the home is not ours.
-            StackError: a component did not come up; the end of its log is in the message.
+            ConfigurationError: Java is missing, a port is in use, or the home is another kind of folder.
+            StackError: A component did not start; the message has the end of its log.
         """
         began = time.monotonic()
         jars.java()
         base = port_base if port_base is not None else ports.base_from_env()
         self.paths.prepare()
-        with self._alone(progress):
+        with self._locked(progress):
             for need in ("kafka", "spark") if self._with_materializer else ("kafka",):
                 jars.ensure(need, progress=progress)
             self._assign_ports(base, progress)
@@ -109,7 +109,7 @@ class Stack:
             first = [c for c in self._components if c.name != MATERIALIZER]
             started = self._start(first, progress)
             self._wait(first, started, began, progress)
-            # Spark takes long to start: records are written meanwhile.
+            # Spark takes long to start; write the records meanwhile.
             last = [c for c in self._components if c.name == MATERIALIZER]
             started = self._start(last, progress)
             progress("Writing the sample topics and records")
@@ -119,29 +119,29 @@ class Stack:
             self._wait(last, started, began, progress)
 
     def down(self, progress: Progress = lambda _: None) -> list[str]:
-        """End what runs; data stays. Returns the components that had to be killed."""
+        """Stop all components and keep their data. Returns the components that had to be killed."""
         if not self.paths.run.is_dir():
             return processes.stop(self.paths) if self.paths.home.exists() else []
-        with self._alone(progress):
+        with self._locked(progress):
             return self._stop(progress)
 
     def reset(self, progress: Progress = lambda _: None) -> None:
-        """End what runs and remove the home with all data.
+        """Stop all components and remove the home with all data.
 
         Raises:
-            ConfigurationError: the folder is not a stack's home.
+            ConfigurationError: The folder is not a stack's home.
         """
         if not self.home.exists():
             return
         if not self.paths.is_marked:
             raise ConfigurationError(
-                f"{self.home} is no home of a local stack (it has no {MARKER}); nothing was removed.",
+                f"{self.home} is not the home of a local stack (it has no {MARKER}); nothing was removed.",
                 hint=f"Set {HOME_VARIABLE} to the stack's home.",
             )
-        with self._alone(progress):
+        with self._locked(progress):
             self._stop(progress)
             progress(f"Removing {self.home}")
-            # The marker goes last, so that a removal that was cut short can be done again.
+            # The marker goes last, so that an interrupted removal can be repeated.
             for entry in self.home.iterdir():
                 if entry.name not in (MARKER, "run"):
                     shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
@@ -149,21 +149,21 @@ class Stack:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def status(self) -> list[ComponentStatus]:
-        """How each component is, in the order of their start."""
+        """The status of each component, in the order in which they start."""
         running = processes.find(self.paths)
         return [self._status(component, running.get(component.name)) for component in self._components]
 
     def logs(self, component: str | None = None, *, lines: int = 40, follow: bool = False) -> Iterator[str]:
-        """Lines of the logs; those of all components, named, when none is given.
+        """Lines of a component's log, or of all logs, prefixed with the component.
 
         Raises:
-            ConfigurationError: there is no such component.
+            ConfigurationError: The component is unknown.
         """
         names = [c.name for c in self._components]
         others = sorted(path.stem for path in self.paths.logs.glob("*.log") if path.stem not in names)
         if component is not None and component not in (*names, *others):
             raise ConfigurationError(
-                f"There is no component {component}.", hint=f"There are: {', '.join((*names, *others))}."
+                f"There is no component {component}.", hint=f"Use one of {', '.join((*names, *others))}."
             )
         chosen = [component] if component else [*names, *others]
         tails = {name: _Tail(processes.log_of(self.paths, name), lines) for name in chosen}
@@ -177,10 +177,10 @@ class Stack:
             time.sleep(0.3)
 
     def env(self) -> dict[str, str]:
-        """The variables that point the product at this stack.
+        """The variables that point lineage-bridge at this stack.
 
         Raises:
-            ConfigurationError: the stack was never started.
+            ConfigurationError: The stack was never started.
         """
         assigned = self._stored.get("ports") or {}
         if not {CONFLUENT, AWS} <= set(assigned):
@@ -195,7 +195,7 @@ class Stack:
             "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
             "AWS_REGION": world.GLUE_REGION,
             "AWS_DEFAULT_REGION": world.GLUE_REGION,
-            # Without it the AWS libraries look for a machine in EC2 whenever a key is missing.
+            # Otherwise the AWS libraries query EC2's metadata service whenever a key is missing.
             "AWS_EC2_METADATA_DISABLED": "true",
             "LINEAGE_BRIDGE_AWS_REGION": world.GLUE_REGION,
             "LINEAGE_BRIDGE_CATALOG_WAREHOUSE": f"s3://{WAREHOUSE_BUCKET}/warehouse",
@@ -203,18 +203,18 @@ class Stack:
         }
 
     def tableflow_tables(self) -> list[tuple[str, str]]:
-        """Glue database and table of each topic that Tableflow is enabled on.
+        """Glue database and table of each topic with Tableflow enabled.
 
         Raises:
-            StackError: the emulator does not answer.
+            StackError: The emulator does not respond.
         """
         return sorted({(entry["glue_database"], entry["glue_table"]) for entry in self._enabled()})
 
     def topics_without_tableflow(self) -> list[str]:
-        """Sample topics with records that Tableflow is not enabled on, and that are in one cluster alone.
+        """Sample topics with records and without Tableflow whose name is unique among the clusters.
 
         Raises:
-            StackError: the emulator does not answer.
+            StackError: The emulator does not respond.
         """
         enabled = {(entry["cluster"], entry["topic"]) for entry in self._enabled()}
         names = [topic.name for topic in world.TOPICS]
@@ -225,8 +225,6 @@ class Stack:
             and names.count(topic.name) == 1
             and (topic.cluster, topic.name) not in enabled
         ]
-
-    # What follows is nobody else's concern.
 
     @property
     def _stored(self) -> dict[str, Any]:
@@ -271,8 +269,8 @@ class Stack:
         in_use = [name for name in names if name.replace("controller-", "broker-") in running]
         assigned = ports.assign(names, before=before, base=base, seed=str(self.home), running=in_use)
         if assigned != before and running:
-            # Everything knows everything else's port.
-            progress("Ports have changed: restarting what runs")
+            # The components know each other's ports.
+            progress("Ports have changed: restarting all components")
             processes.stop(self.paths)
         self._write(assigned)
 
@@ -286,26 +284,26 @@ class Stack:
         _replace(self.paths.env_file, "".join(lines), mode=0o600)
 
     def _start(self, components: Sequence[Component], progress: Progress) -> dict[str, processes.Running]:
-        """Start those that do not run, all at once; restart those that run and do not answer."""
+        """Start the components that are not running, concurrently, and restart those that do not respond."""
         running = processes.find(self.paths)
         missing = [c for c in components if c.name not in running]
-        hung = [c for c in components if c.name in running and not self._answers(c, running[c.name])]
+        hung = [c for c in components if c.name in running and not self._responds(c, running[c.name])]
         if hung:
-            progress(f"Restarting {', '.join(c.name for c in hung)}: no answer")
+            progress(f"Restarting {', '.join(c.name for c in hung)}: no response")
             processes.stop(self.paths, [c.name for c in hung])
         elif missing:
-            # What a killed component left behind, such as a JVM, would be in the way of the new one.
+            # Leftovers of a killed component, such as a JVM, would block the new one.
             processes.stop(self.paths, [c.name for c in missing])
         with ThreadPoolExecutor(len(components) or 1) as pool:
-            for done in [pool.submit(c.prepare) for c in (*missing, *hung)]:
-                done.result()
+            for preparation in [pool.submit(c.prepare) for c in (*missing, *hung)]:
+                preparation.result()
         for component in (*missing, *hung):
             running[component.name] = processes.start(
                 self.paths, component.name, component.command(), component.env()
             )
         return running
 
-    def _answers(self, component: Component, running: processes.Running) -> bool:
+    def _responds(self, component: Component, running: processes.Running) -> bool:
         until = time.monotonic() + (10 if component.name != MATERIALIZER else component.patience)
         while processes.is_alive(running.process) and time.monotonic() < until:
             with contextlib.suppress(NotReadyError):
@@ -322,14 +320,14 @@ class Stack:
         progress: Progress,
     ) -> None:
         waiting = list(components)
-        start = told = time.monotonic()
-        why: dict[str, str] = {}
+        start = reported = time.monotonic()
+        reasons: dict[str, str] = {}
         while waiting:
             for component in list(waiting):
                 try:
                     detail = component.check()
                 except NotReadyError as error:
-                    why[component.name] = error.message
+                    reasons[component.name] = error.message
                 else:
                     waiting.remove(component)
                     where = f" at {component.address}" if component.address else ""
@@ -339,27 +337,27 @@ class Stack:
                     continue
                 dead = not processes.is_alive(running[component.name].process)
                 if dead or time.monotonic() - start > component.patience:
-                    self._give_up(component, dead, why[component.name])
-            if waiting and time.monotonic() - told > 10:
-                told = time.monotonic()
-                progress(f"  waiting for {', '.join(f'{c.name} ({why[c.name]})' for c in waiting)}")
+                    self._fail(component, dead, reasons[component.name])
+            if waiting and time.monotonic() - reported > 10:
+                reported = time.monotonic()
+                progress(f"  waiting for {', '.join(f'{c.name} ({reasons[c.name]})' for c in waiting)}")
             if waiting:
                 time.sleep(0.2)
 
-    def _give_up(self, component: Component, dead: bool, why: str) -> None:
+    def _fail(self, component: Component, dead: bool, reason: str) -> None:
         log = processes.log_of(self.paths, component.name)
-        what = "ended" if dead else f"is not ready after {component.patience:.0f} s: {why}"
+        problem = "exited" if dead else f"is not ready after {component.patience:.0f} s: {reason}"
         tail = processes.end_of_log(self.paths, component.name)
         raise StackError(
-            f"{component.title} ({component.name}) {what}. The end of its log:\n{tail}",
-            hint=f"The whole log: {log}. Then: lineage-bridge local up, or lineage-bridge local down.",
+            f"{component.title} ({component.name}) {problem}. The end of its log:\n{tail}",
+            hint=f"Read {log}, then run lineage-bridge local up again, or lineage-bridge local down.",
         )
 
     def _stop(self, progress: Progress) -> list[str]:
         running = processes.find(self.paths)
         if running:
             progress(f"Stopping {', '.join(sorted(running))}")
-        # Writers first, so that none of them fails against what is gone already.
+        # Stop writers first, so that none of them fails against a stopped component.
         killed = processes.stop(self.paths, [MATERIALIZER])
         killed += processes.stop(self.paths, [CONFLUENT, AWS])
         return killed + processes.stop(self.paths)
@@ -383,18 +381,18 @@ class Stack:
             entries = httpx.get(url, timeout=15, trust_env=False).raise_for_status().json()
         except httpx.HTTPError as error:
             raise StackError(
-                f"The Confluent emulator does not answer: {error}", hint="Run: lineage-bridge local up"
+                f"The Confluent emulator does not respond: {error}", hint="Run: lineage-bridge local up"
             ) from error
         return list(entries)
 
     @contextlib.contextmanager
-    def _alone(self, progress: Progress) -> Iterator[None]:
-        """One command at a time on one home; the system frees the lock of one that was killed."""
+    def _locked(self, progress: Progress) -> Iterator[None]:
+        """Run one command at a time per home. The system releases the lock of a killed command."""
         lock = FileLock(self.paths.run / "stack.lock")
         try:
             lock.acquire(blocking=False)
         except TimeoutError:
-            progress("Another lineage-bridge local command is at work here; waiting for it")
+            progress("Waiting for another lineage-bridge local command on this stack")
             lock.acquire()
         try:
             yield
@@ -403,7 +401,7 @@ class Stack:
 
 
 class _Tail:
-    """The last lines of a file, then what is added to it."""
+    """The last lines of a file, then the lines that are added."""
 
     def __init__(self, path: Path, lines: int) -> None:
         self._path = path
@@ -419,9 +417,9 @@ class _Tail:
                 data = file.read()
         except FileNotFoundError:
             return []
-        whole = data.rpartition(b"\n")[0]
-        self._at += len(whole) + 1 if whole else 0
-        lines = whole.decode(errors="replace").splitlines()
+        complete = data.rpartition(b"\n")[0]
+        self._at += len(complete) + 1 if complete else 0
+        lines = complete.decode(errors="replace").splitlines()
         if self._lines is not None:
             lines, self._lines = lines[-self._lines :] if self._lines else [], None
         return lines

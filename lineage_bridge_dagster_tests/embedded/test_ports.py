@@ -43,9 +43,7 @@ def test_a_port_that_its_own_component_listens_on_is_kept(listening: int) -> Non
 def test_a_chosen_port_in_use_is_refused_with_the_name_of_its_user(listening: int) -> None:
     with pytest.raises(ConfigurationError) as refused:
         ports.assign(NAMES, before={}, base=listening, seed="home")
-    assert f"Port {listening}, which confluent needs, is in use by pid {os.getpid()}" in str(
-        refused.value
-    )
+    assert f"Port {listening}, which confluent needs, is in use by pid {os.getpid()}" in str(refused.value)
     assert "--port-base" in refused.value.hint
 
 
