@@ -23,13 +23,13 @@ from lineage_bridge_dagster_tests.project import load
 KEY = "LineageBridgeComponent"
 
 
-def test_it_loads_with_no_variable_set_and_no_state(instance: DagsterInstance) -> None:
+def test_it_loads_without_variables_and_without_a_state(instance: DagsterInstance) -> None:
     repository = load().get_repository_def()
     assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
     assert not repository.asset_graph.get_all_asset_keys()
 
 
-def test_it_loads_the_newest_state_and_tells_the_sensor_which_that_is(instance: DagsterInstance) -> None:
+def test_it_loads_the_newest_state(instance: DagsterInstance) -> None:
     store = StateStore.of(instance, KEY)
     store.store(world().discovery())
     repository = load().get_repository_def()
@@ -38,7 +38,7 @@ def test_it_loads_the_newest_state_and_tells_the_sensor_which_that_is(instance: 
     assert {"refresh", "push", "materialize_lineage"} <= {job.name for job in repository.get_all_jobs()}
 
 
-def test_a_run_loads_the_state_that_it_was_planned_with_though_a_newer_one_is_stored(
+def test_a_run_loads_the_state_of_its_plan_even_if_a_newer_one_is_stored(
     instance: DagsterInstance,
 ) -> None:
     """As a run's own process loads: by the data that its plan carries."""
@@ -57,7 +57,7 @@ def test_a_run_loads_the_state_that_it_was_planned_with_though_a_newer_one_is_st
     assert [key.path[-1] for key in keys if key.path[0] == "glue"] == ["topic.00000"]
 
 
-def test_the_yaml_says_each_thing_once_and_no_secret() -> None:
+def test_the_yaml_has_no_field_for_a_secret() -> None:
     text = (Path(__file__).parents[1] / "lineage_bridge_dagster/defs/confluent_to_glue/defs.yaml").read_text()
     # Keys and secrets are named in a comment alone.
     code = "\n".join(line.partition("#")[0] for line in text.splitlines())
@@ -87,7 +87,7 @@ def test_a_yaml_instance_changes_attributes_by_template(tmp_path: Path, instance
             assert all(list(spec.owners) == ["team:data"] for spec in nodes)
 
 
-def test_a_subclass_changes_what_an_asset_is(tmp_path: Path) -> None:
+def test_a_subclass_changes_asset_specs(tmp_path: Path) -> None:
     from lineage_bridge_dagster.lineage import graph_json
 
     class Ours(LineageBridgeComponent):

@@ -18,7 +18,7 @@ CLUSTER = "lkc-7k2m9p"
 NEW_TOPIC = "Sessions.Enriched"
 
 
-def test_every_table_of_the_sample_world_gets_its_lineage_by_the_sensor(all_pushed: LiveStack) -> None:
+def test_the_sensor_pushes_the_lineage_of_every_table_of_the_sample_world(all_pushed: LiveStack) -> None:
     tables = all_pushed.tables()
     global_revenue = tables["analytics_eu.revenue.global"]
     sources = global_revenue.parameters["lineage_bridge.source_topics"].split(",")
@@ -31,7 +31,7 @@ def test_every_table_of_the_sample_world_gets_its_lineage_by_the_sensor(all_push
     assert all("metadata_location" in table.parameters for table in tables.values())
 
 
-def test_two_clusters_with_one_topic_name_stay_two(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
+def test_topics_of_one_name_in_two_clusters_stay_apart(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
     tables = all_pushed.tables()
     one, other = tables[f"{CLUSTER}.orders.v1"], tables["analytics_eu.orders.v1"]
     assert one.parameters["lineage_bridge.cluster_id"] != other.parameters["lineage_bridge.cluster_id"]
@@ -46,7 +46,7 @@ def test_a_pushed_table_shows_its_diff_and_its_chain(all_pushed: LiveStack, live
     assert "Upstream lineage:" in text
 
 
-def test_enabling_tableflow_on_a_topic_ends_in_glue_with_no_hand_on_it(
+def test_enabling_tableflow_on_a_topic_leads_to_lineage_in_glue(
     all_pushed: LiveStack, live_ui: DagsterUi
 ) -> None:
     asset, table = f"glue/{CLUSTER}/sessions.enriched", f"{CLUSTER}.sessions.enriched"
@@ -67,7 +67,7 @@ def test_enabling_tableflow_on_a_topic_ends_in_glue_with_no_hand_on_it(
     assert made_by_sensor
 
 
-def test_a_push_from_the_launchpad_takes_its_options_and_writes_nothing_twice(
+def test_a_push_from_the_launchpad_takes_options_and_writes_nothing_twice(
     all_pushed: LiveStack, live_ui: DagsterUi
 ) -> None:
     before = {
@@ -83,7 +83,7 @@ def test_a_push_from_the_launchpad_takes_its_options_and_writes_nothing_twice(
     assert after == before
 
 
-def test_one_api_answering_500_loses_nothing(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
+def test_an_api_that_returns_500_loses_nothing(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
     assets, tables = live_ui.assets(), all_pushed.tables()
     for api in ("connect", "flink"):
         all_pushed.fail(api=api, status=500)

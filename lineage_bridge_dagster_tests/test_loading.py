@@ -53,7 +53,7 @@ _CLOSED = "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize("with_state", [False, True], ids=["without a state", "with a state"])
-def test_it_loads_with_every_api_down_and_asks_none(tmp_path: Path, with_state: bool) -> None:
+def test_it_loads_without_calling_an_api(tmp_path: Path, with_state: bool) -> None:
     (tmp_path / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
     if with_state:
         with DagsterInstance.from_config(str(tmp_path)) as instance:
@@ -103,7 +103,7 @@ def _gone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [_cut_short, _of_a_newer_version, _no_text_at_all, _gone])
-def test_a_state_that_can_not_be_read_leaves_what_heals_it(
+def test_an_unreadable_state_is_replaced_by_a_new_discovery(
     instance: DagsterInstance,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -135,7 +135,7 @@ def test_a_state_that_can_not_be_read_leaves_what_heals_it(
     assert load().resolve_asset_graph().get_all_asset_keys()
 
 
-def test_a_storage_of_states_that_is_down_leaves_the_location_up(
+def test_it_loads_while_the_state_storage_is_down(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     StateStore.of(instance, KEY).store(world().discovery())

@@ -1,7 +1,7 @@
-"""Assets downstream of a topic and a Glue table, as a user of the PySpark IO manager would write them.
+"""Example assets downstream of a topic and a Glue table, as users of the PySpark IO manager write them.
 
-They ask for both by naming them as inputs, get a lazy DataFrame of each, and return one; the IO manager
-writes that to an Iceberg table. One is made anew by every run, the other takes what is new of its input.
+They name both as inputs, receive a lazy DataFrame of each and return one, which the IO manager writes to an
+Iceberg table. One is recomputed by every run, the other processes the new rows of its input.
 docs/io_manager.md explains them.
 """
 
@@ -17,7 +17,7 @@ DATABASE = "order_analytics"
 
 
 def example_assets(inventory: Inventory, io_manager_key: str) -> list[AssetsDefinition]:
-    """The assets, where one cluster has both of their inputs; nothing elsewhere."""
+    """Return the example assets if one cluster has both of their inputs, else nothing."""
     for table in inventory.tables:
         view = GlueTableNode.of(table.node)
         if view.shown_place.table != TABLE or view.conflict:
@@ -33,7 +33,7 @@ def example_assets(inventory: Inventory, io_manager_key: str) -> list[AssetsDefi
 
 
 def status_changes_by_country(topic: Asset, table: Asset, io_manager_key: str) -> AssetsDefinition:
-    """How often orders changed their status, by country: the topic's records joined with the table's rows."""
+    """Status changes of orders by country: the records of a topic joined with the rows of a table."""
 
     @asset(
         key=[DATABASE, "status_changes_by_country"],
@@ -62,7 +62,7 @@ def status_changes_by_country(topic: Asset, table: Asset, io_manager_key: str) -
 
 
 def newest_orders(table: Asset, io_manager_key: str) -> AssetsDefinition:
-    """Each order as it is now: the rows that the table got since the last run, merged by order."""
+    """The current state of each order: the table's rows since the last run, merged by order."""
 
     @asset(
         key=[DATABASE, "newest_orders"],

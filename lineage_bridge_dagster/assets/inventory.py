@@ -1,7 +1,6 @@
-"""All the assets of one discovery: their specs, what each depends on, and where each came from.
+"""All assets of one discovery: their specs, their dependencies and the nodes that they show.
 
-Pure: nothing is executed and nothing outside is asked, so that a code location loads while every API is
-down. Built once for each load of the definitions.
+Pure: no API is called, so that a code location loads while every API is down. Built once per load.
 """
 
 from __future__ import annotations
@@ -22,19 +21,18 @@ from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.definition_metadata import lineage_url
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
-
-LINEAGE_LINK = "lineage_bridge/lineage"
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
 
 GetAssetSpec = Callable[[Node, NodeContext], AssetSpec]
 
-#: Kinds of node that are assets of their own. A Tableflow table shows on its Glue table, a schema on its
-#: topic; a consumer group takes data out of the graph and is no part of any table's lineage.
+#: Nodes of processes that are assets. A Tableflow table shows on its Glue table and a schema on its topic; a
+#: consumer group takes data out of the graph, so it is not part of any table's lineage.
 PROCESSES = frozenset({NodeType.CONNECTOR, NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY})
 
 
 @dataclass(frozen=True)
 class Include:
-    """Which nodes become assets. Lineage itself is always whole: this changes what the graph shows."""
+    """Which nodes become assets. It limits what the asset graph shows, not the lineage."""
 
     topics: bool = True
     processes: bool = True
@@ -43,10 +41,10 @@ class Include:
 
 @dataclass(frozen=True)
 class Asset:
-    """One asset: its spec, what it depends on, the node it stands for and in which role.
+    """One asset: its spec, its dependencies, and the node that it shows in which role.
 
-    The spec holds no dependencies: an output of a `multi_asset` may not, and a copy more for each of thirty
-    thousand assets is seconds at every load.
+    The spec has no dependencies: the output of a `multi_asset` may not have any, and one more copy for each
+    of thirty thousand assets takes seconds at every load.
     """
 
     spec: AssetSpec
@@ -61,14 +59,14 @@ class Asset:
 
 @dataclass(frozen=True)
 class Inventory:
-    """The assets of one discovery, by what is done with them."""
+    """The assets of one discovery, by kind."""
 
     view: GraphView
     topics: tuple[Asset, ...] = ()
     chains: tuple[Asset, ...] = ()
     tables: tuple[Asset, ...] = ()
     external: tuple[Asset, ...] = ()
-    #: Node id -> the key of the node's own asset; and table's node id -> the key of its chain.
+    #: Keys of assets by node id, and keys of chains by their table's node id.
     key_of: Mapping[str, AssetKey] = field(default_factory=dict)
     chain_key_of: Mapping[str, AssetKey] = field(default_factory=dict)
 
@@ -83,7 +81,7 @@ class Inventory:
 
     @cached_property
     def deps_of(self) -> Mapping[AssetKey, tuple[AssetKey, ...]]:
-        """What each asset depends on."""
+        """The dependencies of each asset."""
         assets = (*self.materializable, *self.external)
         return {asset.key: asset.deps for asset in assets}
 
@@ -91,17 +89,17 @@ class Inventory:
 def build_inventory(
     discovery: Discovery, get_asset_spec: GetAssetSpec, include: Include | None = None
 ) -> Inventory:
-    """Translate every node that is an asset, and give each its dependencies.
+    """Translate every node that becomes an asset, and determine its dependencies.
 
-    A Glue table depends on its chain, a chain on its Tableflow topic; topics, processes and datasets on each
-    other as the edges say, past nodes that are no assets. An edge that would close a cycle is left out,
-    always the same one, and named in the metadata of the asset that lost it.
+    A Glue table depends on its chain, a chain on its Tableflow topic; topics, processes and datasets depend
+    on each other along the edges, through nodes that are no assets. An edge that would close a cycle is left
+    out, always the same one, and named in the metadata of the asset that lost the dependency.
     """
     include = include or Include()
     view = GraphView.of(discovery)
     shown = {node.node_id for node in view.graph.nodes.values() if _is_shown(node, include)}
     sources = {node_id: _shown_sources(view, node_id, shown) for node_id in sorted(shown)}
-    left_out = break_cycles((source, target) for target, above in sources.items() for source in above)
+    left_out = break_cycles((source, target) for target, upstream in sources.items() for source in upstream)
 
     gaps = view.gaps if discovery.coverage.incomplete else None
     unique = _UniqueKeys()
@@ -116,19 +114,19 @@ def build_inventory(
 
     key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.ITSELF}
     chain_key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.CHAIN}
-    found: dict[str, list[Asset]] = {"topics": [], "chains": [], "tables": [], "external": []}
+    by_kind: dict[str, list[Asset]] = {"topics": [], "chains": [], "tables": [], "external": []}
     for (node_id, role), spec in specs.items():
         node = view.graph.nodes[node_id]
-        above = [key_of[s] for s in sources[node_id] if (s, node_id) not in left_out]
+        upstream = [key_of[s] for s in sources[node_id] if (s, node_id) not in left_out]
         if role is Role.ITSELF and node_id in chain_key_of:
-            above = [chain_key_of[node_id]]
-        asset = Asset(*_apart(spec, above), node, role)
-        found[_place(asset)].append(asset)
+            upstream = [chain_key_of[node_id]]
+        asset = Asset(*_split_deps(spec, upstream), node, role)
+        by_kind[_kind(asset)].append(asset)
     return Inventory(
         view=view,
         key_of=key_of,
         chain_key_of=chain_key_of,
-        **{place: tuple(sorted(assets, key=lambda a: a.key)) for place, assets in found.items()},
+        **{kind: tuple(sorted(assets, key=lambda a: a.key)) for kind, assets in by_kind.items()},
     )
 
 
@@ -143,7 +141,7 @@ def _is_shown(node: Node, include: Include) -> bool:
 
 
 def _shown_sources(view: GraphView, node_id: str, shown: set[str]) -> list[str]:
-    """The nearest sources that are assets, sorted: past those that aren't, each looked at once."""
+    """Return the nearest upstream nodes that are assets, sorted; the search passes through other nodes."""
     nearest: set[str] = set()
     seen: set[str] = set()
     stack = list(view.upstream.get(node_id, ()))
@@ -160,7 +158,7 @@ def _shown_sources(view: GraphView, node_id: str, shown: set[str]) -> list[str]:
 
 
 def _incomplete(view: GraphView, gaps: Gaps, node: Node) -> tuple[ScopeReport, ...]:
-    """The scopes that did not answer whole: of a table's whole chain; of any other, near it."""
+    """Return the scopes that were not fully read: along a table's whole chain, or next to another node."""
     if is_glue_table(node):
         near: Iterable[str] = walk(node.node_id, lambda source: view.upstream.get(source, ()))
     else:
@@ -170,21 +168,21 @@ def _incomplete(view: GraphView, gaps: Gaps, node: Node) -> tuple[ScopeReport, .
 
 
 def _linked(spec: AssetSpec) -> AssetSpec:
-    """The spec with its link to its own lineage, if a translator changed the key and left the link."""
-    link = spec.metadata.get(LINEAGE_LINK)
+    """Return the spec with a link to its own lineage, even if a subclass changed only the key."""
+    link = spec.metadata.get(LineageMetadata.key("lineage"))
     url = lineage_url(spec.key)
     if link is None or link.value == url:
         return spec
-    return spec.merge_attributes(metadata={LINEAGE_LINK: UrlMetadataValue(url)})
+    return spec.merge_attributes(metadata=dict(LineageMetadata(lineage=UrlMetadataValue(url))))
 
 
-def _apart(spec: AssetSpec, above: Iterable[AssetKey]) -> tuple[AssetSpec, tuple[AssetKey, ...]]:
-    """A spec without dependencies, and those of the graph and of the translator, each once, never itself."""
-    deps = {*above, *(dep.asset_key for dep in spec.deps)} - {spec.key}
+def _split_deps(spec: AssetSpec, upstream: Iterable[AssetKey]) -> tuple[AssetSpec, tuple[AssetKey, ...]]:
+    """Return the spec without dependencies, and those of the graph and the translator, without itself."""
+    deps = {*upstream, *(dep.asset_key for dep in spec.deps)} - {spec.key}
     return spec.replace_attributes(deps=[]) if spec.deps else spec, tuple(sorted(deps))
 
 
-def _place(asset: Asset) -> str:
+def _kind(asset: Asset) -> str:
     if asset.role is Role.CHAIN:
         return "chains"
     if asset.node.node_type == NodeType.KAFKA_TOPIC:
@@ -193,7 +191,7 @@ def _place(asset: Asset) -> str:
 
 
 class _UniqueKeys:
-    """Two nodes may be translated to one key: Dagster refuses to load then, so the second gets a hash."""
+    """Makes keys unique: Dagster does not load two assets with one key, so the second one gets a hash."""
 
     def __init__(self) -> None:
         self._taken: dict[AssetKey, str] = {}
@@ -201,13 +199,9 @@ class _UniqueKeys:
     def admit(self, spec: AssetSpec, node: Node, role: Role) -> AssetSpec:
         if spec.key in self._taken:
             *parents, name = spec.key.path
-            other = self._taken[spec.key]
+            owner = f"Another node has this key without the hash: {self._taken[spec.key]}"
             spec = spec.replace_attributes(
                 key=AssetKey([*parents, f"{name}~{keys.short_hash(f'{role}:{node.node_id}')}"])
-            ).merge_attributes(
-                metadata={
-                    "lineage_bridge/key_taken_by": f"Another node has this key without the hash: {other}"
-                }
-            )
+            ).merge_attributes(metadata=dict(LineageMetadata(key_taken_by=owner)))
         self._taken[spec.key] = node.node_id
         return spec

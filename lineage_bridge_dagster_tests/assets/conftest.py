@@ -9,6 +9,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.client import BaseClient
+from dagster import DagsterInstance
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
@@ -16,6 +17,12 @@ from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.spark.chains import write
 from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location
 from lineage_bridge_dagster_tests.assets.world import REGION, World
+
+
+@pytest.fixture
+def instance() -> Iterator[DagsterInstance]:
+    with DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
 
 
 @pytest.fixture

@@ -142,3 +142,9 @@ def create_tables(glue: BaseClient, world: World, skip: Iterable[str] = ()) -> N
                 "StorageDescriptor": {"Location": f"s3://bucket/{database}/{table}", "Columns": []},
             },
         )
+
+
+def latest(instance: DagsterInstance, key: str) -> Any:
+    """Return the last materialization of an asset."""
+    event = instance.get_latest_materialization_event(AssetKey.from_user_string(key))
+    return event.asset_materialization if event else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,10 @@ from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.names import Names
-from lineage_bridge_dagster_tests.assets.world import EAST, World
+from lineage_bridge_dagster_tests.assets.location import Location
+from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, world
+
+Build = Callable[..., Location]
 
 
 def chain_of_mirrors(length: int) -> tuple[Asset, ...]:
@@ -51,3 +54,18 @@ def test_assets_of_one_op_that_depend_on_each_other_through_another_op_run_in_or
             definitions.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance).success
         )
     assert ran == [asset.node.qualified_name for asset in assets]
+
+
+def test_a_subclass_wraps_execute(location: Build, instance: DagsterInstance) -> None:
+    seen: list[tuple[str, Collection[str]]] = []
+
+    class Watched(LineageBridgeComponent):
+        def execute(
+            self, context: Any, kind: AssetKind, assets: Sequence[Asset]
+        ) -> Iterator[MaterializeResult[Any]]:
+            seen.append((kind.name, [asset.key.to_user_string() for asset in assets]))
+            yield from super().execute(context, kind, assets)
+
+    built = location(world(), Watched(aws={"region": REGION}))
+    assert built.materialize(instance, f"kafka/{EAST}/o.v1").success
+    assert seen == [("topics", [f"kafka/{EAST}/o.v1"])]

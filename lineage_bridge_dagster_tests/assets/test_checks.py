@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,12 +29,6 @@ Build = Callable[..., Location]
 TABLE = f"glue/{EAST}/o.v1"
 DISCOVERY = "lineage_bridge/discovery"
 NAMES = {"lineage_in_sync", "schema_matches", "tableflow_healthy", "table_fresh"}
-
-
-@pytest.fixture
-def instance() -> Iterator[DagsterInstance]:
-    with DagsterInstance.ephemeral() as made:
-        yield made
 
 
 def run_checks(location: Location, instance: DagsterInstance, *checks: tuple[str, str]) -> Any:
@@ -81,7 +75,7 @@ def small(**tableflow: Any) -> World:
     return w
 
 
-def test_every_table_has_its_checks_even_where_names_differ_only_in_punctuation(location: Build) -> None:
+def test_every_table_has_its_checks_even_if_names_differ_only_in_punctuation(location: Build) -> None:
     found = location(world()).repository.asset_graph.asset_check_keys
     for name in ("o.v1", "o-v1", "o_v1"):
         key = AssetKey(["glue", EAST, name])
@@ -89,7 +83,7 @@ def test_every_table_has_its_checks_even_where_names_differ_only_in_punctuation(
     assert AssetCheckKey(AssetKey(["lineage_bridge", "discovery"]), "discovery_complete") in found
 
 
-def test_each_check_has_a_button_of_its_own(location: Build) -> None:
+def test_each_check_can_be_run_alone(location: Build) -> None:
     """The UI offers to run a check alone only where nothing else must run with it."""
     graph = location(world()).repository.asset_graph
     for check in graph.asset_check_keys:
@@ -139,7 +133,7 @@ def test_in_sync_turns_red_when_the_lineage_is_wiped_and_green_after_a_push(
     assert only(run_checks(loaded, instance, (key, "lineage_in_sync"))).passed
 
 
-def test_one_table_of_a_bundle_is_checked_alone(
+def test_one_table_of_a_bundle_can_be_checked_alone(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     create_tables(glue, world())
@@ -158,7 +152,7 @@ def test_checking_a_table_pushes_nothing(
     assert strict_aws.calls.get("UpdateTable", 0) == 0
 
 
-def test_tables_that_are_refused_or_fail_are_checked_in_the_run_that_they_fail(
+def test_tables_that_are_refused_or_fail_are_checked_in_the_same_run(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = world()
@@ -191,7 +185,7 @@ def test_tables_that_are_held_back_are_checked_in_the_same_run(
     assert "held back" in str(found[key, "lineage_in_sync"].description)
 
 
-def test_every_table_is_checked_though_glue_cannot_be_reached_at_all(
+def test_every_table_is_checked_even_if_glue_cannot_be_reached(
     location: Build, instance: DagsterInstance
 ) -> None:
     """No region is set: the push of all tables fails at once."""
@@ -203,7 +197,7 @@ def test_every_table_is_checked_though_glue_cannot_be_reached_at_all(
     assert "LINEAGE_BRIDGE_AWS_REGION" in str(found[keys[0], "lineage_in_sync"].description)
 
 
-def test_tables_are_materialized_without_their_checks_when_none_is_asked_for(
+def test_tables_are_materialized_without_checks_if_none_is_selected(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     create_tables(glue, world())
@@ -229,7 +223,7 @@ def test_a_run_may_push_one_table_and_check_two(
     assert strict_aws.calls.get("UpdateTable", 0) == 1
 
 
-def test_a_run_over_many_tables_asks_glue_by_pages(
+def test_a_run_over_many_tables_reads_glue_by_pages(
     location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
     w = many(250)
@@ -259,7 +253,7 @@ class _Counted:
         return made
 
 
-def test_glue_that_is_away_is_a_warning_and_not_a_failed_run(
+def test_a_table_missing_in_glue_is_a_warning_and_not_a_failed_run(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     """The tables were never made, so Glue says that they are not there."""
@@ -272,13 +266,13 @@ def check(location: Build, instance: DagsterInstance, w: World, name: str) -> As
     return only(run_checks(location(w, glue=object()), instance, (f"glue/{EAST}/t", name)))
 
 
-def test_a_schema_that_is_in_the_table_passes(location: Build, instance: DagsterInstance) -> None:
+def test_schema_that_matches_the_table_passes(location: Build, instance: DagsterInstance) -> None:
     found = check(location, instance, small(), "schema_matches")
     assert found.passed
     assert "All 2 fields of t-value version 2" in str(found.description)
 
 
-def test_a_missing_column_and_a_wrong_type_are_named(location: Build, instance: DagsterInstance) -> None:
+def test_missing_columns_and_wrong_types_are_named(location: Build, instance: DagsterInstance) -> None:
     w = small()
     topic = ids.topic_id(ENV, EAST, "t")
     fields = [{"name": "id", "type": "string"}, {"name": "note", "type": "string"}]
@@ -290,7 +284,7 @@ def test_a_missing_column_and_a_wrong_type_are_named(location: Build, instance: 
     assert "`refresh`" in str(found.metadata["what to do"].value)
 
 
-def test_a_type_that_cannot_be_compared_is_said_and_not_failed(
+def test_a_type_that_cannot_be_compared_is_reported_and_passes(
     location: Build, instance: DagsterInstance
 ) -> None:
     w = small()
@@ -317,7 +311,7 @@ def test_a_type_that_cannot_be_compared_is_said_and_not_failed(
         ({"stale_since": "2026-04-30T11:00:00Z"}, "WARN", "discovery_complete"),
     ],
 )
-def test_what_ails_tableflow_is_told_with_what_to_do(
+def test_tableflow_problems_are_reported_with_the_next_step(
     location: Build, instance: DagsterInstance, state: dict[str, Any], severity: str, word: str
 ) -> None:
     found = check(location, instance, small(**state), "tableflow_healthy")
@@ -326,7 +320,7 @@ def test_what_ails_tableflow_is_told_with_what_to_do(
     assert word in str(found.description)
 
 
-def test_the_gravest_of_several_ailments_leads(location: Build, instance: DagsterInstance) -> None:
+def test_most_severe_finding_comes_first(location: Build, instance: DagsterInstance) -> None:
     w = small(suspended=True, catalog_sync=[{"type": "AWS_GLUE", "status": "DISCONNECTED"}])
     found = check(location, instance, w, "tableflow_healthy")
     assert found.severity is AssetCheckSeverity.ERROR
@@ -343,11 +337,11 @@ def discovery(location: Build, instance: DagsterInstance, w: World) -> AssetChec
     return only(run_checks(location(w, glue=object()), instance, (DISCOVERY, "discovery_complete")))
 
 
-def test_a_whole_discovery_passes(location: Build, instance: DagsterInstance) -> None:
+def test_a_complete_discovery_passes(location: Build, instance: DagsterInstance) -> None:
     assert discovery(location, instance, small()).passed
 
 
-def test_a_scope_that_was_denied_is_named_with_its_reason(location: Build, instance: DagsterInstance) -> None:
+def test_a_denied_scope_is_named_with_its_reason(location: Build, instance: DagsterInstance) -> None:
     w = small()
     w.report("connect", EAST, Status.DENIED, "Grant the key's account DeveloperRead on connectors")
     found = discovery(location, instance, w)
@@ -358,7 +352,7 @@ def test_a_scope_that_was_denied_is_named_with_its_reason(location: Build, insta
     assert "`refresh`" in str(found.metadata["what to do"].value)
 
 
-def test_a_partial_answer_only_warns(location: Build, instance: DagsterInstance) -> None:
+def test_a_partially_read_scope_is_a_warning(location: Build, instance: DagsterInstance) -> None:
     w = small()
     w.report("connect", EAST, Status.PARTIAL, "page 3 timed out")
     assert discovery(location, instance, w).severity is AssetCheckSeverity.WARN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,12 +24,6 @@ from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, WEST, World
 
 Deps = dict[str, set[tuple[str, str]]]
-
-
-@pytest.fixture
-def instance() -> Iterator[DagsterInstance]:
-    with DagsterInstance.ephemeral() as made:
-        yield made
 
 
 def change(world: World, node_id: str, **attributes: Any) -> None:
@@ -104,7 +98,7 @@ def deps(value: Any) -> Deps:
     }
 
 
-def test_a_tables_columns_are_its_topics_fields_as_glue_spells_them() -> None:
+def test_columns_of_a_table_come_from_its_topics_fields_in_lower_case() -> None:
     w, at = shop()
     totals = "kafka/lkc-east1/totals"
     assert lineage(inventory(w), at["glue"]) == {
@@ -114,7 +108,7 @@ def test_a_tables_columns_are_its_topics_fields_as_glue_spells_them() -> None:
     }
 
 
-def test_topics_lead_on_to_the_first_through_flink_and_mirrors() -> None:
+def test_column_lineage_follows_flink_and_mirrors_to_the_first_topic() -> None:
     w, at = shop()
     made = inventory(w)
     assert lineage(made, at["totals"])["orderId"] == {("kafka/lkc-east1/clean", "orderId")}
@@ -123,7 +117,7 @@ def test_topics_lead_on_to_the_first_through_flink_and_mirrors() -> None:
     assert column_metadata(made, made.view.graph.nodes[at["raw"]]) == {}
 
 
-def test_a_topic_that_is_read_for_itself_does_not_depend_on_itself() -> None:
+def test_a_topic_that_a_statement_reads_and_writes_does_not_depend_on_itself() -> None:
     w, at = shop()
     made = inventory(w)
     assert lineage(made, at["totals"])["amount"] == {("kafka/lkc-east1/clean", "amount")}
@@ -142,7 +136,7 @@ def test_two_way_mirrors_make_no_cycle_of_columns() -> None:
     assert column_metadata(made, made.view.graph.nodes[east])
 
 
-def test_it_reads_well() -> None:
+def test_the_readable_table_shows_sources_and_origins() -> None:
     w, at = shop()
     made = inventory(w)
     lines = column_metadata(made, made.view.graph.nodes[at["glue"]])["lineage_bridge/column_lineage"].value
@@ -164,7 +158,7 @@ def test_it_reads_well() -> None:
     ]
 
 
-def test_a_statement_shows_its_columns_though_it_is_never_materialized() -> None:
+def test_a_statement_shows_its_columns_in_its_definition() -> None:
     w, at = shop()
     (asset,) = [asset for asset in inventory(w).external if asset.node.node_id == at["cleanse"]]
     text = asset.spec.metadata["lineage_bridge/column_lineage"].value
@@ -172,7 +166,7 @@ def test_a_statement_shows_its_columns_though_it_is_never_materialized() -> None
     assert "column_lineage" not in asset.spec.metadata["lineage_bridge/details"].value
 
 
-def test_a_topic_that_others_write_too_is_made_of_more_than_is_told() -> None:
+def test_a_topic_with_several_writers_has_incomplete_column_lineage() -> None:
     w, at = shop()
     w.edge(w.connector(EAST, "datagen", "DatagenSource"), at["clean"], EdgeType.PRODUCES)
     found = inventory(w).view.columns.topic(at["clean"])
@@ -181,7 +175,7 @@ def test_a_topic_that_others_write_too_is_made_of_more_than_is_told() -> None:
 
 
 @pytest.mark.parametrize("names", [("ID", "Id"), ("Id", "iD", "other")])
-def test_fields_that_fold_to_one_name_are_not_told_apart(names: tuple[str, ...]) -> None:
+def test_fields_that_fold_to_one_name_have_no_column_lineage(names: tuple[str, ...]) -> None:
     w = World()
     topic = w.topic(EAST, "t")
     change(w, topic, schema_fields=fields(*names))
@@ -193,13 +187,13 @@ def test_fields_that_fold_to_one_name_are_not_told_apart(names: tuple[str, ...])
 @pytest.mark.parametrize(
     "broken", ["text", {"topics": 1, "columns": 2}, {"topics": ["a"], "columns": [1, ["x"], [9, "c", []]]}]
 )
-def test_an_attribute_of_another_shape_is_passed_over(broken: object) -> None:
+def test_a_malformed_attribute_is_ignored(broken: object) -> None:
     w, at = shop()
     change(w, at["sum"], **{COLUMN_LINEAGE: broken})
     assert column_metadata(inventory(w), w.graph.nodes[at["totals"]]) == {}
 
 
-def test_materializations_carry_it(
+def test_materializations_have_column_lineage(
     location: Callable[..., Location], glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w, _ = shop()

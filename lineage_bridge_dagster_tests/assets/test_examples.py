@@ -58,13 +58,13 @@ def table_of(heading: str) -> set[str]:
     return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
 
 
-def test_the_page_has_every_option_and_no_other() -> None:
+def test_the_page_lists_exactly_the_options_that_exist() -> None:
     assert table_of("output option") == {option.name for option in fields(WriteOptions)}
     assert table_of("input option") == {option.name for option in fields(ReadOptions)}
     assert table_of("mode") == set(get_args(WriteMode))
 
 
-def test_the_examples_are_there_where_one_cluster_has_both_of_their_inputs() -> None:
+def test_the_examples_exist_if_one_cluster_has_both_of_their_inputs() -> None:
     found = assets_of_the_sample_world()
     assert set(found) == {"status_changes_by_country", "newest_orders"}
     assert {key.path[1] for key in found["status_changes_by_country"].dependency_keys} == {EAST}
@@ -103,7 +103,7 @@ def stored(spark: SparkSession, name: str, *columns: str) -> set[tuple[Any, ...]
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("source", [assets_of_the_page, assets_of_the_sample_world])
-def test_the_examples_make_what_they_say(
+def test_the_examples_produce_the_described_tables(
     spark: SparkSession,
     manager: PySparkIcebergIOManager,
     database: str,
@@ -150,7 +150,7 @@ def test_the_examples_make_what_they_say(
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-def test_the_page_tells_of_all_metadata_and_of_no_other(spark: SparkSession, database: str) -> None:
+def test_the_page_lists_exactly_the_metadata_that_is_written(spark: SparkSession, database: str) -> None:
     by_day = WriteOptions(write_mode="overwrite_slice", overwrite_filter="id >= 0")
     written = write_frame(spark.sql("SELECT 1 AS id"), TableName("glue", database, "t"), by_day)
     shown = output_metadata(spark, written, partitions=1, preview_rows=1)

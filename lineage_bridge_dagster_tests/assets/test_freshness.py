@@ -64,7 +64,7 @@ def judge(
     return next(iter(found.values()))
 
 
-def test_a_table_that_holds_all_of_its_topic_is_fresh_however_old_both_are() -> None:
+def test_a_table_with_all_records_of_its_topic_is_fresh_however_old_both_are() -> None:
     week = 7 * 24 * 60
     found = judge(backlog(week + 1), committed(week))
     assert found.passed
@@ -82,7 +82,7 @@ def test_how_long_a_record_may_wait(waited: float, passed: bool, error: bool) ->
     assert bool(found.next_step) is not passed
 
 
-def test_a_late_table_says_what_to_do_and_how_late_it_is() -> None:
+def test_a_late_table_reports_the_delay_and_the_next_step() -> None:
     found = judge(backlog(10, 125), committed(130))
     assert "topic t" in found.summary
     assert "2 hours 5 minutes" in found.summary
@@ -93,23 +93,23 @@ def test_a_late_table_says_what_to_do_and_how_late_it_is() -> None:
     assert found.metadata["dagster/row_count"] == 10
 
 
-def test_many_new_records_are_no_lateness_when_the_first_of_them_is_young() -> None:
+def test_many_new_records_are_not_late_while_the_first_is_recent() -> None:
     assert judge(backlog(0, 1), committed(10_000)).passed
 
 
-def test_one_limit_may_be_left_out() -> None:
+def test_either_limit_may_be_omitted() -> None:
     assert judge(backlog(0, 90), committed(100), Limits(None, 120)).passed
     found = judge(backlog(0, 90), committed(100), Limits(30, None))
     assert (found.passed, found.error) == (False, False)
     assert not Limits(None, None)
 
 
-def test_an_empty_topic_has_nothing_that_could_wait() -> None:
+def test_an_empty_topic_has_no_waiting_records() -> None:
     assert judge(backlog(None, records=0), committed(10_000)).passed
     assert judge(backlog(None, records=0), TableState(updated_ms=NOW)).passed
 
 
-def test_a_table_that_was_just_made_is_not_late_for_records_older_than_it() -> None:
+def test_a_new_table_is_not_late_for_records_older_than_itself() -> None:
     made = NOW - 10 * MINUTE
     assert judge(backlog(0, 5_000), TableState(updated_ms=made)).passed
     found = judge(backlog(0, 5_000), TableState(updated_ms=NOW - 90 * MINUTE))
@@ -118,7 +118,7 @@ def test_a_table_that_was_just_made_is_not_late_for_records_older_than_it() -> N
     assert "1 hour 30 minutes" in found.summary
 
 
-def test_records_from_the_future_leave_it_unknown_unless_another_one_is_late() -> None:
+def test_future_record_times_make_the_outcome_unknown_unless_a_record_is_late() -> None:
     found = judge(backlog(-60 * 24, -60 * 24), committed(5))
     assert (found.passed, found.error) == (False, False)
     assert "LogAppendTime" in found.next_step
@@ -126,30 +126,30 @@ def test_records_from_the_future_leave_it_unknown_unless_another_one_is_late() -
     assert judge(backlog(-60 * 24, 90), committed(100)).error
 
 
-def test_a_time_that_no_calendar_has_is_said_and_breaks_nothing() -> None:
+def test_a_time_beyond_the_calendar_is_reported() -> None:
     found = judge(Backlog(10, NOW * 1_000_000, NOW * 1_000_000), committed(5))
     assert not found.passed
     assert "ms since 1970" in found.summary
 
 
-def test_a_clock_that_is_a_little_ahead_is_no_future() -> None:
+def test_a_clock_slightly_ahead_is_tolerated() -> None:
     assert judge(backlog(-2, -2), committed(5)).passed
 
 
-def test_records_without_times_leave_it_unknown() -> None:
+def test_records_without_times_make_the_outcome_unknown() -> None:
     found = judge(backlog(None), committed(5))
     assert (found.passed, found.error) == (False, False)
     assert "has a time" in found.summary
 
 
-def test_brokers_that_tell_no_last_record_are_asked_for_the_first_new_one() -> None:
+def test_without_the_last_records_time_the_first_new_one_decides() -> None:
     assert judge(backlog(None, None, untimed="too old"), committed(5)).passed
     found = judge(backlog(None, 90, untimed="too old"), committed(100))
     assert found.error
     assert "too old" in found.metadata["lineage_bridge/last_record"]
 
 
-def test_an_open_transaction_is_nothing_that_a_table_could_have() -> None:
+def test_records_of_an_open_transaction_do_not_wait() -> None:
     found = judge(backlog(90), committed(100))
     assert found.passed
     assert "not committed" in found.summary
@@ -165,7 +165,7 @@ def test_an_open_transaction_is_nothing_that_a_table_could_have() -> None:
         (backlog(5), None),
     ],
 )
-def test_what_could_not_be_asked_is_a_warning_that_says_so(
+def test_what_could_not_be_read_is_a_warning(
     told: Backlog | Exception | None, commit: TableState | LineageBridgeError | None
 ) -> None:
     found = judge(told, commit)
@@ -174,7 +174,7 @@ def test_what_could_not_be_asked_is_a_warning_that_says_so(
     assert found.next_step in ("Check the key.", "Run this check again.")
 
 
-def test_a_table_of_two_topics_or_of_none_is_not_called_fresh() -> None:
+def test_a_table_with_two_topics_is_not_fresh() -> None:
     w = World()
     w.topic(EAST, "t")
     w.topic(EAST, "T")
@@ -185,7 +185,7 @@ def test_a_table_of_two_topics_or_of_none_is_not_called_fresh() -> None:
     assert "2 topics" in found.summary
 
 
-def test_two_tables_of_one_topic_are_judged_each_by_its_own_commit() -> None:
+def test_two_tables_of_one_topic_are_judged_by_their_own_commits() -> None:
     w = World()
     w.topic(EAST, "t")
     late, fresh = w.glue(EAST, "t", "late"), w.glue(EAST, "t", "fresh")
@@ -204,7 +204,7 @@ def test_two_tables_of_one_topic_are_judged_each_by_its_own_commit() -> None:
         assert {node_id: outcome.passed for node_id, outcome in found.items()} == {late: False, fresh: True}
 
 
-def test_whose_clock_the_times_are_of_is_said() -> None:
+def test_metadata_names_the_clock_of_the_record_times() -> None:
     w = World()
     topic = w.topic(EAST, "t")
     w.glue(EAST, "t")
@@ -228,7 +228,7 @@ def held(outcome: CheckOutcome) -> dict[str, int | None]:
     return data
 
 
-def test_records_of_old_times_are_late_by_the_offsets() -> None:
+def test_records_with_old_times_are_late_by_their_offsets() -> None:
     """A backfill: by their times all records are older than the table."""
     topic = replace(backlog(500), written=10)
     first = judge(topic, committed(200), before=seen(7, None, 300, 100))
@@ -245,23 +245,23 @@ def test_records_of_old_times_are_late_by_the_offsets() -> None:
     assert held(an_hour_on)["by_ms"] == NOW - 60 * MINUTE
 
 
-def test_growth_that_the_table_may_hold_already_is_left_to_the_times() -> None:
+def test_growth_before_the_last_commit_does_not_count() -> None:
     topic = replace(backlog(500), written=10)
     assert judge(topic, committed(80), before=seen(10, 100, 61, 61)).passed
     assert judge(replace(backlog(500), written=10), committed(5), before=seen(7, None, 300, 100)).passed
 
 
 @pytest.mark.parametrize("told", [backlog(-60 * 24, -60 * 24), backlog(None), backlog(-4, -4)])
-def test_times_that_tell_nothing_matter_no_more_once_the_offsets_stood_still(told: Backlog) -> None:
+def test_unusable_times_do_not_matter_once_offsets_stopped_growing(told: Backlog) -> None:
     assert judge(replace(told, written=10), committed(5), before=seen(10, None, 30, 20)).passed
 
 
-def test_a_topic_that_was_made_anew_has_new_records() -> None:
+def test_a_recreated_topic_has_new_records() -> None:
     found = judge(replace(backlog(500), written=2), committed(200), before=seen(900, None, 300, 100))
     assert held(found)["after_ms"] == NOW - 100 * MINUTE
 
 
-def test_a_topic_that_could_not_be_asked_keeps_what_was_seen_of_it() -> None:
+def test_an_unreachable_topic_keeps_its_last_observation() -> None:
     before = seen(10, 160, 60, 60)
     found = judge(BrokerError("no answer", hint="Check the key."), committed(5), before=before)
     assert not found.passed

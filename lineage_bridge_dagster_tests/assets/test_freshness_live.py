@@ -45,7 +45,7 @@ def check(state: Path, **limits: float | None) -> dict[str, AssetCheckEvaluation
     return {each.asset_key.to_user_string(): each for each in result.get_asset_check_evaluations()}
 
 
-def test_a_table_is_late_while_its_engine_stands_still_and_fresh_when_it_has_caught_up(
+def test_a_table_is_late_while_tableflow_is_suspended_and_fresh_once_it_caught_up(
     live_stack: LiveStack, tmp_path: Path
 ) -> None:
     state = tmp_path / "state.json"

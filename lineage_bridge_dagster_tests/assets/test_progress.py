@@ -1,8 +1,8 @@
-"""What a run's log says of many tables: how far it is, in lines that stay few."""
+"""Progress in the log of a run over many tables or topics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from botocore.client import BaseClient
@@ -16,81 +16,73 @@ from lineage_bridge_dagster_tests.assets.world import EAST, many
 Build = Callable[..., Location]
 
 
-@pytest.fixture
-def instance() -> Iterator[DagsterInstance]:
-    with DagsterInstance.ephemeral() as made:
-        yield made
-
-
 def lines(result: ExecuteInProcessResult, instance: DagsterInstance) -> list[str]:
-    """What was said in a run's log besides Dagster's own events."""
+    """Return the messages of a run's log that are not Dagster events."""
     logs = instance.all_logs(result.run_id)
     return [entry.user_message for entry in logs if entry.dagster_event is None]
 
 
 @pytest.mark.parametrize(("total", "most"), [(3, 0), (60, 2), (1000, 20), (100_000, 20)])
-def test_a_fast_work_says_at_most_twenty_lines(total: int, most: int) -> None:
-    said: list[str] = []
+def test_a_fast_operation_logs_at_most_twenty_lines(total: int, most: int) -> None:
+    logged: list[str] = []
     progress = Progress("Tables", total, clock=lambda: 0.0)
     for _ in range(total):
-        progress.did(said.append, "read")
-    assert len(said) <= most
+        progress.advance(logged.append, "read")
+    assert len(logged) <= most
     assert progress.complete
 
 
-def test_a_slow_work_says_something_every_ten_seconds() -> None:
-    said: list[str] = []
+def test_a_slow_operation_logs_every_ten_seconds() -> None:
+    logged: list[str] = []
     now = 0.0
     progress = Progress("Tables", 1000, clock=lambda: now)
     for _ in range(20):
         now += 4.0
-        progress.did(said.append, "updated")
-    assert said[0] == "Tables: 3 of 1,000 done, 3 updated"
-    assert len(said) == 6
+        progress.advance(logged.append, "updated")
+    assert logged[0] == "Tables: 3 of 1,000 done, 3 updated"
+    assert len(logged) == 6
     assert progress.summary() == "Tables: 20 of 1,000 done in 80 s, 20 updated"
 
 
-def test_the_push_job_says_how_far_it_is_and_ends_with_a_summary(
+def test_the_push_job_logs_progress_and_a_summary(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(1000)
     create_tables(glue, w, skip=["topic.00500"])
     job = location(w).definitions.resolve_job_def("push")
     result = job.execute_in_process(instance=instance, raise_on_error=False)
-    said = [line for line in lines(result, instance) if line.startswith("Pushing tables to Glue: ")]
+    logged = [line for line in lines(result, instance) if line.startswith("Pushing tables to Glue: ")]
     # One more for each ten seconds of a slow machine.
-    assert 10 <= len(said) <= 60
-    assert " of 1,000 done, " in said[0]
-    assert said[-1].startswith("Pushing tables to Glue: 1,000 of 1,000 done in ")
-    assert said[-1].endswith("1 failed, 999 updated")
+    assert 10 <= len(logged) <= 60
+    assert " of 1,000 done, " in logged[0]
+    assert logged[-1].startswith("Pushing tables to Glue: 1,000 of 1,000 done in ")
+    assert logged[-1].endswith("1 failed, 999 updated")
     assert len(lines(result, instance)) < 80
 
 
-def test_a_run_over_a_thousand_topics_tells_them_together_though_many_ops_read_them(
-    location: Build, instance: DagsterInstance
-) -> None:
+def test_the_steps_of_a_run_share_one_progress_of_topics(location: Build, instance: DagsterInstance) -> None:
     built = location(many(1000))
     built.confluent.facts["topic.00007"] = LineageBridgeError("not authorized", hint="Grant READ.")
     keys = [f"kafka/{EAST}/topic.{number:05d}" for number in range(1000)]
     result = built.materialize(instance, *keys)
-    said = lines(result, instance)
-    far = [line for line in said if line.startswith("Reading topics: ")]
-    assert 10 <= len(far) <= 40
-    assert far[-1].startswith("Reading topics: 1,000 of 1,000 done in ")
-    assert far[-1].endswith("1 failed, 999 read")
-    assert sum(line.startswith("This step read ") for line in said) == 16
-    assert len(said) < 80
+    logged = lines(result, instance)
+    progress = [line for line in logged if line.startswith("Reading topics: ")]
+    assert 10 <= len(progress) <= 40
+    assert progress[-1].startswith("Reading topics: 1,000 of 1,000 done in ")
+    assert progress[-1].endswith("1 failed, 999 read")
+    assert sum(line.startswith("This step read ") for line in logged) == 16
+    assert len(logged) < 80
 
 
-def test_each_step_of_a_run_ends_with_its_own_count(
+def test_each_step_of_a_run_logs_its_own_counts(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(250)
     create_tables(glue, w)
     built = location(w)
-    said = lines(built.materialize(instance, job="materialize_lineage"), instance)
+    logged = lines(built.materialize(instance, job="materialize_lineage"), instance)
     for start in ("This step read ", "Comparing tables with Glue: 250 of 250 done in "):
-        assert any(line.startswith(start) for line in said), (start, said)
-    assert any(line.startswith("This step's") and " chains: " in line for line in said)
-    assert any(line.startswith("This step's") and " tables: " in line for line in said)
-    assert len(said) < 60
+        assert any(line.startswith(start) for line in logged), (start, logged)
+    assert any(line.startswith("This step's") and " chains: " in line for line in logged)
+    assert any(line.startswith("This step's") and " tables: " in line for line in logged)
+    assert len(logged) < 60

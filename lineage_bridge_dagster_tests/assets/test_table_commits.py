@@ -43,7 +43,7 @@ def read(glue: Any, nodes: list[Node]) -> tuple[dict[str, Any], dict[str, int]]:
     return read_commits(nodes, reader, SnapshotReader(Store()), REGION), reader.calls
 
 
-def test_a_page_of_glue_tells_of_a_hundred_tables(glue: BaseClient) -> None:
+def test_a_page_of_glue_serves_a_hundred_tables(glue: BaseClient) -> None:
     w = many(250)
     create_tables(glue, w)
     found, calls = read(glue, tables(w))
@@ -52,7 +52,7 @@ def test_a_page_of_glue_tells_of_a_hundred_tables(glue: BaseClient) -> None:
     assert calls == {"GetTables": 3}
 
 
-def test_a_table_that_is_not_in_glue_fails_alone(glue: BaseClient) -> None:
+def test_a_table_missing_in_glue_fails_alone(glue: BaseClient) -> None:
     w = many(3)
     create_tables(glue, w, skip=["topic.00001"])
     found, _ = read(glue, tables(w))
@@ -61,7 +61,7 @@ def test_a_table_that_is_not_in_glue_fails_alone(glue: BaseClient) -> None:
     assert isinstance(by_name["topic.00000"], TableState)
 
 
-def test_a_table_that_is_no_iceberg_table_says_so(glue: Any) -> None:
+def test_a_table_that_is_not_an_iceberg_table_is_an_error(glue: Any) -> None:
     w = many(1)
     glue.create_database(DatabaseInput={"Name": EAST})
     glue.create_table(DatabaseName=EAST, TableInput={"Name": "topic.00000", "Parameters": {}})
@@ -70,7 +70,7 @@ def test_a_table_that_is_no_iceberg_table_says_so(glue: Any) -> None:
     assert "metadata_location" in found.message
 
 
-def test_a_table_of_another_region_is_not_taken_for_one_of_the_same_name_here(glue: BaseClient) -> None:
+def test_a_table_of_another_region_is_not_looked_up(glue: BaseClient) -> None:
     w = many(1)
     create_tables(glue, w)
     (table,) = tables(w)
@@ -78,7 +78,7 @@ def test_a_table_of_another_region_is_not_taken_for_one_of_the_same_name_here(gl
     assert isinstance(found, GlueError)
 
 
-def test_the_data_s_own_time_and_its_rows_are_under_dagster_s_keys() -> None:
+def test_standard_keys_hold_the_time_and_rows_of_the_data() -> None:
     found = commit_metadata(TableState(2**62, 2_000, 1_000, "replace", 3, 3, 2_000))
     assert found["dagster/last_updated_timestamp"].value == 1.0
     assert found["lineage_bridge/snapshot_time"].value == 2.0
@@ -90,13 +90,13 @@ def test_the_data_s_own_time_and_its_rows_are_under_dagster_s_keys() -> None:
     ("commit", "word"),
     [(TableState(updated_ms=1), "none yet"), (SnapshotError("denied", hint="Grant it."), "Grant it.")],
 )
-def test_no_commit_and_no_answer_are_told_apart(commit: TableState | SnapshotError, word: str) -> None:
+def test_no_commit_differs_from_an_unreadable_one(commit: TableState | SnapshotError, word: str) -> None:
     found = commit_metadata(commit)
     assert list(found) == ["lineage_bridge/snapshot"]
     assert word in found["lineage_bridge/snapshot"]
 
 
-def test_rows_that_deletes_take_from_are_no_row_count() -> None:
+def test_records_with_deletes_are_not_a_row_count() -> None:
     found = commit_metadata(TableState(5, 1, 1, "overwrite", 3, None, 1))
     assert "dagster/row_count" not in found
     assert found["lineage_bridge/records_before_deletes"] == 3

@@ -45,7 +45,7 @@ class Reader:
         return {name: since_ms[name] + 1 for name in self.asked_again}
 
 
-def test_each_cluster_is_asked_once_and_one_that_is_away_fails_its_own_topics_alone(
+def test_each_cluster_is_read_once_and_an_unreachable_one_fails_only_its_topics(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
@@ -72,7 +72,7 @@ def test_each_cluster_is_asked_once_and_one_that_is_away_fails_its_own_topics_al
     assert facts.last_record_ms == 1_000
 
 
-def test_only_topics_with_a_record_after_the_time_are_asked_for_the_first_one(
+def test_the_first_new_record_is_requested_only_of_topics_that_have_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reader = Reader(missing="customers")
@@ -88,7 +88,7 @@ def test_only_topics_with_a_record_after_the_time_are_asked_for_the_first_one(
     assert isinstance(found["customers"], BrokerError)
 
 
-def test_settings_and_schema_are_the_discoverys() -> None:
+def test_settings_and_schema_come_from_the_discovery() -> None:
     w = world()
     node = w.graph.nodes[w.topic(EAST, "customers")].with_attributes(
         configs={"retention.ms": "604800000", "retention.bytes": "-1"},
@@ -101,7 +101,7 @@ def test_settings_and_schema_are_the_discoverys() -> None:
     assert (facts.schema_subject, facts.schema_version) == ("customers-value", 7)
 
 
-def test_clusters_are_asked_at_once_as_many_as_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_max_concurrency_limits_the_clusters_that_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     both = threading.Barrier(2, timeout=30)
 
     def reader_for(_settings: Any, *_place: str) -> Reader:

@@ -1,20 +1,26 @@
-"""A ksqlDB query is an external asset between the topics that it reads and writes."""
+"""Assets of a discovery: keys that stay apart, cycles, and ksqlDB queries between their topics."""
 
 from __future__ import annotations
 
-from dagster import AssetKey
+from collections.abc import Callable
+
+from botocore.client import BaseClient
+from dagster import AssetKey, DagsterInstance
 
 from lineage_bridge_dagster.assets.inventory import Include, build_inventory
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Node, NodeType
 from lineage_bridge_dagster.specs.translator import LineageTranslator
-from lineage_bridge_dagster_tests.assets.world import EAST, ENV, World
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables, latest
+from lineage_bridge_dagster_tests.assets.world import EAST, ENV, World, world
+
+Build = Callable[..., Location]
 
 SCOPE = Scope("ksqldb", ENV, "lksqlc-9")
 
 
-def test_a_ksqldb_query_stands_between_its_topics() -> None:
+def test_a_ksqldb_query_is_an_asset_between_its_topics() -> None:
     world = World()
     source, sink = world.topic(EAST, "clicks"), world.topic(EAST, "checkout-clicks")
     query = ids.ksqldb_query_id(ENV, SCOPE.place, "CSAS_CHECKOUT_3")
@@ -43,3 +49,23 @@ def test_a_ksqldb_query_stands_between_its_topics() -> None:
     assert "ksqldb" in external[key].spec.kinds
     topics = {asset.key: asset for asset in inventory.topics}
     assert key in topics[AssetKey(["kafka", EAST, "checkout-clicks"])].deps
+
+
+def test_two_way_mirrors_load(location: Build) -> None:
+    built = location(world())
+    assert built.parents("kafka/lkc-west1/Orders") == {"kafka/lkc-east1/Orders"}
+    assert built.parents("kafka/lkc-east1/Orders") == set()
+
+
+def test_names_that_differ_only_in_punctuation_load_and_run_together(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = world()
+    create_tables(glue, w)
+    built = location(w)
+    fan_out = built.parents("flink/env-abc123/us-east-1/fan-out")
+    assert fan_out == {f"kafka/{EAST}/{name}" for name in ("o.v1", "o-v1", "o_v1")}
+    names = ("o.v1", "o-v1", "o_v1")
+    keys = [f"{kind}/{EAST}/{name}" for kind in ("kafka", "upstream_chain", "glue") for name in names]
+    assert built.materialize(instance, *keys).success
+    assert all(latest(instance, key) for key in keys)
