@@ -7,9 +7,9 @@ reads as absent (an empty text or list, None for a number), and nothing here rai
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace, glue_table_name
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
@@ -47,9 +47,89 @@ def glue_tables(graph: Graph) -> Iterator[Node]:
     return (node for node in graph.of_type(NodeType.CATALOG_TABLE) if is_glue_table(node))
 
 
+T = TypeVar("T")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """A list of texts; a single text counts as a list of one."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(item for item in _list(value) if isinstance(item, str))
+
+
+def _number(value: object) -> int | None:
+    """An integer, or a text that holds one, as Kafka's settings do."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _flag(value: object) -> bool:
+    return value is True
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in _list(value) if isinstance(item, Mapping)]
+
+
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _shown(value: object) -> str:
+    """A text as it is; anything else, such as a nested type, as compact JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def _fields(value: object) -> list[Field]:
+    """A list of `{name, type, comment}`, without entries that have no name."""
+    return [
+        Field(_shown(item["name"]), _shown(item.get("type")), _shown(item.get("comment")))
+        for item in _mappings(value)
+        if item.get("name") not in (None, "")
+    ]
+
+
+def _catalog_syncs(value: object) -> list[CatalogSync]:
+    return [
+        CatalogSync(_shown(item.get("type")), _shown(item.get("status")), _shown(item.get("error")))
+        for item in _mappings(value)
+    ]
+
+
+def _format_errors(value: object) -> list[FormatError]:
+    return [FormatError(_shown(item.get("format")), _shown(item.get("error"))) for item in _mappings(value)]
+
+
+class Attribute(Generic[T]):
+    """A node attribute of the name it is assigned to, read through a converter that accepts any value."""
+
+    def __init__(self, read: Callable[[object], T]) -> None:
+        self._read = read
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, view: NodeView, owner: type) -> T:
+        return self._read(view.node.attributes.get(self._name))
+
+
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """Typed access to the attributes of a node. The kind of the node is not checked."""
+    """Typed access to the attributes that several kinds of node have. The node's kind is not checked."""
 
     node: Node
 
@@ -58,75 +138,26 @@ class NodeView:
         return cls(node)
 
     def text(self, name: str) -> str:
-        value = self.node.attributes.get(name)
-        return value if isinstance(value, str) else ""
-
-    def number(self, name: str) -> int | None:
-        return _number(self.node.attributes.get(name))
-
-    def flag(self, name: str) -> bool:
-        return self.node.attributes.get(name) is True
+        return _text(self.node.attributes.get(name))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts; a single text counts as a list of one."""
-        value = self.node.attributes.get(name)
-        if isinstance(value, str):
-            return (value,) if value else ()
-        return tuple(item for item in _list(value) if isinstance(item, str))
+        return _texts(self.node.attributes.get(name))
 
-    def mapping(self, name: str) -> Mapping[str, Any]:
-        value = self.node.attributes.get(name)
-        return value if isinstance(value, Mapping) else {}
-
-    def mappings(self, name: str) -> list[Mapping[str, Any]]:
-        return [item for item in _list(self.node.attributes.get(name)) if isinstance(item, Mapping)]
-
-    def fields(self, name: str) -> list[Field]:
-        """A list of `{name, type, comment}`; without entries that have no name."""
-        return [
-            Field(_text(item["name"]), _text(item.get("type")), _text(item.get("comment")))
-            for item in self.mappings(name)
-            if item.get("name") not in (None, "")
-        ]
-
-    @property
-    def stale_since(self) -> str:
-        """When the node was last seen, if it was carried over from the last good state."""
-        return self.text("stale_since")
-
-    @property
-    def conflict(self) -> str:
-        """The topics that claim the same Glue table, as a sentence, on a Tableflow or Glue table."""
-        return self.text("conflict")
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return self.texts("warnings")
-
-    @property
-    def cloud(self) -> str:
-        return self.text("cloud")
-
-    @property
-    def region(self) -> str:
-        """The cloud provider's region; a Glue table's is `GlueTableNode.aws_region`."""
-        return self.text("region")
-
+    #: When the node was last seen, if it was carried over from the last good state.
+    stale_since = Attribute(_text)
+    #: The topics that claim the same Glue table, as a sentence, on a Tableflow or Glue table.
+    conflict = Attribute(_text)
+    warnings = Attribute(_texts)
+    cloud = Attribute(_text)
+    #: The cloud provider's region; a Glue table's is `GlueTableNode.aws_region`.
+    region = Attribute(_text)
     # A hop shows these three of any kind of node: a graph from a file may hold kinds of its own.
 
-    @property
-    def sql(self) -> str:
-        """The text of a Flink statement or ksqlDB query."""
-        return self.text("sql")
-
-    @property
-    def connector_class(self) -> str:
-        return self.text("connector_class")
-
-    @property
-    def schema_fields(self) -> list[Field]:
-        """The fields of a topic's value schema."""
-        return self.fields("schema_fields")
+    #: The text of a Flink statement or ksqlDB query.
+    sql = Attribute(_text)
+    connector_class = Attribute(_text)
+    #: The fields of a topic's value schema.
+    schema_fields = Attribute(_fields)
 
 
 class TopicNode(NodeView):
@@ -134,22 +165,14 @@ class TopicNode(NodeView):
 
     __slots__ = ()
 
-    @property
-    def partitions(self) -> int | None:
-        return self.number("partitions")
-
-    @property
-    def replication_factor(self) -> int | None:
-        return self.number("replication_factor")
-
-    @property
-    def configs(self) -> Mapping[str, Any]:
-        return self.mapping("configs")
+    partitions = Attribute(_number)
+    replication_factor = Attribute(_number)
+    configs = Attribute(_mapping)
 
     @property
     def retention_ms(self) -> int | None:
         """Milliseconds; -1 is unlimited."""
-        own = self.number("retention_ms")
+        own = _number(self.node.attributes.get("retention_ms"))
         return own if own is not None else _number(self.configs.get("retention.ms"))
 
     @property
@@ -161,54 +184,26 @@ class TopicNode(NodeView):
     def cleanup_policy(self) -> str:
         return self.text("cleanup_policy") or str(self.configs.get("cleanup.policy") or "")
 
-    @property
-    def is_internal(self) -> bool:
-        return self.flag("is_internal")
+    is_internal = Attribute(_flag)
 
     @property
     def bootstrap(self) -> str:
         """The bootstrap servers of the topic's cluster."""
         return self.text("bootstrap_endpoint") or self.text("bootstrap")
 
-    @property
-    def schema_columns(self) -> list[Field]:
-        """The value schema's fields with nested ones and comments; empty if it has neither."""
-        return self.fields("schema_columns")
-
-    @property
-    def schema_id(self) -> int | None:
-        return self.number("schema_id")
-
-    @property
-    def schema_version(self) -> int | None:
-        return self.number("schema_version")
-
-    @property
-    def schema_type(self) -> str:
-        """`AVRO`, `JSON` or `PROTOBUF`."""
-        return self.text("schema_type")
-
-    @property
-    def schema_subject(self) -> str:
-        return self.text("schema_subject")
-
-    @property
-    def schema_subjects(self) -> tuple[str, ...]:
-        """The value schemas' subjects of a topic with several record types."""
-        return self.texts("schema_subjects")
-
-    @property
-    def key_schema_subject(self) -> str:
-        return self.text("key_schema_subject")
-
-    @property
-    def key_columns(self) -> tuple[str, ...]:
-        """The names of the key's columns, if the key has a schema."""
-        return self.texts("key_columns")
-
-    @property
-    def schema_registry_url(self) -> str:
-        return self.text("schema_registry_url")
+    #: The value schema's fields with nested ones and comments; empty if it has neither.
+    schema_columns = Attribute(_fields)
+    schema_id = Attribute(_number)
+    schema_version = Attribute(_number)
+    #: `AVRO`, `JSON` or `PROTOBUF`.
+    schema_type = Attribute(_text)
+    schema_subject = Attribute(_text)
+    #: The value schemas' subjects of a topic with several record types.
+    schema_subjects = Attribute(_texts)
+    key_schema_subject = Attribute(_text)
+    #: The names of the key's columns, if the key has a schema.
+    key_columns = Attribute(_texts)
+    schema_registry_url = Attribute(_text)
 
 
 class SchemaNode(NodeView):
@@ -216,14 +211,10 @@ class SchemaNode(NodeView):
 
     __slots__ = ()
 
-    @property
-    def role(self) -> str:
-        """`key` or `value`."""
-        return self.text("role")
-
-    @property
-    def schema_registry_url(self) -> str:
-        return self.text("schema_registry_url")
+    fields = Attribute(_fields)
+    #: `key` or `value`.
+    role = Attribute(_text)
+    schema_registry_url = Attribute(_text)
 
 
 class StatementNode(NodeView):
@@ -231,9 +222,7 @@ class StatementNode(NodeView):
 
     __slots__ = ()
 
-    @property
-    def parse_error(self) -> str:
-        return self.text("parse_error")
+    parse_error = Attribute(_text)
 
     @property
     def formatted_sql(self) -> str:
@@ -262,45 +251,16 @@ class TableflowNode(NodeView):
         table = glue_table_name(self.text("glue_table") or self.topic)
         return GluePlace(database.lower(), table) if database and table else None
 
-    @property
-    def table_path(self) -> str:
-        """The storage location that Tableflow reports."""
-        return self.text("table_path")
-
-    @property
-    def catalog_types(self) -> tuple[str, ...]:
-        """The catalogs that the table is synced to or integrated with, such as `AWS_GLUE`."""
-        return self.texts("catalog_types")
-
-    @property
-    def catalog_sync(self) -> list[CatalogSync]:
-        return [
-            CatalogSync(_text(item.get("type")), _text(item.get("status")), _text(item.get("error")))
-            for item in self.mappings("catalog_sync")
-        ]
-
-    @property
-    def phase(self) -> str:
-        return self.text("phase")
-
-    @property
-    def error(self) -> str:
-        return self.text("error")
-
-    @property
-    def write_mode(self) -> str:
-        return self.text("write_mode")
-
-    @property
-    def suspended(self) -> bool:
-        return self.flag("suspended")
-
-    @property
-    def failing_table_formats(self) -> list[FormatError]:
-        return [
-            FormatError(_text(item.get("format")), _text(item.get("error")))
-            for item in self.mappings("failing_table_formats")
-        ]
+    #: The storage location that Tableflow reports.
+    table_path = Attribute(_text)
+    #: The catalogs that the table is synced to or integrated with, such as `AWS_GLUE`.
+    catalog_types = Attribute(_texts)
+    catalog_sync = Attribute(_catalog_syncs)
+    phase = Attribute(_text)
+    error = Attribute(_text)
+    write_mode = Attribute(_text)
+    suspended = Attribute(_flag)
+    failing_table_formats = Attribute(_format_errors)
 
 
 class GlueTableNode(NodeView):
@@ -313,7 +273,7 @@ class GlueTableNode(NodeView):
         """Where Glue holds the table, from the attributes, else from the qualified name.
 
         The attributes do not name an account: a qualified name of another account or region does.
-        None when neither gives both database and table.
+        None if neither gives both database and table.
         """
         qualified_name = self.node.qualified_name
         parsed = GluePlace.parse(qualified_name)
@@ -321,11 +281,9 @@ class GlueTableNode(NodeView):
         if not (database and table):
             return parsed
         named = GluePlace(database, table)
-        return (
-            named
-            if parsed is None or qualified_name == named.qualified_name
-            else replace(named, away=parsed.away)
-        )
+        if parsed is None or qualified_name == named.qualified_name:
+            return named
+        return replace(named, away=parsed.away)
 
     @property
     def home_place(self) -> GluePlace | None:
@@ -338,53 +296,15 @@ class GlueTableNode(NodeView):
 
     @property
     def shown_place(self) -> GluePlace:
-        """`place`; when that is unknown, a stand-in for keys and pages that need a name."""
+        """`place`; if that is unknown, a substitute for keys and pages that need a name."""
         if (place := self.place) is not None:
             return place
         database, _, table = self.node.qualified_name.removeprefix("glue://").partition("/")
         return GluePlace(database, table or self.node.label)
 
-    @property
-    def aws_region(self) -> str:
-        return self.text("aws_region")
-
-    @property
-    def owner(self) -> str:
-        return self.text("owner")
-
-    @property
-    def columns(self) -> list[Field]:
-        return self.fields("columns")
-
-    @property
-    def partition_keys(self) -> list[Field]:
-        return self.fields("partition_keys")
-
-    @property
-    def storage_location(self) -> str:
-        return self.text("storage_location")
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return self.mapping("parameters")
-
-
-def _list(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()
-
-
-def _text(value: object) -> str:
-    """A text as it is; anything else, such as a nested type, as compact JSON."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-
-
-def _number(value: object) -> int | None:
-    """An integer, or a text that holds one, as Kafka's settings do."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return int(value)
-    except (ValueError, OverflowError):
-        return None
+    aws_region = Attribute(_text)
+    owner = Attribute(_text)
+    columns = Attribute(_fields)
+    partition_keys = Attribute(_fields)
+    storage_location = Attribute(_text)
+    parameters = Attribute(_mapping)

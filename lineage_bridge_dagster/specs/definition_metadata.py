@@ -95,13 +95,13 @@ def _standard(node: Node, context: NodeContext) -> StandardMetadata:
 def _columns(node: Node, context: NodeContext) -> Sequence[Field]:
     """A table's columns, or the fields of a topic's value schema, with nested ones where they are known."""
     view = TopicNode.of(node)
-    if columns := view.fields("columns"):
+    if columns := GlueTableNode.of(node).columns:
         return _documented(columns, context.view.topics_of(node))
     if fields := view.schema_columns or view.schema_fields:
         return fields
     if node.node_type == NodeType.KAFKA_TOPIC:
         for schema in map(SchemaNode.of, context.view.schemas_of(node)):
-            if schema.role != "key" and (fields := schema.fields("fields")):
+            if schema.role != "key" and (fields := schema.fields):
                 return fields
     return ()
 

@@ -11,6 +11,7 @@ from lineage_bridge_dagster.lineage import nodes
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.nodes import (
+    Attribute,
     CatalogSync,
     Field,
     FormatError,
@@ -40,7 +41,7 @@ def properties() -> list[tuple[type[NodeView], str]]:
     return [
         (view, name)
         for view in views
-        for name, _ in inspect.getmembers(view, lambda p: isinstance(p, property))
+        for name, _ in inspect.getmembers_static(view, lambda p: isinstance(p, property | Attribute))
     ]
 
 
@@ -55,6 +56,7 @@ _JSON = st.recursive(
 def test_no_property_raises_whatever_its_attribute_holds(value: object) -> None:
     names = {name for _, name in properties()} | {"database", "table_name", "glue_database", "topic"}
     subject = node("x", "kafka_topic", **dict.fromkeys(names, value))
+    assert (TopicNode, "partitions") in properties()
     for view, name in properties():
         getattr(view.of(subject), name)
 
