@@ -1,4 +1,4 @@
-"""A whole discovery: what Confluent says, what Glue says, and what of the last one is still owed."""
+"""A full discovery: Confluent, then Glue, then what is carried over from the last discovery."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def discover(
     parser: FlinkSqlParser | None = None,
     clock: Callable[[], datetime] = utc_now,
 ) -> Discovery:
-    """Ask every API once and carry over from `last` what could not be asked.
+    """Query every API once and carry over from `last` what could not be read.
 
     Args:
-        settings: where to ask, with which keys.
-        last: the last good discovery; nothing of a scope that failed now is lost from it.
-        progress: called with one readable line a step.
-        transport: exchanges the HTTP transport of the Confluent clients.
-        glue_client: exchanges the Glue client.
-        parser: shares a running Flink parser; without one, one is started and ended here.
-        clock: the time that the discovery is stamped with.
+        settings: the endpoints, the keys, and what to read.
+        last: the last good discovery, whose nodes and edges are kept for every scope that fails now.
+        progress: called with one readable line per step.
+        transport: replaces the HTTP transport of the Confluent clients.
+        glue_client: replaces the Glue client.
+        parser: a running Flink parser to share; by default one is started and stopped here.
+        clock: returns the discovery's time.
 
     Raises:
-        ConfigurationError: the settings can't be right: no region, an unknown environment.
-        LineageBridgeError: the environments could not be listed at all, and there is no last state.
+        ConfigurationError: the settings are wrong: no region, or an unknown environment.
+        LineageBridgeError: the environments could not be listed, and there is no last discovery.
     """
-    # First, for settings that can't be right must not cost a pass over Confluent.
+    # First, so that wrong AWS settings fail before Confluent is read.
     client = glue_client or glue.glue_client(settings.aws)
     found = discover_confluent(
         settings.confluent,

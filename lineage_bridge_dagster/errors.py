@@ -1,14 +1,14 @@
 """Errors that a user can act on.
 
-The message says what failed and where; `hint` says what to do next: the environment variable, the IAM
-action or the command, by name. Anything else that escapes is a bug.
+The message states what failed and where. The hint names what to do next: the environment variable, the IAM
+action or the command. Any other exception that reaches a user is a bug.
 """
 
 from __future__ import annotations
 
 
 class LineageBridgeError(Exception):
-    """Base of every error that is shown to a user without a traceback."""
+    """Base of all errors that are shown without a traceback."""
 
     exit_code = 1
 
@@ -22,6 +22,6 @@ class LineageBridgeError(Exception):
 
 
 class ConfigurationError(LineageBridgeError):
-    """Wrong usage or configuration: found before anything outside was changed."""
+    """Wrong usage or configuration, found before any external system was changed."""
 
     exit_code = 2

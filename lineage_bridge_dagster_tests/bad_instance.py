@@ -44,13 +44,13 @@ def defs() -> Definitions:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong line, with words of what to write that an error has to hold."""
+    """A wrong line, with the text about what to write that an error must contain."""
 
     section: str
     line: str
-    #: What loading says, and what `dg check yaml` says, which knows the JSON schema alone.
-    told: str
-    told_by_schema: str
+    #: The error of loading, and that of `dg check yaml`, which has only the JSON schema.
+    error: str
+    schema_error: str
 
     @property
     def yaml(self) -> str:
@@ -59,7 +59,7 @@ class Mistake:
         )
 
 
-#: What stands in the text itself: a wrong field, a wrong type, a value that can't be.
+#: Mistakes in the text itself: an unknown field, a wrong type, an impossible value.
 MISTAKES = [
     Mistake("aws", "regoin: us-east-1", "Did you mean 'region'?", "is not one of ['region', 'profile'"),
     Mistake("aws", "region: us-east1", "an AWS region, for example us-east-1", "for example us-east-1"),

@@ -1,6 +1,6 @@
-"""AWS sessions and clients from settings: one way to be somebody, for Glue and for S3.
+"""AWS sessions and clients from the settings, with the same identity for Glue and S3.
 
-Everything that settings leave out is found by boto3's own chain, `AWS_ENDPOINT_URL[_SERVICE]` included.
+boto3's own chain finds what the settings leave out, including `AWS_ENDPOINT_URL[_SERVICE]`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _CONNECT_TIMEOUT_SECONDS = 5
 _READ_TIMEOUT_SECONDS = 30
-#: Tries of one call inside botocore. Low, for a write that is tried again without a new read only finds its
-#: own version gone; the writer above reads again and goes on.
+#: Attempts per call within botocore. Few, because a write that is retried without a new read conflicts with
+#: itself; the Glue writer reads again before it retries.
 _ATTEMPTS = 4
 
 
 def aws_session(settings: AwsSettings) -> boto3.Session:
-    """A session with a region; a `role_arn` is assumed with credentials that renew themselves.
+    """Return a session with a region. The credentials of a `role_arn` renew themselves.
 
     Raises:
         ConfigurationError: no region, or an unknown profile.
@@ -44,7 +44,7 @@ def aws_session(settings: AwsSettings) -> boto3.Session:
     if not region:
         raise ConfigurationError(
             "No AWS region is set.",
-            hint="Set LINEAGE_BRIDGE_AWS_REGION (or AWS_REGION), or give the profile a region.",
+            hint="Set LINEAGE_BRIDGE_AWS_REGION (or AWS_REGION), or configure a region for the profile.",
         )
     if settings.role_arn:
         return _assume(session, settings.role_arn, region)
@@ -58,33 +58,33 @@ def s3_client(
     path_style: bool | None = None,
     max_concurrency: int = 16,
 ) -> S3Client:
-    """An S3 client with the rights of the Glue client; it finds other regions' buckets by itself.
+    """Return an S3 client with the permissions of the Glue client. It also reaches buckets in other regions.
 
     Args:
-        settings: who asks; their `endpoint_url` is Glue's alone.
-        endpoint_url: of S3, for private endpoints.
-        path_style: address buckets by path; by default where an endpoint is given.
-        max_concurrency: calls in flight at once; the connection pool holds as many.
+        settings: the identity and region; the `endpoint_url` is for Glue only.
+        endpoint_url: endpoint of S3, for private endpoints.
+        path_style: use path-style bucket addresses; by default only with an endpoint.
+        max_concurrency: concurrent calls, and the size of the connection pool.
 
     Raises:
         ConfigurationError: no region, an unknown profile or a malformed endpoint.
     """
-    by_path = bool(endpoint_url) if path_style is None else path_style
+    use_path_style = bool(endpoint_url) if path_style is None else path_style
     config = client_config(max_concurrency)
-    if by_path:
+    if use_path_style:
         config = config.merge(Config(s3={"addressing_style": "path"}))
     session = aws_session(settings)
     try:
         return session.client("s3", endpoint_url=endpoint_url, config=config)
     except (ValueError, BotoCoreError) as error:
         raise ConfigurationError(
-            f"The S3 client could not be made: {error}",
+            f"The S3 client could not be created: {error}",
             hint="Check LINEAGE_BRIDGE_AWS_REGION and LINEAGE_BRIDGE_CATALOG_S3_ENDPOINT.",
         ) from error
 
 
 def client_config(max_concurrency: int) -> Config:
-    """Bounded timeouts and retries; the connection pool holds as many as are in flight at once."""
+    """Return a configuration with bounded timeouts and retries, and a connection per concurrent call."""
     try:
         version = metadata.version("lineage-bridge-dagster")
     except metadata.PackageNotFoundError:  # run from a source folder that was never installed
@@ -99,7 +99,7 @@ def client_config(max_concurrency: int) -> Config:
 
 
 def _assume(session: boto3.Session, role_arn: str, region: str) -> boto3.Session:
-    """A session of the role. The role is assumed at the first call, and again before it runs out."""
+    """Return a session of the role, which is assumed at the first call and again before it expires."""
     source = session.get_credentials()
     if source is None:
         raise ConfigurationError(

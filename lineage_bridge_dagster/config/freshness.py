@@ -1,4 +1,4 @@
-"""The freshness section of the component's YAML: how old the tables' data and the discovery may become."""
+"""The freshness section of the component's YAML: the maximum age of the tables' data and the discovery."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.dagster_internals import cron_string_iterator
 
-#: Gaps between discoveries after which they count as late, and as stopped.
+#: Missed discoveries after which they count as late, and as stopped.
 _LATE, _STOPPED = 2, 3
-#: Days and ticks of a cron expression to look at: they include a weekend, and a year of months.
+#: Minimum days and ticks of a cron expression to examine, so that they span a weekend and a year of months.
 _DAYS, _TICKS = 8, 14
 
 _MINUTES = Accepts(Annotated[float, Field(gt=0)])
@@ -25,7 +25,7 @@ _MINUTES = Accepts(Annotated[float, Field(gt=0)])
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Minutes that a record may wait before a warning, and before an error; None: for ever."""
+    """Minutes that a record may wait before a warning and before an error; None: no limit."""
 
     warn_minutes: float | None
     fail_minutes: float | None
@@ -35,7 +35,7 @@ class Limits:
 
 
 class FreshnessConfig(YamlSection):
-    """How long a record may wait for its Glue table, and how old a discovery may get."""
+    """How long a record may wait for its Glue table, and the maximum age of a discovery."""
 
     warn_minutes: Annotated[float | None, _MINUTES] = Field(
         default=30.0,
@@ -78,9 +78,9 @@ class FreshnessConfig(YamlSection):
         return Limits(self.warn_minutes, self.fail_minutes)
 
     def discovery_policy(self, refresh_cron: str) -> FreshnessPolicy | None:
-        """How old the last discovery may become; None where neither a field nor a schedule determines it.
+        """Return the maximum age of the last discovery; None without a limit and a schedule.
 
-        Each discovery is a materialization, so Dagster's own policy measures the right time here.
+        Each discovery is a materialization, so Dagster's own policy measures the right time.
         """
         if self.discovery_minutes is not None:
             stopped = timedelta(minutes=self.discovery_minutes)
@@ -95,7 +95,7 @@ class FreshnessConfig(YamlSection):
 
 @lru_cache
 def longest_gap(cron: str) -> timedelta:
-    """The longest time between two ticks of a cron expression: over a night, or a weekend.
+    """Return the longest time between two ticks of a cron expression, such as over a night or a weekend.
 
     >>> longest_gap("*/15 * * * *"), longest_gap("0 8-18 * * 1-5")
     (datetime.timedelta(seconds=900), datetime.timedelta(days=2, seconds=50400))

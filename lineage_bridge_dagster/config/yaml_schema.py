@@ -49,7 +49,7 @@ def adapter(section: type[BaseModel], name: str, *, rendered: bool = False) -> T
     field = section.model_fields[name]
     accepted: Any = next((item.type for item in field.metadata if isinstance(item, Accepts)), None)
     if accepted is None:
-        accepted = field.annotation
+        accepted = field.rebuild_annotation()
         in_yaml = derive_model_type(section).model_fields[name].annotation  # type: ignore[arg-type]
         if in_yaml not in (accepted, accepted | str):
             # The YAML holds another type, which a resolver converts.

@@ -1,4 +1,4 @@
-"""`lineage-bridge sql`, for a person and for a pipe."""
+"""`lineage-bridge sql`, as a readable report and as JSON lines."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def run(*args: str, stdin: str | bytes = "") -> Result:
     return CliRunner().invoke(sql, args, input=stdin, catch_exceptions=False)
 
 
-def answers(result: Result) -> list[dict[str, Any]]:
+def records(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_account_of_a_file_names_tables_and_columns(tmp_path: Path) -> None:
+def test_report_of_a_file_names_tables_and_columns(tmp_path: Path) -> None:
     file = tmp_path / "job.sql"
     file.write_text(
         "CREATE VIEW v AS SELECT id, price * qty AS total FROM `orders.v1`;\n"
@@ -54,7 +54,7 @@ def test_account_of_a_file_names_tables_and_columns(tmp_path: Path) -> None:
     ]
 
 
-def test_account_from_stdin_leaves_names_as_they_are_written() -> None:
+def test_report_from_stdin_keeps_names_as_written() -> None:
     result = run(stdin="INSERT INTO c.d SELECT * FROM t")
     assert result.exit_code == 0
     assert [line.split() for line in result.stdout.splitlines()] == [
@@ -64,7 +64,7 @@ def test_account_from_stdin_leaves_names_as_they_are_written() -> None:
     ]
 
 
-def test_columns_of_a_table_not_known_are_told_by_position() -> None:
+def test_columns_of_an_unknown_table_are_numbered() -> None:
     result = run("--columns", stdin="INSERT INTO d SELECT a AS x, COUNT(*), t.*, b FROM t")
     assert "unknown without its CREATE TABLE" in result.stdout
     assert "1 (x)  <- t.a identity" in result.stdout
@@ -81,13 +81,13 @@ def test_rejected_statement_is_shown_with_its_place_and_exits_1() -> None:
     assert "hunter2" not in result.stdout
 
 
-def test_names_cannot_steer_the_terminal() -> None:
+def test_names_cannot_control_the_terminal() -> None:
     result = run(stdin="SELECT * FROM `a\x1b[2J[bold]b`")
     assert "\x1b" not in result.stdout
     assert "`a\\x1b[2J[bold]b`" in result.stdout
 
 
-def test_lines_are_answered_in_order_and_bad_ones_stop_nothing() -> None:
+def test_lines_keep_their_order_and_malformed_ones_stop_nothing() -> None:
     lines = [
         b'\xef\xbb\xbf{"id": 1, "sql": "INSERT INTO d SELECT * FROM a.b.t"}',
         b"not json",
@@ -100,10 +100,10 @@ def test_lines_are_answered_in_order_and_bad_ones_stop_nothing() -> None:
         b'{"id": {"a": 4}, "sql": "SELECT * FROM `\\ud800`"}',
         b'{"id": 5, "sql": "SELECT * FROM t", "unreadable": "x"}',
     ]
-    got = answers(run("--jsonl", stdin=b"\n".join(lines)))
-    assert [line["id"] for line in got] == [1, None, 2, 3, None, None, None, {"a": 4}, 5]
-    assert [line["error"] is None for line in got] == [True, *[False] * 6, True, True]
-    assert got[0] == {
+    found = records(run("--jsonl", stdin=b"\n".join(lines)))
+    assert [line["id"] for line in found] == [1, None, 2, 3, None, None, None, {"a": 4}, 5]
+    assert [line["error"] is None for line in found] == [True, *[False] * 6, True, True]
+    assert found[0] == {
         "id": 1,
         "reads": ["t"],
         "writes": ["d"],
@@ -111,31 +111,31 @@ def test_lines_are_answered_in_order_and_bad_ones_stop_nothing() -> None:
         "writes_fq": [["d"]],
         "error": None,
     }
-    assert "line 2 is no JSON" in got[1]["error"]
-    assert got[7]["reads"] == ["\ud800"]
+    assert "line 2 is no JSON" in found[1]["error"]
+    assert found[7]["reads"] == ["\ud800"]
 
 
-def test_lines_get_the_catalog_and_database_given() -> None:
+def test_lines_use_the_catalog_and_database_options() -> None:
     line = json.dumps({"id": 1, "sql": "USE `other`; INSERT INTO d SELECT * FROM x.t"})
-    (got,) = answers(run("--jsonl", "--catalog", "c", "--database", "m", stdin=line))
-    assert got["reads_fq"] == [["c", "x", "t"]]
-    assert got["writes_fq"] == [["c", "other", "d"]]
-    assert got["reads"] == ["t"]
+    (found,) = records(run("--jsonl", "--catalog", "c", "--database", "m", stdin=line))
+    assert found["reads_fq"] == [["c", "x", "t"]]
+    assert found["writes_fq"] == [["c", "other", "d"]]
+    assert found["reads"] == ["t"]
 
 
 @pytest.mark.parametrize(
     ("option", "paths"),
     [("--catalog", [["c", "x", "t"], ["t"]]), ("--database", [["c", "t"], ["x", "t"]])],
 )
-def test_half_of_a_place_completes_no_more_than_it_can(option: str, paths: list[list[str]]) -> None:
+def test_catalog_or_database_alone_completes_only_what_it_can(option: str, paths: list[list[str]]) -> None:
     line = json.dumps({"id": 1, "sql": "SELECT * FROM t, x.t"})
-    (got,) = answers(run("--jsonl", option, "c", stdin=line))
-    assert got["reads_fq"] == paths
+    (found,) = records(run("--jsonl", option, "c", stdin=line))
+    assert found["reads_fq"] == paths
     shown = run(option, "c", stdin="SELECT * FROM t, x.t").stdout.split()
     assert sorted(word for word in shown if word.endswith("t")) == [".".join(path) for path in paths]
 
 
-def test_lines_get_columns_with_the_schemas_that_they_bring() -> None:
+def test_lines_derive_columns_with_their_own_schemas() -> None:
     schemas = {"t": ["a", "b"], "c.m.d": ["x", "y"], "junk": 3}
     lines = [
         {"id": 1, "sql": "INSERT INTO d SELECT * FROM t", "schemas": schemas},
@@ -144,9 +144,9 @@ def test_lines_get_columns_with_the_schemas_that_they_bring() -> None:
         {"id": 4},
     ]
     stdin = "\n".join(map(json.dumps, lines))
-    got = answers(run("--jsonl", "--columns", "--catalog", "c", "--database", "m", stdin=stdin))
+    found = records(run("--jsonl", "--columns", "--catalog", "c", "--database", "m", stdin=stdin))
     t = ["c", "m", "t"]
-    assert got[0]["columns"] == [
+    assert found[0]["columns"] == [
         {
             "table": ["c", "m", "d"],
             "column": name,
@@ -155,21 +155,21 @@ def test_lines_get_columns_with_the_schemas_that_they_bring() -> None:
         }
         for name, source in (("x", "a"), ("y", "b"))
     ]
-    assert got[1]["columns"] == []
-    assert got[2]["columns"] == []
-    assert got[3]["error"]
+    assert found[1]["columns"] == []
+    assert found[2]["columns"] == []
+    assert found[3]["error"]
 
 
 @pytest.mark.shared
 def test_reference_lines_pass_through_the_command() -> None:
     text = shared("sql", "flink_hard.jsonl").read_text("utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
-    got = answers(run("--jsonl", stdin=text))
+    found = records(run("--jsonl", stdin=text))
     keys = ("id", "reads", "writes", "reads_fq", "writes_fq")
-    assert [{k: g[k] for k in keys} for g in got] == [{k: row[k] for k in keys} for row in rows]
+    assert [{k: g[k] for k in keys} for g in found] == [{k: row[k] for k in keys} for row in rows]
 
 
-def test_ksqldb_account_names_topics() -> None:
+def test_ksqldb_report_names_topics() -> None:
     result = run(
         "--dialect",
         "ksql",
@@ -190,9 +190,9 @@ def test_ksqldb_account_names_topics() -> None:
 def test_ksqldb_lines_need_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lineage_bridge_dagster.jars.java", lambda: pytest.fail("Java was asked for"))
     stdin = '{"id": 1, "sql": "INSERT INTO b SELECT * FROM a;"}\n{"id": 2, "sql": "SELEC"}'
-    got = answers(run("--jsonl", "--dialect", "ksql", stdin=stdin))
-    assert (got[0]["reads"], got[0]["writes_fq"], got[0]["error"]) == (["A"], [["B"]], None)
-    assert got[1]["error"]
+    found = records(run("--jsonl", "--dialect", "ksql", stdin=stdin))
+    assert (found[0]["reads"], found[0]["writes_fq"], found[0]["error"]) == (["A"], [["B"]], None)
+    assert found[1]["error"]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_wrong_usage_exits_2(args: list[str]) -> None:
     assert run(*args).exit_code == 2
 
 
-def test_text_in_another_encoding_is_an_error_of_use() -> None:
+def test_text_in_another_encoding_is_a_configuration_error() -> None:
     with pytest.raises(ConfigurationError, match="not UTF-8"):
         run(stdin="SELECT * FROM t".encode("utf-16"))
 

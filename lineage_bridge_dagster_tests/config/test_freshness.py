@@ -1,4 +1,4 @@
-"""The fields about freshness: what empty means, and windows that fit the schedule."""
+"""The freshness section: empty limits, and windows that fit the schedule."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from lineage_bridge_dagster.config.freshness import FreshnessConfig, Limits, lon
         ({"warn_minutes": "", "fail_minutes": None}, Limits(None, None)),
     ],
 )
-def test_an_empty_limit_is_none_at_all(fields: dict[str, Any], limits: Limits) -> None:
+def test_empty_limit_is_no_limit(fields: dict[str, Any], limits: Limits) -> None:
     assert FreshnessConfig(**fields).limits == limits
 
 
 @pytest.mark.parametrize("field", ["warn_minutes", "fail_minutes", "discovery_minutes"])
 @pytest.mark.parametrize("value", [0, -1, "soon"])
-def test_a_limit_that_is_no_time_is_refused_by_name(field: str, value: object) -> None:
+def test_malformed_limit_is_rejected_by_name(field: str, value: object) -> None:
     with pytest.raises(ValueError, match=field):
         FreshnessConfig(**{field: value})
 
@@ -42,22 +42,24 @@ def test_a_limit_that_is_no_time_is_refused_by_name(field: str, value: object) -
         ("0 0 1 * *", 31 * 24 * 60),
     ],
 )
-def test_the_longest_gap_of_a_schedule_is_over_its_night_or_its_weekend(cron: str, minutes: int) -> None:
+def test_longest_gap_spans_the_night_or_the_weekend(cron: str, minutes: int) -> None:
     assert longest_gap(cron) == timedelta(minutes=minutes)
 
 
-def test_discoveries_have_stopped_when_three_of_them_were_due() -> None:
+def test_discoveries_count_as_stopped_after_three_missed_ones() -> None:
     assert FreshnessConfig().discovery_policy("*/15 * * * *") == FreshnessPolicy.time_window(
         fail_window=timedelta(minutes=45), warn_window=timedelta(minutes=30)
     )
     assert FreshnessConfig().discovery_policy("* * * * *") is not None
 
 
-def test_a_window_of_ones_own_goes_before_the_schedule() -> None:
-    wanted = FreshnessPolicy.time_window(fail_window=timedelta(minutes=90), warn_window=timedelta(minutes=60))
-    assert FreshnessConfig(discovery_minutes=90).discovery_policy("*/15 * * * *") == wanted
-    assert FreshnessConfig(discovery_minutes=90).discovery_policy("") == wanted
+def test_configured_window_precedes_the_schedule() -> None:
+    expected = FreshnessPolicy.time_window(
+        fail_window=timedelta(minutes=90), warn_window=timedelta(minutes=60)
+    )
+    assert FreshnessConfig(discovery_minutes=90).discovery_policy("*/15 * * * *") == expected
+    assert FreshnessConfig(discovery_minutes=90).discovery_policy("") == expected
 
 
-def test_where_nothing_says_how_often_there_is_no_policy() -> None:
+def test_no_policy_without_a_limit_and_a_schedule() -> None:
     assert FreshnessConfig(discovery_minutes=None).discovery_policy("") is None

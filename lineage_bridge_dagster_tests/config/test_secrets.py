@@ -1,4 +1,4 @@
-"""Keys out of AWS Secrets Manager, and that no value of theirs is shown anywhere."""
+"""Keys from AWS Secrets Manager; none of their values is shown anywhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield boto3.client("secretsmanager", region_name=REGION)
 
 
-def source(secrets: str | list[str], **aws: Any) -> SettingsReader:
+def reader(secrets: str | list[str], **aws: Any) -> SettingsReader:
     return SettingsReader({"confluent": {"secrets": secrets}, "aws": aws})
 
 
@@ -60,52 +60,55 @@ def secret_of(settings: Settings, plane: Any = "confluent_cloud") -> str:
 def test_variables_are_read_by_name_by_arn_and_from_several_secrets(manager: Any) -> None:
     store(manager, "team/confluent", **cloud_key())
     arn = store(manager, "team/kafka", LINEAGE_BRIDGE_KAFKA_API_KEY="A", LINEAGE_BRIDGE_KAFKA_API_SECRET="B")
-    settings = source(f"team/confluent, {arn}", region=REGION)()
+    settings = reader(f"team/confluent, {arn}", region=REGION)()
     assert secret_of(settings) == VALUE
     assert secret_of(settings, "kafka") == "B"
 
 
-def test_a_secret_may_be_called_like_its_variable(manager: Any) -> None:
+def test_secret_may_be_named_after_its_variable(manager: Any) -> None:
     for name, value in cloud_key().items():
         manager.create_secret(Name=name, SecretString=value)
-    assert secret_of(source(list(cloud_key()), region=REGION)()) == VALUE
+    assert secret_of(reader(list(cloud_key()), region=REGION)()) == VALUE
 
 
-def test_the_region_is_the_environments_where_the_yaml_names_none(
+def test_region_of_the_secrets_comes_from_the_environment_if_the_yaml_has_none(
     manager: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store(manager, "keys", **cloud_key())
     monkeypatch.setenv("LINEAGE_BRIDGE_AWS_REGION", REGION)
-    assert secret_of(source("keys")()) == VALUE
+    assert secret_of(reader("keys")()) == VALUE
 
 
-def test_a_variable_of_the_environment_wins_and_an_empty_one_does_not(
-    manager: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secrets_may_be_named_in_the_environment(manager: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(manager, "keys", **cloud_key())
+    monkeypatch.setenv("LINEAGE_BRIDGE_SECRETS", "keys")
+    monkeypatch.setenv("LINEAGE_BRIDGE_AWS_REGION", REGION)
+    assert secret_of(Settings.from_env()) == secret_of(reader("")()) == VALUE
+
+
+def test_environment_variable_wins_unless_it_is_empty(manager: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     store(manager, "keys", **cloud_key())
     for name in cloud_key():
         monkeypatch.setenv(name, "")
-    assert secret_of(source("keys", region=REGION)()) == VALUE
+    assert secret_of(reader("keys", region=REGION)()) == VALUE
     for name in cloud_key():
         monkeypatch.setenv(name, "mine")
-    assert secret_of(source("keys", region=REGION)()) == "mine"
+    assert secret_of(reader("keys", region=REGION)()) == "mine"
 
 
-def test_a_shared_secret_sets_nothing_but_our_variables(manager: Any) -> None:
+def test_shared_secret_sets_only_our_variables(manager: Any) -> None:
     store(manager, "keys", AWS_REGION="us-west-2", AWS_PROFILE="theirs", **cloud_key())
-    settings = source("keys", region=None)
+    settings = reader("keys", region=None)
     with pytest.raises(ConfigurationError, match="LINEAGE_BRIDGE_AWS_REGION"):
         settings()
-    assert source("keys", region=REGION)().aws.region == REGION
+    assert reader("keys", region=REGION)().aws.region == REGION
 
 
-def test_a_secret_is_asked_for_once_and_again_when_its_time_is_over(
-    manager: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secret_is_cached_until_it_expires(manager: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     store(manager, "keys", **cloud_key())
     now = 1000.0
     monkeypatch.setattr("lineage_bridge_dagster.config.secrets.time.monotonic", lambda: now)
-    settings = source("keys", region=REGION)
+    settings = reader("keys", region=REGION)
     settings()
     manager.update_secret(SecretId="keys", SecretString=json.dumps(cloud_key(secret="rotated")))
     assert secret_of(settings()) == VALUE
@@ -113,12 +116,12 @@ def test_a_secret_is_asked_for_once_and_again_when_its_time_is_over(
     assert secret_of(settings()) == "rotated"
 
 
-def test_what_a_push_writes_asks_for_no_secret(manager: Any) -> None:
-    assert source("not-there", region=REGION).push().sql == "redacted"
+def test_push_settings_are_read_without_secrets(manager: Any) -> None:
+    assert reader("not-there", region=REGION).push().sql == "redacted"
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "says"),
+    ("name", "text", "expected"),
     [
         ("missing", None, "secretsmanager:GetSecretValue"),
         ("plain", VALUE, "holds no JSON object of variables"),
@@ -126,31 +129,31 @@ def test_what_a_push_writes_asks_for_no_secret(manager: Any) -> None:
         ("half", json.dumps({"LINEAGE_BRIDGE_KAFKA_API_SECRET": VALUE}), "LINEAGE_BRIDGE_KAFKA_API_KEY"),
     ],
 )
-def test_a_secret_that_does_not_serve_is_told_by_name_and_without_what_it_holds(
-    manager: Any, name: str, text: str | None, says: str
+def test_unusable_secret_is_named_without_its_value(
+    manager: Any, name: str, text: str | None, expected: str
 ) -> None:
     if text is not None:
         manager.create_secret(Name=name, SecretString=text)
     with pytest.raises(ConfigurationError) as raised:
-        source(name, region=REGION)()
-    assert says in str(raised.value)
-    told: BaseException | None = raised.value
-    while told is not None:
-        assert VALUE not in f"{told!s} {told!r} {vars(told)}"
-        told = told.__cause__ or told.__context__
+        reader(name, region=REGION)()
+    assert expected in str(raised.value)
+    error: BaseException | None = raised.value
+    while error is not None:
+        assert VALUE not in f"{error!s} {error!r} {vars(error)}"
+        error = error.__cause__ or error.__context__
 
 
-def test_no_value_reaches_the_state_the_logs_the_metadata_or_a_repr(
+def test_value_reaches_neither_state_logs_metadata_nor_repr(
     manager: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A whole refresh with keys out of a secret: what it stores, says and is made of."""
+    """A full refresh with keys from a secret: what it stores, logs and represents."""
     store(manager, "keys", **cloud_key())
-    asked: list[str] = []
+    secrets: list[str] = []
 
     def confluent(settings: Any, *_args: Any, progress: Any, **_more: Any) -> Discovery:
-        asked.append(settings.credential("confluent_cloud").secret.get_secret_value())
-        progress(f"asking with {settings!r}")
-        logging.getLogger("lineage_bridge_dagster").warning("asked with %s", settings)
+        secrets.append(settings.credential("confluent_cloud").secret.get_secret_value())
+        progress(f"reading with {settings!r}")
+        logging.getLogger("lineage_bridge_dagster").warning("read with %s", settings)
         return world().discovery()
 
     def discover(settings: Settings, last: Any, *, progress: Any) -> Discovery:
@@ -165,26 +168,28 @@ def test_no_value_reaches_the_state_the_logs_the_metadata_or_a_repr(
     with DagsterInstance.local_temp(str(tmp_path)) as instance:
         result = definitions.resolve_job_def("refresh").execute_in_process(instance=instance)
         assert result.success
-        assert asked == [VALUE]
+        assert secrets == [VALUE]
         assert StateStore.of(instance, "LineageBridgeComponent").latest_version()
         entries = [str(entry) for entry in instance.all_logs(result.run_id)]
         files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    told = " ".join([*entries, caplog.text, repr(component), repr(definitions), component.model_dump_json()])
-    assert "asking with" in told
-    assert VALUE not in told
-    assert all(VALUE.encode() not in held for held in files)
+    output = " ".join(
+        [*entries, caplog.text, repr(component), repr(definitions), component.model_dump_json()]
+    )
+    assert "reading with" in output
+    assert VALUE not in output
+    assert all(VALUE.encode() not in content for content in files)
 
 
-def test_no_value_is_in_the_headers_that_an_error_quotes(manager: Any) -> None:
-    """The key goes out as HTTP Basic; what a refusal says is the plane and the variable."""
+def test_error_of_a_rejected_key_does_not_show_it(manager: Any) -> None:
+    """The key is sent as HTTP Basic; the error names the plane and the variable."""
     from lineage_bridge_dagster.confluent.api.errors import ConfluentError
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
     from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 
     store(manager, "keys", **cloud_key())
-    settings = source("keys", region=REGION)().confluent.model_copy(update={"max_attempts": 1})
-    refusing = httpx.MockTransport(lambda _request: httpx.Response(401, json={"errors": []}))
-    session = ConfluentSession(settings, refusing)
+    settings = reader("keys", region=REGION)().confluent.model_copy(update={"max_attempts": 1})
+    rejecting = httpx.MockTransport(lambda _request: httpx.Response(401, json={"errors": []}))
+    session = ConfluentSession(settings, rejecting)
     with pytest.raises(ConfluentError) as raised:
         list(TableflowClient(session).topics("env-1", "lkc-1"))
     assert "LINEAGE_BRIDGE_" in str(raised.value)

@@ -1,4 +1,4 @@
-"""What a wrong YAML instance is told: the file, the line and what to write, wherever a user looks."""
+"""Errors of a wrong YAML instance: the file, the line and what to write, wherever a user sees them."""
 
 from __future__ import annotations
 
@@ -36,37 +36,35 @@ _ERROR = """query { workspaceOrError { ... on Workspace { locationEntries { load
 
 @pytest.fixture
 def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as made, set_defs_state_storage(made.defs_state_storage):
-        yield made
+    with DagsterInstance.local_temp(str(tmp_path)) as local, set_defs_state_storage(local.defs_state_storage):
+        yield local
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.line)
-def test_loading_says_which_line_is_wrong_and_what_to_write(
-    instance: DagsterInstance, mistake: Mistake
-) -> None:
+def test_load_error_names_the_line_and_what_to_write(instance: DagsterInstance, mistake: Mistake) -> None:
     text = load_error(yaml.safe_load(mistake.yaml)["attributes"])
     field = mistake.line.partition(":")[0]
-    # The dump of these is one field a line below `attributes`, and below the section where there is one.
+    # The field is one line below `attributes`, or one below its section.
     line = 4 if mistake.section else 3
     name = ".".join(("attributes", *([mistake.section] if mistake.section else []), field))
     assert re.search(rf"{re.escape(name)}(\.\w+)? at \S+defs\.yaml:\d+`", text), text
     assert re.search(rf"defs\.yaml:{line - 1}\b|defs\.yaml:{line}\b", text), text
-    assert mistake.told in text, text
+    assert mistake.error in text, text
 
 
-def dg(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The `dg` command in a project, with nothing of the developer's own."""
+def dg(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `dg` in a project, without the developer's own environment."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("VIRTUAL_ENV")}
     env |= {"PYTHONWARNINGS": "ignore", "PYTHONPATH": str(folder), "DAGSTER_HOME": "", "NO_COLOR": "1"}
     env["COLUMNS"] = "200"
-    command = [str(Path(sys.executable).parent / "dg"), *words]
+    command = [str(Path(sys.executable).parent / "dg"), *arguments]
     return subprocess.run(
         command, cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False
     )
 
 
-def test_every_field_may_be_a_template_and_says_what_it_is_for() -> None:
-    """A constraint on a field itself would be held against the template's text."""
+def test_every_field_accepts_a_template_and_has_a_description() -> None:
+    """Bounds on a field itself would apply to the template's text."""
     model = LineageBridgeComponent.model()
     schema = model.model_json_schema()
     for name, field in LineageBridgeComponent.model_fields.items():
@@ -74,24 +72,24 @@ def test_every_field_may_be_a_template_and_says_what_it_is_for() -> None:
         inner: Any = field.annotation
         if isinstance(inner, type) and issubclass(inner, YamlSection):
             shown = schema["$defs"][f"{inner.__name__}Model"]["properties"]
-            for part, held in inner.model_fields.items():
+            for part, inner_field in inner.model_fields.items():
                 model.model_validate({name: {part: "{{ env('X', 'a') }}"}})
-                assert shown[part]["description"] == held.description
+                assert shown[part]["description"] == inner_field.description
 
 
-def test_dg_check_yaml_says_of_all_mistakes_at_once_which_line_and_what_to_write(tmp_path: Path) -> None:
+def test_dg_check_yaml_reports_all_mistakes_with_line_and_remedy(tmp_path: Path) -> None:
     text, at = all_at_once()
     done = dg(project(tmp_path, text), "check", "yaml")
     assert done.returncode != 0, done.stderr
-    said = done.stdout.splitlines()
+    lines = done.stdout.splitlines()
     for line, mistake in at.items():
         field = mistake.line.partition(":")[0]
-        # Of an unknown field, one error has its line and another, at its section, the fields there are.
-        assert any(f"defs.yaml:{line} - " in each and field in each for each in said), (mistake, said)
-        assert mistake.told_by_schema in done.stdout, (mistake, said)
+        # For an unknown field, one error has its line and another, at its section, lists the fields.
+        assert any(f"defs.yaml:{line} - " in each and field in each for each in lines), (mistake, lines)
+        assert mistake.schema_error in done.stdout, (mistake, lines)
 
 
-def test_dg_knows_the_component_and_takes_the_projects_own_instance() -> None:
+def test_dg_lists_the_component_and_accepts_the_projects_own_instance() -> None:
     here = Path(__file__).parents[2]
     listed = dg(here, "list", "components", "--package", "lineage_bridge_dagster", "--json")
     assert TYPE in listed.stdout, listed.stderr
@@ -99,8 +97,8 @@ def test_dg_knows_the_component_and_takes_the_projects_own_instance() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_dg_check_defs_and_the_code_locations_page_say_the_line_and_what_to_write(tmp_path: Path) -> None:
-    """What passes `dg check yaml`, since only rendering the templates tells."""
+def test_dg_check_defs_and_the_ui_name_the_line_and_what_to_write(tmp_path: Path) -> None:
+    """An error that only rendering the templates finds, so it passes `dg check yaml`."""
     folder = project(
         tmp_path,
         f"type: {TYPE}\nattributes:\n  aws:\n    region: us-east-1\n"
@@ -149,9 +147,7 @@ def webserver(folder: Path) -> Iterator[DagsterUi]:
 
 
 @pytest.mark.parametrize("template", ["{{ env.OUR_REGION }}", "{{ env('OUR_REGION') }}"])
-def test_a_variable_that_is_not_set_is_named_with_a_good_value(
-    instance: DagsterInstance, template: str
-) -> None:
+def test_unset_variable_is_named_with_an_example(instance: DagsterInstance, template: str) -> None:
     text = load_error({"aws": {"region": template}})
     assert re.search(r"defs\.yaml:\d+ - attributes\.aws\.region: The variable OUR_REGION is not set", text)
     assert "OUR_REGION=us-east-1" in text
@@ -165,14 +161,14 @@ def test_a_variable_that_is_not_set_is_named_with_a_good_value(
         "{{ env.LINEAGE_BRIDGE_AWS_REGION }}",
     ],
 )
-def test_a_variable_with_a_default_or_one_of_the_projects_own_may_be_left_out(
+def test_variable_with_a_default_or_of_this_project_may_be_unset(
     instance: DagsterInstance, template: str
 ) -> None:
     with loaded({"aws": {"region": template}}) as definitions:
         assert definitions.sensors
 
 
-def test_a_slip_in_the_name_of_a_variable_of_ours_is_told(instance: DagsterInstance) -> None:
+def test_misspelled_variable_of_this_project_gets_a_suggestion(instance: DagsterInstance) -> None:
     text = load_error({"aws": {"region": "{{ env.LINEAGE_BRIDGE_AWS_REGOIN }}"}})
     assert "Did you mean LINEAGE_BRIDGE_AWS_REGION?" in text
 
@@ -187,7 +183,7 @@ def test_a_slip_in_the_name_of_a_variable_of_ours_is_told(instance: DagsterInsta
         ("push", "max_removal_share", "lots", "a number from 0 to 1"),
     ],
 )
-def test_a_variable_that_is_badly_set_is_named_and_what_stands_in_it_is_not_shown(
+def test_malformed_variable_is_named_without_its_value(
     instance: DagsterInstance,
     monkeypatch: pytest.MonkeyPatch,
     section: str,
@@ -202,7 +198,7 @@ def test_a_variable_that_is_badly_set_is_named_and_what_stands_in_it_is_not_show
     assert value not in text
 
 
-def test_an_account_id_in_a_variable_is_no_number(
+def test_account_id_in_a_variable_stays_text(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_BRIDGE_AWS_CATALOG_ID", "111122223333")
