@@ -76,11 +76,6 @@ class WritePlan:
     keys: MergeKeys | None = None
     warnings: tuple[str, ...] = ()
 
-    @property
-    def prepares(self) -> bool:
-        """Whether the table has to be created or evolved first."""
-        return self.create is not None or self.evolve is not None
-
 
 def plan_write(
     frame: StructType,

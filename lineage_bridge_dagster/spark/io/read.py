@@ -70,7 +70,7 @@ def read_asset(
     options = options or ReadOptions()
     label = label or source.topic or source.table or source.node_id
     if source.kind == "topic":
-        rows = read_decoded(spark, source, options=options, downstream=downstream, label=label)
+        rows = read_decoded(spark, source, options, downstream, label)
     elif source.kind == "table":
         rows = _read_table(
             spark, TableName(catalog, source.database, source.table), options, downstream, label
@@ -91,11 +91,9 @@ def read_asset(
 def read_decoded(
     spark: SparkSession,
     source: AssetSource,
-    env: Mapping[str, str] | None = None,
-    *,
-    options: ReadOptions | None = None,
-    downstream: Downstream | None = None,
-    label: str = "",
+    options: ReadOptions,
+    downstream: Downstream | None,
+    label: str,
 ) -> DataFrame:
     """A topic's records: Kafka's own columns, with the value decoded.
 
@@ -103,10 +101,10 @@ def read_decoded(
     otherwise `value` stays bytes. The registry is read here for the schemas, and the broker for its
     partitions if options need them; no record is read.
     """
-    settings = Settings.from_env(os.environ if env is None else env).confluent
+    settings = Settings.from_env(os.environ).confluent
     bootstrap = Bootstrap.of_cluster(settings, source.bootstrap, source.environment_id, source.cluster_id)
     topic = KafkaTopic(source.topic, bootstrap)
-    records = _records(spark, topic, options or ReadOptions(), downstream, label or source.topic)
+    records = _records(spark, topic, options, downstream, label)
     if not source.schema_registry_url:
         return records
     with ConfluentSession(settings) as session:

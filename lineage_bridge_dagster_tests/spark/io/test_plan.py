@@ -60,7 +60,7 @@ def test_each_mode_is_one_action_on_a_new_and_on_an_existing_table(
     assert (planned.action, planned.columns, planned.warnings) == (action, ORDERS, ())
     assert planned.condition == options.get("overwrite_filter", "")
     assert planned.create == (ORDERS if table is None else None)
-    assert planned.prepares is (table is None)
+    assert planned.evolve is None
 
 
 def test_new_table_has_nullable_columns_in_stored_types() -> None:
