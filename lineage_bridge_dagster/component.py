@@ -31,12 +31,16 @@ from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Include, build_inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
-from lineage_bridge_dagster.automation.freshness_schedule import freshness_schedule
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.list_client import ListClient
-from lineage_bridge_dagster.automation.schedules import nightly_schedule, push_schedule, refresh_schedule
+from lineage_bridge_dagster.automation.schedules import (
+    freshness_schedule,
+    nightly_schedule,
+    push_schedule,
+    refresh_schedule,
+)
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
-from lineage_bridge_dagster.automation.state import StateStore, read_state, say_unreadable
+from lineage_bridge_dagster.automation.state import StateStore, read_state, warn_unreadable
 from lineage_bridge_dagster.config.catalog import with_aws_fields
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.reader import SettingsReader
@@ -151,7 +155,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         except Exception as error:
             if self._fetched:
                 raise
-            say_unreadable(error)
+            warn_unreadable(error)
             return self.build_defs_from_state(context, None)
 
     def build_defs_from_state(

@@ -116,7 +116,7 @@ def test_an_unreadable_state_is_replaced_by_a_new_discovery(
 
     with caplog.at_level(logging.WARNING):
         broken = load()
-    assert "The stored state can't be read, so there are no assets until the refresh job" in caplog.text
+    assert "The stored discovery cannot be read, so there are no assets until the refresh job" in caplog.text
     assert not broken.resolve_asset_graph().get_all_asset_keys()
     sensor = broken.get_sensor_def("lineage_sensor")
     assert isinstance(sensor, SensorDefinition)

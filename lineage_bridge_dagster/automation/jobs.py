@@ -1,4 +1,4 @@
-"""The jobs: a refresh of the state, a push with options of its own, and the assets' own jobs."""
+"""The jobs: a refresh of the state, a push with its own options, and the job over all assets."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -41,9 +41,9 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.names import Names
-from lineage_bridge_dagster.text import counted
+from lineage_bridge_dagster.text import counted, plural
 
-#: Runs a discovery on top of the last one, saying each step.
+#: Runs a discovery, given the last one and a function that reports each step.
 Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]
 
 
@@ -80,20 +80,23 @@ def refresh_job(
     loaded_version: str = "",
     discovery_asset: bool = True,
 ) -> JobDefinition:
-    """Discovers everything, stores it as the newest state and has the definitions reloaded.
+    """The job that discovers everything, stores it as the newest state and reloads the definitions.
 
-    What was found already is not stored again, for a load of ten thousand tables takes half a minute. When
-    it was last found so is told by the discovery's materialization and its check.
+    An unchanged discovery is not stored again: loading 10,000 tables takes half a minute. The materialization
+    of the discovery asset, and its check, show when it was last confirmed.
 
     Args:
-        loaded_version: of the state that these definitions are built from.
-        discovery_asset: whether the discovery is an asset, to be materialized by it.
+        names: the names of the job and of the discovery asset.
+        state_key: key under which the component's state is stored.
+        discover: runs the discovery.
+        loaded_version: version of the state that these definitions were built from.
+        discovery_asset: whether to materialize the discovery asset.
     """
 
     @op(
         name=names.refresh_job,
-        description="Asks every API once, carries over what could not be asked, and stores the result.",
-        out=Out(str, description="The version of the state that was stored."),
+        description="Reads every API, carries over what could not be read, and stores the result.",
+        out=Out(str, description="Version of the stored state."),
     )
     def refresh(context: OpExecutionContext) -> Output[str]:
         with readable_failures():
@@ -101,10 +104,9 @@ def refresh_job(
             last = store.last_good(context.log.warning)
             found = discover(last, context.log.info)
             digest = graph_digest(found)
-            version = _stored(store, last, found, digest, context)
-            removed = store.prune(context.instance)
-            if removed:
-                context.log.info("Removed %d old versions of the state", removed)
+            version = _store(store, last, found, digest, context)
+            if removed := store.prune(context.instance):
+                context.log.info("Removed %s of the state", plural(removed, "old version"))
         metadata = discovery_metadata(found)
         if discovery_asset:
             context.log_event(
@@ -115,7 +117,7 @@ def refresh_job(
             _reload(context)
         return Output(version, metadata=metadata)
 
-    # The job's graph and its op must have two names, and the op has the one that run configs say.
+    # A graph and its op need different names; run configurations use the name of the op.
     @graph(name=f"{names.refresh_job}_graph")
     def refresh_graph() -> None:
         refresh()
@@ -123,47 +125,46 @@ def refresh_job(
     return refresh_graph.to_job(
         name=names.refresh_job,
         executor_def=in_process_executor,
-        description="Discover everything and rebuild the assets from it. The sensor asks for it by itself.",
+        description="Discovers everything and rebuilds the assets. The sensor requests it when needed.",
     )
 
 
-def _stored(
+def _store(
     store: StateStore, last: Discovery | None, found: Discovery, digest: str, context: OpExecutionContext
 ) -> str:
-    """The version of the state that holds what was found, of this digest: the last one's, where only times
-    differ."""
+    """Store what was found, unless the last state differs only in times; returns the state's version."""
     latest = store.latest_version()
     if last and latest and _reasons(last) == _reasons(found) and graph_digest(last) == digest:
-        context.log.info("Found what the discovery of %s found; no new state is stored", last.discovered_at)
+        context.log.info("Nothing has changed since the discovery of %s; its state stays", last.discovered_at)
         return latest
     return store.store(found)
 
 
 def _reasons(discovery: Discovery) -> set[tuple[Any, ...]]:
-    """How each scope answered, and why: the digest has no reasons, which may differ from time to time."""
+    """The outcome of each scope with its reason, which is not part of the digest."""
     return {(report.scope, report.status, report.reason) for report in discovery.coverage}
 
 
 def _reload(context: OpExecutionContext) -> None:
-    """Have the new state loaded at once. The sensor's next tick does it if this can't."""
+    """Load the new state at once; if that fails, the sensor's next tick does it."""
     origin = context.run.remote_job_origin
     if origin is None:
         return
     try:
-        done = reload_code_location(origin.repository_origin.code_location_origin, context.instance)
+        reloaded = reload_code_location(origin.repository_origin.code_location_origin, context.instance)
     except LineageBridgeError as error:
-        context.log.info("Not reloaded from here, the sensor's next tick will: %s", error)
+        context.log.info("Could not reload the definitions; the sensor's next tick will: %s", error)
     else:
-        context.log.info("Reloaded the definitions by %s in %.1f s", done.how, done.seconds)
+        context.log.info("Reloaded the definitions with %s in %.1f s", reloaded.how, reloaded.seconds)
 
 
 def discovery_metadata(found: Discovery) -> dict[str, Any]:
-    """Counts of nodes by kind, and how each scope answered."""
+    """Numbers of nodes by kind, and the coverage."""
     kinds = Counter(str(node.node_type) for node in found.graph.nodes.values())
     return {
         "discovered_at": found.discovered_at,
         "nodes": MetadataValue.md(
-            f"{len(found.graph)} nodes and {len(found.graph.edges)} edges\n\n"
+            f"{plural(len(found.graph), 'node')} and {plural(len(found.graph.edges), 'edge')}\n\n"
             + markdown_table(["kind", "nodes"], sorted(kinds.items()))
         ),
         "coverage": MetadataValue.md(coverage_markdown(found.coverage)),
@@ -172,9 +173,9 @@ def discovery_metadata(found: Discovery) -> dict[str, Any]:
 
 
 def coverage_markdown(coverage: Coverage) -> str:
-    """How many scopes answered whole; below, those that did not and why."""
+    """How many scopes were fully read, then the others with the reasons."""
     incomplete = coverage.incomplete
-    first = f"{len(coverage) - len(incomplete)} of {len(coverage)} scopes answered whole"
+    first = f"{len(coverage) - len(incomplete)} of {len(coverage)} scopes fully read"
     if not incomplete:
         return first
     rows = [[str(r.scope), r.status, r.reason] for r in sorted(incomplete, key=lambda r: r.scope)]
@@ -182,14 +183,14 @@ def coverage_markdown(coverage: Coverage) -> str:
 
 
 def push_job(instance: ComponentInstance) -> JobDefinition:
-    """A push with options of its own: what `lineage-bridge push` does, for the launchpad and GraphQL."""
+    """A push with its own options: `lineage-bridge push` for the launchpad and GraphQL."""
     names, inventory = instance.names, instance.inventory
 
     @op(
         name=names.push_job,
-        description="Pushes the upstream lineage of the tables into Glue.",
+        description="Pushes the tables' upstream lineage to Glue.",
         required_resource_keys={names.glue, names.spark},
-        out=Out(dict[str, int], description="How many tables had which outcome."),
+        out=Out(dict[str, int], description="Number of tables per outcome."),
     )
     def push(context: OpExecutionContext, config: PushConfig) -> Output[dict[str, int]]:
         from lineage_bridge_dagster.glue.push import push_tables
@@ -225,27 +226,31 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
     return push_graph.to_job(
         name=names.push_job,
         executor_def=in_process_executor,
-        description="Push lineage into Glue, with options for this run alone: tables, dry run, what to set.",
+        description="Pushes lineage to Glue, with options for one run: tables, dry run, what to write.",
     )
 
 
 def _log_materializations(
     instance: ComponentInstance, context: OpExecutionContext, report: PushReport, settings: PushSettings
 ) -> None:
-    """Let the tables' assets show this push too: those that it changed, and those that did not show this
-    lineage yet. An event for a table that stays as it was would tell nothing, and age its checks."""
+    """Materialize the tables that the push changed, or whose asset does not show their current lineage yet.
+
+    An event for any other table would carry no information, and make its check results look outdated.
+    """
     inventory = instance.inventory
     good = [result for result in report.results if result.status in GOOD and result.table in inventory.key_of]
     chains = {result.table: chain_for(inventory, result.table) for result in good}
     shown = pushed_versions(context.instance, [inventory.key_of[result.table] for result in good])
-    news = [
+    changed = [
         result
         for result in good
         if result.status is PushStatus.UPDATED
         or shown[inventory.key_of[result.table]] != wanted_version(chains[result.table], settings)
     ]
-    commits = last_commits(instance, context, [inventory.view.graph.nodes[result.table] for result in news])
-    for result in news:
+    commits = last_commits(
+        instance, context, [inventory.view.graph.nodes[result.table] for result in changed]
+    )
+    for result in changed:
         chain = chains[result.table]
         context.log_event(
             AssetMaterialization(
@@ -258,43 +263,43 @@ def _log_materializations(
 
 def _report_markdown(report: PushReport, dry_run: bool) -> str:
     rows = [[result.name, str(result.status), result.reason] for result in report.results]
-    first = f"{len(rows)} tables" + (", nothing written (dry run)" if dry_run else "")
+    first = plural(len(rows), "table") + (", nothing written (dry run)" if dry_run else "")
     return f"{first}\n\n{markdown_table(['table', 'outcome', 'reason'], sorted(rows))}"
 
 
 def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJobDefinition | JobDefinition:
-    """The job over all that can be materialized, with every check: whole at night, in part for the sensor.
+    """The job over all materializable assets and every check; the sensor runs it for a selection.
 
-    One job for both, for each job over ten thousand tables costs seconds at every load. One process a run:
-    all of a run's tables share a Spark session, a computation and a commit. Before there is an asset, a job
-    of that name says so: the daemon may still hold the definitions from before a reload, and a sensor's
-    target that it does not know there would fail the tick.
+    It is one job because each job over 10,000 tables adds seconds to every load. A run is one process, whose
+    tables share a Spark session, a computation and a commit. Before the first table there is an empty job of
+    the same name: the daemon may use outdated definitions for a while, and would fail a tick of a sensor
+    whose target they lack.
     """
     keys = [asset.key for asset in inventory.materializable] if inventory else []
     if not keys:
-        return _nothing_known_job(names)
+        return _empty_job(names)
     return define_asset_job(
         names.lineage_job,
         selection=AssetSelection.assets(*keys) | AssetSelection.checks_for_assets(names.discovery_key),
         executor_def=in_process_executor,
-        description="Everything: read the topics, compute the chains on Spark, push them into Glue, evaluate "
-        "every check. The nightly schedule runs it whole, the sensor for the tables that need it. A table "
-        "that is in sync is only read.",
+        description="Reads the topics, computes the chains on Spark, pushes them to Glue and evaluates every "
+        "check. The nightly schedule runs it for everything, the sensor for tables that need it. Tables that "
+        "are in sync are only read.",
     )
 
 
-def _nothing_known_job(names: Names) -> JobDefinition:
-    """Says that there is nothing to do, and does it."""
+def _empty_job(names: Names) -> JobDefinition:
+    """A job that only reports that there are no tables."""
 
     @op(name=names.lineage_job + "_no_tables")
     def no_tables(context: OpExecutionContext) -> None:
-        context.log.warning(f"No table is known yet; the {names.refresh_job} job looks for them.")
+        context.log.warning(f"No tables have been discovered yet; run the {names.refresh_job} job.")
 
     @graph(name=names.lineage_job)
     def no_tables_graph() -> None:
         no_tables()
 
     return no_tables_graph.to_job(
-        description=f"Nothing to do yet: no table is known. The {names.refresh_job} job looks for them.",
+        description=f"Nothing to do: no tables have been discovered yet. Run the {names.refresh_job} job.",
         executor_def=in_process_executor,
     )

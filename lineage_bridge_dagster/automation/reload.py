@@ -1,9 +1,9 @@
-"""The one place that has a code server load definitions from a newly stored state.
+"""Reloads a code server's definitions from a newly stored state.
 
-`ReloadCodeWithState` is a call of Dagster's own gRPC API that is not documented: it rebuilds the components
-whose state changed, in about a second, while runs go on. Hence Dagster is pinned to a minor line, every
-answer is checked, and there are two slower ways behind it: `ReloadCode`, which the server of `dagster dev`
-and `dagster code-server start` follows, and the webserver's GraphQL.
+`ReloadCodeWithState`, an undocumented call of Dagster's gRPC API, rebuilds the components whose state changed
+in about a second, without interrupting runs. Hence Dagster is pinned to a minor version, every response is
+checked, and there are two slower fallbacks: `ReloadCode`, which the servers of `dagster dev` and
+`dagster code-server start` support, and the webserver's GraphQL API.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 if TYPE_CHECKING:
     from dagster import DagsterInstance
 
-#: Base URL of a webserver, for the last of the three ways.
+#: Base URL of a webserver, for the GraphQL fallback.
 GRAPHQL_URL_VARIABLE = "LINEAGE_BRIDGE_DAGSTER_URL"
 
 _MUTATION = """
@@ -38,7 +38,7 @@ mutation($name: String!) {
 
 
 class ReloadError(LineageBridgeError):
-    """No way of reloading worked; the definitions stay as they were until the server is restarted."""
+    """Every way to reload failed; the definitions stay the same until the server is restarted."""
 
 
 @dataclass(frozen=True)
@@ -47,31 +47,31 @@ class Reloaded:
 
     how: str
     seconds: float
-    #: What the faster ways answered, if they failed.
+    #: Errors of the faster ways that were tried first.
     tried: tuple[str, ...] = ()
 
 
 def reload_code_location(
     origin: Any, instance: DagsterInstance, *, timeout_seconds: int = 60, graphql_url: str | None = None
 ) -> Reloaded:
-    """Have the code server behind `origin` load the newest stored state.
+    """Make the code server behind `origin` load the newest stored state.
 
     Args:
         origin: `context.code_location_origin` of a sensor, or a run's repository's origin.
-        instance: tells which versions of the state are the newest.
-        timeout_seconds: for each of the ways.
-        graphql_url: a webserver's base URL; by default `LINEAGE_BRIDGE_DAGSTER_URL`.
+        instance: the instance that knows the newest versions of the state.
+        timeout_seconds: the limit for each of the three ways.
+        graphql_url: a webserver's base URL; `LINEAGE_BRIDGE_DAGSTER_URL` by default.
 
     Raises:
-        ReloadError: none of the three ways worked.
+        ReloadError: all three ways failed.
     """
     tried: list[str] = []
     began = time.monotonic()
     url = graphql_url or os.environ.get(GRAPHQL_URL_VARIABLE)
     ways: list[tuple[str, Callable[[], None]]] = [
-        ("reload_code_with_state", lambda: _with_state(origin, instance, timeout_seconds)),
-        ("reload_code", lambda: _whole_server(origin, timeout_seconds)),
-        ("graphql", lambda: _by_webserver(url, origin, timeout_seconds)),
+        ("reload_code_with_state", lambda: _reload_with_state(origin, instance, timeout_seconds)),
+        ("reload_code", lambda: _reload_server(origin, timeout_seconds)),
+        ("graphql", lambda: _reload_by_webserver(url, origin, timeout_seconds)),
     ]
     for how, way in ways:
         try:
@@ -82,8 +82,9 @@ def reload_code_location(
             return Reloaded(how, time.monotonic() - began, tuple(tried))
     raise ReloadError(
         "The definitions could not be reloaded: " + "; ".join(tried),
-        hint="Run a code server that others reach (`dagster dev`, or a grpc_server entry in workspace.yaml), "
-        f"or set {GRAPHQL_URL_VARIABLE} to the webserver's address; reloading in the UI works too.",
+        hint="Run a code server that other processes can reach (`dagster dev`, or a grpc_server entry in "
+        f"workspace.yaml), or set {GRAPHQL_URL_VARIABLE} to the webserver's address. Reloading in the UI "
+        "works too.",
     )
 
 
@@ -94,39 +95,39 @@ def _client(origin: Any) -> CodeServer:
     return client
 
 
-def _with_state(origin: Any, instance: DagsterInstance, timeout_seconds: int) -> None:
+def _reload_with_state(origin: Any, instance: DagsterInstance, timeout_seconds: int) -> None:
     storage = instance.defs_state_storage
     info = storage.get_latest_defs_state_info() if storage else None
     if info is None:
         raise ReloadError("no state is stored")
     reply = _client(origin).reload_code_with_state(serialize_value(info), timeout=timeout_seconds)
     if reply.serialized_error:
-        # An error comes as a normal answer: unchecked, it would look like a reload.
+        # The server reports an error in a successful response.
         raise ReloadError(_error_text(reply.serialized_error))
 
 
-def _whole_server(origin: Any, timeout_seconds: int) -> None:
+def _reload_server(origin: Any, timeout_seconds: int) -> None:
     client = _client(origin)
     before = client.get_server_id(timeout=timeout_seconds)
     client.reload_code(timeout=timeout_seconds)
-    # `dagster api grpc` answers and does nothing; only a new id proves that something was loaded.
-    until = time.monotonic() + timeout_seconds
+    # `dagster api grpc` responds but does nothing; only a new id proves that it loaded the definitions.
+    deadline = time.monotonic() + timeout_seconds
     while client.get_server_id(timeout=timeout_seconds) == before:
-        if time.monotonic() > until:
-            raise ReloadError("the server answered, but loaded nothing new")
+        if time.monotonic() > deadline:
+            raise ReloadError("the server responded but loaded nothing")
         time.sleep(0.2)
 
 
-def _by_webserver(url: str | None, origin: Any, timeout_seconds: int) -> None:
+def _reload_by_webserver(url: str | None, origin: Any, timeout_seconds: int) -> None:
     if not url:
         raise ReloadError(f"{GRAPHQL_URL_VARIABLE} is not set")
-    answer = httpx.post(
+    response = httpx.post(
         f"{url.rstrip('/')}/graphql",
         json={"query": _MUTATION, "variables": {"name": getattr(origin, "location_name", "")}},
         timeout=timeout_seconds,
     )
-    answer.raise_for_status()
-    body = answer.json()
+    response.raise_for_status()
+    body = response.json()
     result = (body.get("data") or {}).get("reloadRepositoryLocation") or {}
     inner = result.get("locationOrLoadError") or result
     if result.get("__typename") != "WorkspaceLocationEntry" or inner.get("__typename") == "PythonError":
@@ -135,7 +136,7 @@ def _by_webserver(url: str | None, origin: Any, timeout_seconds: int) -> None:
 
 def _error_text(serialized: str) -> str:
     error: Any = deserialize_value(serialized)
-    # The first names the component alone; what was wrong, and where, is at the end of the chain.
+    # The first error only names the component; the last cause says what is wrong and where.
     while getattr(error, "cause", None) is not None:
         error = error.cause
     return str(getattr(error, "message", error))

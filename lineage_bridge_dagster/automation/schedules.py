@@ -1,12 +1,13 @@
-"""The schedules: what no cheap list tells, what someone undid in Glue, and everything at night."""
+"""The schedules: refreshes, pushes, freshness checks, and everything at night."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from dagster import (
+    AssetCheckKey,
     AssetKey,
     DefaultScheduleStatus,
     JobDefinition,
@@ -16,6 +17,7 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.automation.tick import MAX_TABLES_A_RUN
 from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.keys import tag_key
@@ -23,50 +25,36 @@ from lineage_bridge_dagster.specs.names import Names
 
 T = TypeVar("T")
 AnyJob = JobDefinition | UnresolvedAssetJobDefinition
+#: The run requests of a schedule at one of its times.
+Requests = Callable[[ScheduleEvaluationContext], Iterator[RunRequest]]
 
 
 def refresh_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
-    """A full discovery finds what the sensor's lists can't. An empty expression: no schedule."""
+    """Regular refreshes: they find changes that are in none of the sensor's lists."""
     description = (
-        f"Runs `{names.refresh_job}`: discovers everything anew, connectors and statements too, for which "
-        "the sensor does not look."
+        f"Runs `{names.refresh_job}`: discovers everything again, including connectors and statements, which "
+        "the sensor does not watch."
     )
     return _schedule(names.refresh_schedule, job, cron, running, description)
 
 
 def push_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
-    """A push finds drift, and puts right what it finds. An empty expression: no schedule."""
+    """Regular pushes: they find and repair drift."""
     description = (
-        f"Runs `{names.push_job}`: puts back lineage that a catalog sync or a person took out of Glue. A "
-        "table that is in sync is only read."
+        f"Runs `{names.push_job}`: restores lineage that a catalog sync or a person removed from Glue. "
+        "Tables that are in sync are only read."
     )
     return _schedule(names.push_schedule, job, cron, running, description)
-
-
-def _schedule(name: str, job: AnyJob, cron: str, running: bool, description: str) -> list[ScheduleDefinition]:
-    if not cron:
-        return []
-    return [
-        ScheduleDefinition(
-            name=name,
-            job=job,
-            cron_schedule=cron,
-            default_status=_status(running),
-            description=description,
-        )
-    ]
 
 
 def nightly_schedule(
     names: Names, job: AnyJob, inventory: Inventory | None, cron: str, running: bool
 ) -> list[ScheduleDefinition]:
-    """Everything, once a night. An empty expression: no schedule.
+    """Everything, once a night; the assets of many tables are divided among several runs.
 
-    Dagster stores a planned event for each asset and each check before a run starts, which takes it minutes
-    for ten thousand tables: so many are shared out among several runs, that start one by one.
+    Dagster stores a planned event for each asset and each check before a run starts, which takes minutes for
+    10,000 tables. The runs start one by one.
     """
-    if not cron:
-        return []
 
     def requests(context: ScheduleEvaluationContext) -> Iterator[RunRequest]:
         found = parts(inventory) if inventory else []
@@ -74,28 +62,48 @@ def nightly_schedule(
         if len(found) < 2:
             yield RunRequest(run_key=at)
             return
-        context.log.info(f"{len(found)} runs share {sum(map(len, found)):,} assets.")
+        context.log.info(f"Requesting {len(found)} runs for {sum(map(len, found)):,} assets.")
         for number, keys in enumerate(found, start=1):
             tags = {tag_key("part"): f"{number} of {len(found)}"}
             yield RunRequest(run_key=f"{at} {number}", asset_selection=keys, tags=tags)
 
-    return [
-        ScheduleDefinition(
-            name=names.nightly_schedule,
-            job=job,
-            cron_schedule=cron,
-            default_status=_status(running),
-            execution_fn=requests,
-            description=f"Runs `{names.lineage_job}`: reads every topic, computes every chain, pushes every "
-            "table's lineage and evaluates every check, so that each page is at most a day old.",
-        )
-    ]
+    description = (
+        f"Runs `{names.lineage_job}`: reads every topic, computes every chain, pushes every table's lineage "
+        "and evaluates every check, so that no page is older than a day."
+    )
+    return _schedule(names.nightly_schedule, job, cron, running, description, requests)
+
+
+def freshness_schedule(
+    names: Names, job: AnyJob, inventory: Inventory | None, cron: str, running: bool
+) -> list[ScheduleDefinition]:
+    """The freshness check of every table, between pushes; without tables there is no schedule.
+
+    The job is the one over all assets: another job over 10,000 tables would add seconds to every load. As at
+    night, the checks of many tables are divided among several runs.
+    """
+    if inventory is None or not inventory.tables:
+        return []
+    keys = [AssetCheckKey(asset.key, FRESH) for asset in inventory.tables]
+    found = [keys[start : start + MAX_TABLES_A_RUN] for start in range(0, len(keys), MAX_TABLES_A_RUN)]
+
+    def requests(context: ScheduleEvaluationContext) -> Iterator[RunRequest]:
+        at = context.scheduled_execution_time.isoformat()
+        for number, part in enumerate(found, start=1):
+            tags = {tag_key("part"): f"{number} of {len(found)}"} if len(found) > 1 else None
+            yield RunRequest(run_key=f"{at} {number}", asset_selection=[], asset_check_keys=part, tags=tags)
+
+    description = (
+        f"Runs the check {FRESH} of every table with `{names.lineage_job}`: finds tables that lag behind "
+        "their topics. Writes nothing."
+    )
+    return _schedule(names.freshness_schedule, job, cron, running, description, requests)
 
 
 def parts(inventory: Inventory, size: int = MAX_TABLES_A_RUN) -> list[list[AssetKey]]:
-    """All that can be materialized, in the fewest parts of at most `size` tables and `size` topics each.
+    """All materializable assets, in the fewest parts of at most `size` tables and `size` topics each.
 
-    A table is in one part with its chain, and neighbours of one cluster mostly in one with each other.
+    A table and its chain are in the same part; so are most neighbours on a cluster.
     """
     tables = [(inventory.chain_key_of[asset.node.node_id], asset.key) for asset in inventory.tables]
     count = math.ceil(max(len(tables), len(inventory.topics)) / size)
@@ -112,5 +120,20 @@ def _slice(items: Sequence[T], number: int, count: int) -> Sequence[T]:
     return items[len(items) * number // count : len(items) * (number + 1) // count]
 
 
-def _status(running: bool) -> DefaultScheduleStatus:
-    return DefaultScheduleStatus.RUNNING if running else DefaultScheduleStatus.STOPPED
+def _schedule(
+    name: str, job: AnyJob, cron: str, running: bool, description: str, requests: Requests | None = None
+) -> list[ScheduleDefinition]:
+    """The schedule, unless its cron expression is empty."""
+    if not cron:
+        return []
+    status = DefaultScheduleStatus.RUNNING if running else DefaultScheduleStatus.STOPPED
+    return [
+        ScheduleDefinition(
+            name=name,
+            job=job,
+            cron_schedule=cron,
+            default_status=status,
+            execution_fn=requests,
+            description=description,
+        )
+    ]

@@ -1,4 +1,4 @@
-"""Stored discoveries: the versions of the component's state."""
+"""The stored discoveries: versions of a component's state."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from lineage_bridge_dagster.dagster_internals import DefsStateStorage
 
-#: How long a version is kept after a newer one took its place. A run loads the version that it was planned
-#: with; one that is still queued or running after this long keeps its version by itself.
+#: How long a version is kept after a newer one replaced it. A run loads the version that it was planned with;
+#: versions of runs that are still queued or running after that time are kept too.
 KEEP_SECONDS = 24 * 3600.0
 KEEP_VERSIONS = 20
 
@@ -33,34 +33,34 @@ _log = logging.getLogger(__name__)
 
 
 def read_state(path: Path) -> Discovery | None:
-    """The discovery in a file; one that can't be read is said and passed over.
+    """The discovery in a file; None, with a warning, if it cannot be read.
 
-    Cut short, or of a newer version of this project: definitions have to load without it, for only then can
-    the refresh make another.
+    The file may be truncated or from a newer version of this project. Definitions must load without it, as
+    only then can a refresh replace it.
     """
     try:
         return graph_json.load(path)
     except Exception as error:
-        say_unreadable(error)
+        warn_unreadable(error)
         return None
 
 
-def say_unreadable(error: Exception) -> None:
-    """Warn that the definitions hold no assets, and what ends that."""
+def warn_unreadable(error: Exception) -> None:
+    """Warn that the definitions have no assets, and report how to recover."""
     _log.warning(
-        "The stored state can't be read, so there are no assets until the refresh job has made another. The "
-        "lineage sensor asks for it when it is on; else launch the job. Nothing in Glue is touched. %s",
+        "The stored discovery cannot be read, so there are no assets until the refresh job has stored "
+        "another. The lineage sensor requests it if it is on; else launch the job. Glue is unchanged. %s",
         error,
     )
 
 
 class StateStore:
-    """The versions stored under one component's key. Storing one makes it the newest; none is overwritten."""
+    """The versions stored under a component's key. A stored one becomes the newest; none is overwritten."""
 
     def __init__(self, storage: DefsStateStorage | None, key: str) -> None:
         if storage is None:
             raise ConfigurationError(
-                "This Dagster instance has no storage for definitions' state.",
+                "This Dagster instance has no storage for the state of definitions.",
                 hint="Set DAGSTER_HOME, or defs_state_storage in dagster.yaml.",
             )
         self._storage = storage
@@ -74,7 +74,7 @@ class StateStore:
         return self._storage.get_latest_version(self._key)
 
     def load(self) -> Discovery | None:
-        """The newest state; None when none was stored yet."""
+        """The newest state; None if none is stored yet."""
         version = self.latest_version()
         if version is None:
             return None
@@ -84,17 +84,17 @@ class StateStore:
             return graph_json.load(path)
 
     def last_good(self, warn: Callable[[str], object] = _log.warning) -> Discovery | None:
-        """The newest state. One that can't be read is said and passed over: a discovery must still run."""
+        """The newest state; None, with a warning, if it cannot be read: a discovery must still run."""
         try:
             return self.load()
         except Exception as error:
-            warn(f"The last state can't be read, so nothing is carried over from it: {error}")
+            warn(f"The last state cannot be read, so nothing is carried over from it: {error}")
             return None
 
     def store(self, discovery: Discovery) -> str:
         """Store a discovery as the newest version and return the version.
 
-        The version is pointed to only after it was written whole: a crash before that leaves the last one.
+        The storage points to it only once it is complete, so that a crash leaves the last one in place.
         """
         version = str(uuid4())
         with tempfile.TemporaryDirectory() as folder:
@@ -110,9 +110,9 @@ class StateStore:
         keep_seconds: float = KEEP_SECONDS,
         keep_versions: int = KEEP_VERSIONS,
     ) -> int:
-        """Remove versions that no run can still want; returns how many. Never the newest.
+        """Remove old versions that no run needs, never the newest; returns how many.
 
-        Only for storage that is a folder (Dagster's own); another keeps its own house.
+        Applies to storage in a folder (Dagster's default); another storage needs a retention of its own.
         """
         folder = state_folder(self._storage, self._key)
         if folder is None or not folder.exists():
@@ -121,10 +121,10 @@ class StateStore:
         old = _old(list(folder.iterdir()), keep_versions, before)
         if not old:
             return 0
-        kept = {self.latest_version(), *self._planned_with(instance, before)}
+        needed = {self.latest_version(), *self._planned_with(instance, before)}
         removed = 0
         for path in old:
-            if path.name not in kept:
+            if path.name not in needed:
                 try:
                     path.unlink()
                     removed += 1
@@ -133,7 +133,7 @@ class StateStore:
         return removed
 
     def _planned_with(self, instance: DagsterInstance, before: float) -> set[str]:
-        """The versions of runs made before a time (Unix seconds) that are not finished: theirs to load."""
+        """The versions that unfinished runs from before a Unix time were planned with."""
         filters = RunsFilter(
             statuses=NOT_FINISHED_STATUSES, created_before=datetime.fromtimestamp(before, tz=UTC)
         )
@@ -148,9 +148,9 @@ class StateStore:
 
 
 def _old(paths: Sequence[Any], keep: int, before: float) -> list[Any]:
-    """The paths past the newest `keep` in whose place a newer one stood already before a Unix time."""
+    """The paths after the newest `keep` that a newer one had replaced before a Unix time."""
     dated = sorted(((path.stat().st_mtime, path) for path in paths), key=lambda pair: pair[0], reverse=True)
-    # The definitions were of a version until the next one came, however old it was by then.
+    # A version was in use until the next one was stored, whatever its own age.
     replaced = [math.inf, *(modified for modified, _ in dated)]
     return [
         path

@@ -1,9 +1,7 @@
-"""The jobs as the launchpad, GraphQL and the sensor run them."""
+"""The refresh and push jobs."""
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,15 +13,8 @@ from dagster import (
     AssetKey,
     DagsterInstance,
     DagsterInvalidConfigError,
-    DagsterRunStatus,
     ExecuteInProcessResult,
-    RunsFilter,
-    job,
 )
-from dagster._core.definitions.repository_definition.repository_definition import RepositoryLoadData
-from dagster._core.execution.api import create_execution_plan
-from dagster._core.snap import snapshot_from_execution_plan
-from dagster_shared.serdes.objects.models.defs_state_info import DefsStateInfo
 
 from lineage_bridge_dagster import component as component_module
 from lineage_bridge_dagster.automation.state import StateStore
@@ -57,7 +48,7 @@ def failure_of(result: ExecuteInProcessResult) -> str:
     return str(data.user_failure_data.description)  # type: ignore[union-attr]
 
 
-def test_push_counts_what_it_did_and_shows_on_the_assets(
+def test_push_counts_outcomes_and_materializes_the_assets(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(5)
@@ -68,11 +59,11 @@ def test_push_counts_what_it_did_and_shows_on_the_assets(
     event = instance.get_latest_materialization_event(AssetKey(["glue", EAST, "topic.00003"]))
     assert event
     assert event.asset_materialization
-    # The second changed nothing: an event of its own would make the checks look older than the table.
+    # The second push changed nothing: an event for it would make the checks look outdated.
     assert event.asset_materialization.metadata["lineage_bridge/outcome"].value == "updated"
 
 
-def test_a_push_shows_on_an_asset_that_did_not_show_its_lineage_yet(
+def test_a_push_materializes_an_asset_that_does_not_show_its_lineage_yet(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(1)
@@ -98,7 +89,7 @@ def test_a_dry_run_writes_nothing_and_materializes_nothing(
     assert instance.get_latest_materialization_event(AssetKey(["glue", EAST, "topic.00000"])) is None
 
 
-def test_options_of_one_run_say_which_tables_and_what_of_them(
+def test_a_run_can_select_tables_and_what_is_written(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(2)
@@ -113,7 +104,7 @@ def test_options_of_one_run_say_which_tables_and_what_of_them(
     assert other["Description"] == "Kept by the data team."
 
 
-def test_a_table_that_is_not_there_fails_the_push_by_name(
+def test_a_push_that_misses_a_table_fails_and_names_it(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(2)
@@ -126,17 +117,17 @@ def test_a_table_that_is_not_there_fails_the_push_by_name(
     )
 
 
-def test_a_way_to_show_sql_that_is_none_is_refused_before_anything_is_written(
+def test_an_unknown_sql_mode_is_refused_before_anything_is_written(
     location: Build, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
     assert "full, redacted, hash or none" in failure_of(run(location(many(1)), instance, "push", sql="all"))
     assert strict_aws.calls.get("UpdateTable", 0) == 0
 
 
-def discovering(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Discovery | None], Discovery]) -> None:
+def discovering(monkeypatch: pytest.MonkeyPatch, result: Callable[[Discovery | None], Discovery]) -> None:
     def discover(_self: Any, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
-        progress("asking")
-        return answer(last)
+        progress("reading")
+        return result(last)
 
     monkeypatch.setattr(component_module.LineageBridgeComponent, "_discover", discover)
 
@@ -146,13 +137,13 @@ def test_a_refresh_stores_a_state_on_top_of_the_last_one(
 ) -> None:
     seen: list[Discovery | None] = []
 
-    def answer(last: Discovery | None) -> Discovery:
+    def result(last: Discovery | None) -> Discovery:
         seen.append(last)
         w = many(len(seen))
         w.report("connect", EAST, Status.FAILED, "HTTP 500")
         return w.discovery()
 
-    discovering(monkeypatch, answer)
+    discovering(monkeypatch, result)
     built = location(world())
     store = StateStore.of(instance, KEY)
     first = run(built, instance, "refresh").output_for_node("refresh")
@@ -166,12 +157,12 @@ def test_a_refresh_stores_a_state_on_top_of_the_last_one(
     assert "HTTP 500" in output.metadata["coverage"].value  # type: ignore[union-attr]
 
 
-def test_a_refresh_that_finds_the_same_keeps_the_state_and_still_says_when(
+def test_a_refresh_that_finds_no_change_keeps_the_state_and_updates_its_time(
     location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     days = iter(range(1, 9))
 
-    def answer(_last: Discovery | None) -> Discovery:
+    def result(_last: Discovery | None) -> Discovery:
         day = next(days)
         w = many(2)
         if day >= 4:
@@ -180,13 +171,13 @@ def test_a_refresh_that_finds_the_same_keeps_the_state_and_still_says_when(
         w.graph.nodes[node.node_id] = node.with_attributes(update_time=f"2026-05-0{day}T00:00:00Z")
         return w.discovery(f"2026-05-0{day}T12:00:00Z")
 
-    discovering(monkeypatch, answer)
+    discovering(monkeypatch, result)
     built = location(world())
     key = AssetKey(["lineage_bridge", "discovery"])
     versions, times, green = [], [], []
     for _ in range(5):
-        result = run(built, instance, "refresh")
-        versions.append(result.output_for_node("refresh"))
+        refresh = run(built, instance, "refresh")
+        versions.append(refresh.output_for_node("refresh"))
         event = instance.get_latest_materialization_event(key)
         assert event
         assert event.asset_materialization
@@ -204,19 +195,19 @@ def test_a_refresh_that_finds_the_same_keeps_the_state_and_still_says_when(
     assert green == [True] * 3 + [False] * 2
 
 
-def test_a_refresh_that_fails_keeps_the_last_state_and_says_what_to_do(
+def test_a_refresh_that_fails_keeps_the_last_state_and_gives_a_remedy(
     location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def answer(_last: Discovery | None) -> Discovery:
+    def result(_last: Discovery | None) -> Discovery:
         raise LineageBridgeError(
             "401 from the control plane", hint="Set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY."
         )
 
     store = StateStore.of(instance, KEY)
     version = store.store(world().discovery())
-    discovering(monkeypatch, answer)
-    result = run(location(world()), instance, "refresh")
-    assert "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY" in failure_of(result)
+    discovering(monkeypatch, result)
+    refresh = run(location(world()), instance, "refresh")
+    assert "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY" in failure_of(refresh)
     assert store.latest_version() == version
 
 
@@ -232,71 +223,7 @@ def test_a_state_that_cannot_be_read_does_not_keep_a_refresh_from_running(
     assert run(location(world()), instance, "refresh").success
 
 
-def aged(instance: DagsterInstance, *days: float) -> list[str]:
-    """Versions of the state stored this many days ago, the oldest first."""
-    store = StateStore.of(instance, KEY)
-    versions = []
-    for number, age in enumerate(days):
-        versions.append(store.store(many(number + 1).discovery()))
-        modified = time.time() - age * 86_400
-        os.utime(state_file(instance, versions[-1]), (modified, modified))
-    return versions
-
-
-def state_file(instance: DagsterInstance, version: str) -> Path:
-    storage: Any = instance.defs_state_storage
-    return Path(str(storage.base_path / storage._sanitize_key(KEY) / version))
-
-
-def held(instance: DagsterInstance, versions: list[str]) -> list[int]:
-    return [place for place, version in enumerate(versions) if state_file(instance, version).exists()]
-
-
-def test_a_state_is_removed_a_day_after_a_newer_one_took_its_place(instance: DagsterInstance) -> None:
-    versions = aged(instance, 30, 3, 2, 0.5, 0)
-    # The third stood until half a day ago, and a run may have been planned with it then.
-    assert StateStore.of(instance, KEY).prune(instance, keep_versions=0) == 2
-    assert held(instance, versions) == [2, 3, 4]
-    assert StateStore.of(instance, KEY).prune(instance, keep_versions=0) == 0
-
-
-def test_the_last_states_are_kept_however_old(instance: DagsterInstance) -> None:
-    versions = aged(instance, 90, 60, 30, 20)
-    assert StateStore.of(instance, KEY).prune(instance, keep_versions=2) == 2
-    assert held(instance, versions) == [2, 3]
-    assert StateStore.of(instance, KEY).load() is not None
-
-
-def test_a_run_that_waits_for_longer_keeps_the_state_that_it_was_planned_with(
-    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    versions = aged(instance, 9, 8, 7, 0)
-    info = DefsStateInfo.add_version(None, KEY, versions[0])
-
-    @job
-    def any_job() -> None: ...
-
-    plan = snapshot_from_execution_plan(create_execution_plan(any_job), any_job.get_job_snapshot_id())
-    plan = plan._replace(repository_load_data=RepositoryLoadData(defs_state_info=info))
-    run = instance.create_run_for_job(any_job, status=DagsterRunStatus.STARTED)
-    snapshot_id = instance.run_storage.add_execution_plan_snapshot(plan)
-    waiting = run._replace(execution_plan_snapshot_id=snapshot_id)
-    monkeypatch.setattr(instance, "get_runs", lambda filters: [waiting] if asked_for(filters) else [])
-
-    assert StateStore.of(instance, KEY).prune(instance, keep_versions=0) == 1
-    assert held(instance, versions) == [0, 2, 3]
-
-
-def asked_for(filters: RunsFilter) -> bool:
-    """Whether a run that was started two days ago is among those asked for."""
-    before = filters.created_before
-    assert before
-    return {DagsterRunStatus.QUEUED, DagsterRunStatus.STARTED} <= set(
-        filters.statuses
-    ) and before.timestamp() > time.time() - 2 * 86_400
-
-
-def test_the_component_says_no_secret_of_its_environment(
+def test_secrets_of_the_environment_are_not_in_the_definitions(
     location: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_BRIDGE_KAFKA_API_KEY", "KEY123")
@@ -306,7 +233,7 @@ def test_the_component_says_no_secret_of_its_environment(
     assert "s3cr3t-value" not in repr(built.component._settings()())
 
 
-def test_a_table_that_no_graph_knows_fails_the_push_by_name_and_the_others_are_pushed(
+def test_an_unknown_table_fails_the_push_by_name_and_the_others_are_pushed(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(1)
@@ -321,7 +248,7 @@ def test_a_table_that_no_graph_knows_fails_the_push_by_name_and_the_others_are_p
 @pytest.mark.parametrize(
     ("config", "named"), [({"dryrun": True}, "dryrun"), ({"tables": "a.b"}, "tables"), ({"sql": 3}, "sql")]
 )
-def test_a_run_config_that_is_wrong_starts_nothing_and_names_the_field(
+def test_a_wrong_run_config_starts_nothing_and_the_error_names_the_field(
     location: Build, strict_aws: StrictAws, instance: DagsterInstance, config: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(DagsterInvalidConfigError, match=named):

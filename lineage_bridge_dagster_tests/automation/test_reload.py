@@ -1,4 +1,4 @@
-"""Having a code server load a newer state, and what is done when it can't."""
+"""Reloading a code server's definitions, and the fallbacks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
 
 
 class Server:
-    """A code server's client; `with_state` is what it answers, an error or None."""
+    """A code server's client; `with_state` is the error of its reload, or None."""
 
     location_name = "here"
 
@@ -55,23 +55,23 @@ class Server:
         return self.id
 
 
-def test_the_server_is_told_the_newest_versions(instance: DagsterInstance) -> None:
+def test_the_server_gets_the_newest_versions(instance: DagsterInstance) -> None:
     server = Server()
     assert reload_code_location(server, instance).how == "reload_code_with_state"
     version = StateStore.of(instance, "LineageBridgeComponent").latest_version()
     assert server.infos[0].get_version("LineageBridgeComponent") == version
 
 
-@pytest.mark.parametrize("trouble", ["Conflicting asset keys", ConnectionError("gone")])
-def test_an_error_in_the_answer_or_of_the_call_leads_to_the_next_way(
-    instance: DagsterInstance, trouble: str | Exception
+@pytest.mark.parametrize("error", ["Conflicting asset keys", ConnectionError("gone")])
+def test_an_error_in_the_response_or_of_the_call_leads_to_the_next_way(
+    instance: DagsterInstance, error: str | Exception
 ) -> None:
-    done = reload_code_location(Server(trouble), instance)
-    assert done.how == "reload_code"
-    assert str(trouble) in done.tried[0]
+    reloaded = reload_code_location(Server(error), instance)
+    assert reloaded.how == "reload_code"
+    assert str(error) in reloaded.tried[0]
 
 
-def test_of_an_error_in_the_answer_the_cause_is_told(
+def test_the_cause_of_an_error_in_the_response_is_reported(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cause = SerializableErrorInfo("defs.yaml:7 - owners: Invalid owner\n  -> ...", [], None)
@@ -80,37 +80,37 @@ def test_of_an_error_in_the_answer_the_cause_is_told(
     monkeypatch.setattr(
         server, "reload_code_with_state", lambda *_args, **_options: SimpleNamespace(serialized_error=error)
     )
-    done = reload_code_location(server, instance)
-    assert done.tried == ("reload_code_with_state: defs.yaml:7 - owners: Invalid owner",)
+    reloaded = reload_code_location(server, instance)
+    assert reloaded.tried == ("reload_code_with_state: defs.yaml:7 - owners: Invalid owner",)
 
 
-def test_a_server_that_answers_and_loads_nothing_is_no_reload(
+def test_a_response_without_a_new_server_id_is_not_a_reload(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     def post(url: str, json: Any, timeout: float) -> httpx.Response:
-        asked.append((url, json["variables"]))
-        answer = {
+        requests.append((url, json["variables"]))
+        data = {
             "reloadRepositoryLocation": {"__typename": "WorkspaceLocationEntry", "locationOrLoadError": {}}
         }
-        return httpx.Response(200, json={"data": answer}, request=httpx.Request("POST", url))
+        return httpx.Response(200, json={"data": data}, request=httpx.Request("POST", url))
 
     monkeypatch.setattr(httpx, "post", post)
-    done = reload_code_location(
+    reloaded = reload_code_location(
         Server("no", follows_reload=False), instance, timeout_seconds=0, graphql_url="http://ui"
     )
-    assert done.how == "graphql"
-    assert asked == [("http://ui/graphql", {"name": "here"})]
+    assert reloaded.how == "graphql"
+    assert requests == [("http://ui/graphql", {"name": "here"})]
 
 
-def test_when_nothing_works_the_error_says_what_was_tried_and_what_to_do(instance: DagsterInstance) -> None:
+def test_the_error_after_every_way_failed_names_them_and_a_remedy(instance: DagsterInstance) -> None:
     with pytest.raises(ReloadError) as caught:
         reload_code_location(SimpleNamespace(location_name="x"), instance)
-    for word in ("reload_code_with_state", "reload_code", "LINEAGE_BRIDGE_DAGSTER_URL"):
-        assert word in str(caught.value)
+    for part in ("reload_code_with_state", "reload_code", "LINEAGE_BRIDGE_DAGSTER_URL"):
+        assert part in str(caught.value)
 
 
-def test_dagster_still_has_the_call_that_is_not_documented() -> None:
+def test_dagster_still_has_the_undocumented_calls() -> None:
     for name in ("reload_code_with_state", "reload_code", "get_server_id"):
         assert callable(getattr(DagsterGrpcClient, name)), name

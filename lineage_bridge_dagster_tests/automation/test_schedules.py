@@ -1,4 +1,4 @@
-"""The schedules, and the jobs that they run, as a user finds them."""
+"""The schedules, and the jobs that they run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def requests(w: World, at: datetime = NIGHT) -> list[RunRequest]:
     return list(found or [])
 
 
-def test_the_lineage_job_does_topics_chains_and_tables_and_evaluates_every_check(
+def test_the_lineage_job_materializes_every_asset_and_evaluates_every_check(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(3)
@@ -65,7 +65,7 @@ def test_the_lineage_job_does_topics_chains_and_tables_and_evaluates_every_check
     assert evaluated == {(check.asset_key, check.name) for check in shown}
 
 
-def test_the_lineage_job_runs_where_checks_are_switched_off(
+def test_the_lineage_job_runs_without_checks(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     create_tables(glue, many(1))
@@ -73,36 +73,36 @@ def test_the_lineage_job_runs_where_checks_are_switched_off(
     assert location(many(1), off).materialize(instance, job="materialize_lineage").success
 
 
-def test_before_any_table_is_known_the_lineage_job_says_so_and_succeeds(
+def test_without_tables_the_lineage_job_reports_that_and_succeeds(
     instance: DagsterInstance, capfd: pytest.CaptureFixture[str]
 ) -> None:
     empty = LineageBridgeComponent(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
     job = empty.resolve_job_def("materialize_lineage")
-    assert "no table is known" in str(job.description)
+    assert "no tables have been discovered" in str(job.description)
     assert job.execute_in_process(instance=instance).success
-    assert "the refresh job looks for them" in capfd.readouterr().err
+    assert "run the refresh job" in capfd.readouterr().err
     assert {s.name for s in empty.schedules or []} == {"refresh_schedule", "nightly_schedule"}  # type: ignore[union-attr]
 
 
-def test_a_night_of_few_tables_is_one_run() -> None:
+def test_few_tables_are_one_nightly_run() -> None:
     (request,) = requests(many(3))
     assert request.asset_selection is None
     assert request.run_key == NIGHT.isoformat()
 
 
-def test_a_night_of_many_tables_is_shared_out_and_leaves_none_out() -> None:
+def test_many_tables_are_divided_among_several_runs_and_none_is_left_out() -> None:
     w = many(1100)
-    shared = requests(w)
-    assert len(shared) == 3
-    selected = [key for request in shared for key in request.asset_selection or []]
+    run_requests = requests(w)
+    assert len(run_requests) == 3
+    selected = [key for request in run_requests for key in request.asset_selection or []]
     assert len(selected) == len(set(selected)) == 3300
     assert set(selected) == {asset.key for asset in inventory_of(w).materializable}
-    assert [request.tags["lineage_bridge/part"] for request in shared] == ["1 of 3", "2 of 3", "3 of 3"]
-    assert len({request.run_key for request in shared}) == 3
-    assert [request.run_key for request in requests(w)] == [request.run_key for request in shared]
+    assert [request.tags["lineage_bridge/part"] for request in run_requests] == ["1 of 3", "2 of 3", "3 of 3"]
+    assert len({request.run_key for request in run_requests}) == 3
+    assert [request.run_key for request in requests(w)] == [request.run_key for request in run_requests]
 
 
-def test_a_table_is_in_one_part_with_its_chain_and_parts_are_even() -> None:
+def test_a_table_is_in_the_same_part_as_its_chain_and_parts_are_even() -> None:
     inventory = inventory_of(many(11))
     cut = parts(inventory, size=4)
     assert [len(part) for part in cut] == [9, 12, 12]
@@ -112,7 +112,7 @@ def test_a_table_is_in_one_part_with_its_chain_and_parts_are_even() -> None:
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_schedules_are_on_when_told_to_and_each_says_what_it_does(location: Build, running: bool) -> None:
+def test_schedules_run_by_default_if_configured_and_are_described(location: Build, running: bool) -> None:
     made = location(many(1), LineageBridgeComponent(aws={"region": REGION}, sensor={"running": running}))
     found = {schedule.name: schedule for schedule in made.repository.schedule_defs}
     assert found["nightly_schedule"].cron_schedule == "13 2 * * *"
@@ -121,7 +121,7 @@ def test_schedules_are_on_when_told_to_and_each_says_what_it_does(location: Buil
         assert len(str(found[name].description)) > 40
 
 
-def test_an_empty_expression_leaves_a_schedule_out(location: Build) -> None:
+def test_without_a_cron_expression_there_is_no_schedule(location: Build) -> None:
     crons: dict[str, Any] = {"refresh_cron": "", "push_cron": "", "nightly_cron": ""}
     made = location(many(1), LineageBridgeComponent(aws={"region": REGION}, sensor=crons))
     names = {schedule.name for schedule in made.repository.schedule_defs}
