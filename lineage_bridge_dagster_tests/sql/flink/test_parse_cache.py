@@ -21,7 +21,10 @@ def test_cached_lineage_equals_the_parsed_one(parser: FlinkSqlParser) -> None:
     for text, lineage in zip(texts, parsed, strict=True):
         first.put(text, lineage)
     reloaded = ParseCache(json.loads(json.dumps(first.to_json())))
-    assert [reloaded.get(text) for text in texts] == parsed
+    cached = [reloaded.get(text) for text in texts]
+    assert None not in cached
+    assert cached == parsed
+    assert parser.parse(texts) == parsed
 
 
 def test_rejected_text_is_not_cached(parser: FlinkSqlParser) -> None:
