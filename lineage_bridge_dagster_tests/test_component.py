@@ -1,4 +1,4 @@
-"""The code location as a user has it: `defs/`, its YAML and a stored state."""
+"""The component in a defs folder: its YAML, a stored state and subclasses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_it_loads_the_newest_state(instance: DagsterInstance) -> None:
 def test_a_run_loads_the_state_of_its_plan_even_if_a_newer_one_is_stored(
     instance: DagsterInstance,
 ) -> None:
-    """As a run's own process loads: by the data that its plan carries."""
+    """The process of a run loads the state that its plan names."""
     from lineage_bridge_dagster.definitions import defs
 
     store = StateStore.of(instance, KEY)
@@ -59,7 +59,7 @@ def test_a_run_loads_the_state_of_its_plan_even_if_a_newer_one_is_stored(
 
 def test_the_yaml_has_no_field_for_a_secret() -> None:
     text = (Path(__file__).parents[1] / "lineage_bridge_dagster/defs/confluent_to_glue/defs.yaml").read_text()
-    # Keys and secrets are named in a comment alone.
+    # Only a comment names keys and secrets.
     code = "\n".join(line.partition("#")[0] for line in text.splitlines())
     assert "_API_KEY" not in code
     assert "_API_SECRET" not in code
@@ -97,11 +97,11 @@ def test_a_subclass_changes_asset_specs(tmp_path: Path) -> None:
 
     state = tmp_path / "state"
     graph_json.dump(world().discovery(), state)
-    made = Ours(aws={"region": "us-east-1"}).build_defs_from_state(None, state)  # type: ignore[arg-type]
-    graph = made.get_repository_def().asset_graph
+    definitions = Ours(aws={"region": "us-east-1"}).build_defs_from_state(None, state)  # type: ignore[arg-type]
+    graph = definitions.get_repository_def().asset_graph
     keys = {key.to_user_string() for key in graph.get_all_asset_keys()}
-    # The discovery itself is no node, and so no business of the hook.
+    # The discovery is not a node, so the hook does not translate it.
     assert all(key.startswith("ours/") for key in keys - {"lineage_bridge/discovery"})
-    # Dependencies follow the keys that the hook gave.
+    # Dependencies follow the keys that the hook returned.
     table = next(key for key in graph.get_all_asset_keys() if key.path[1] == "glue")
     assert all(parent.path[0] == "ours" for parent in graph.get(table).parent_keys)

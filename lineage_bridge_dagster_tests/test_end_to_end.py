@@ -1,4 +1,4 @@
-"""The main job on the embedded stack, with `dagster dev` running and no hand on it."""
+"""From Tableflow to Glue on the embedded stack, by the sensors of a running `dagster dev`."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def test_enabling_tableflow_on_a_topic_leads_to_lineage_in_glue(
     eventually(lambda: table in all_pushed.pushed() or None, 240, f"lineage of {table} in Glue")
     in_glue = time.monotonic() - began
     logging.getLogger(__name__).warning("asset after %.0f s, lineage in Glue after %.0f s", appeared, in_glue)
-    made_by_sensor = [
+    sensor_runs = [
         run
         for run in live_ui.runs()
         if any(tag["key"] == "dagster/sensor_name" for tag in run["tags"])
         and any(key["path"] == asset.split("/") for key in run["assetSelection"] or ())
     ]
-    assert made_by_sensor
+    assert sensor_runs
 
 
 def test_a_push_from_the_launchpad_takes_options_and_writes_nothing_twice(

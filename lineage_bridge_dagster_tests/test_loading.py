@@ -1,4 +1,4 @@
-"""A code location loads whatever is down, and whatever became of its stored state."""
+"""A code location loads while APIs or the state storage are down, or if the stored state is damaged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lineage_bridge_dagster_tests.project import load
 
 KEY = "LineageBridgeComponent"
 
-#: Loads the location as a code server does, in a process that can reach nothing and says what it tried.
+#: Loads the location as a code server does, without a network, and prints its attempts to connect.
 _LOAD_OFFLINE = """
 import socket
 
@@ -28,7 +28,7 @@ tried = []
 
 def refuse(*args, **_options):
     tried.append(repr(args[1:] if args and isinstance(args[0], socket.socket) else args))
-    raise ConnectionRefusedError("nothing may be asked at load")
+    raise ConnectionRefusedError("no connection is allowed at load")
 
 socket.socket.connect = socket.socket.connect_ex = refuse
 socket.socket.sendto = refuse
@@ -79,11 +79,11 @@ def test_it_loads_without_calling_an_api(tmp_path: Path, with_state: bool) -> No
     command = [sys.executable, "-c", _LOAD_OFFLINE]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    said = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
-    assert said["tried"] == "[]"
-    assert (int(said["assets"]) > 20) is with_state
-    assert "refresh" in said["jobs"].split()
-    assert said["sensors"] == "lineage_sensor"
+    printed = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
+    assert printed["tried"] == "[]"
+    assert (int(printed["assets"]) > 20) is with_state
+    assert "refresh" in printed["jobs"].split()
+    assert printed["sensors"] == "lineage_sensor"
 
 
 def _cut_short(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Real-looking secrets in SQL and connector configurations, looked for in all that leaves a discovery."""
+"""Secrets in SQL and connector configurations reach nothing that leaves a discovery."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SQL = f"""INSERT INTO enriched SELECT id FROM orders /*+ OPTIONS(
 
 
 def _carrying(request: httpx.Request, answer: httpx.Response) -> httpx.Response:
-    """The world's answer, with every secret in each connector's configuration."""
+    """Return the response with every secret in each connector's configuration."""
     if not request.url.path.endswith("/connectors") or answer.status_code != 200:
         return answer
     connectors = json.loads(answer.content)
@@ -77,19 +77,19 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
             if node.attributes.get("glue_database"):
                 catalog.create(node.attributes["glue_table"], node.attributes["glue_database"])
         client = glue_client(AwsSettings(region=REGION, endpoint_url=aws.endpoint_url))
-        whole = enrich(found, client, region=REGION)
-        report = push_tables(whole, client, PushSettings())
+        enriched = enrich(found, client, region=REGION)
+        report = push_tables(enriched, client, PushSettings())
         assert report.counts["updated"] >= 1
         pushed = "".join(str(catalog.table(r.table_name, r.database)) for r in report.results)
     assert "INSERT INTO enriched" in pushed
     state = tmp_path / "state.json"
-    graph_json.dump(whole, state)
-    shown = build_inventory(whole, LineageTranslator().get_asset_spec)
+    graph_json.dump(enriched, state)
+    shown = build_inventory(enriched, LineageTranslator().get_asset_spec)
     places = {
         "Glue": pushed,
         "the report": json.dumps(report.to_json()) + repr(report),
         "the state": state.read_text(),
-        "the chains": json.dumps([to_json(chain) for chain in chains_of(whole.graph)]),
+        "the chains": json.dumps([to_json(chain) for chain in chains_of(enriched.graph)]),
         "the UI": "".join(
             repr((a.spec.description, a.spec.metadata, a.spec.tags))
             for a in (*shown.topics, *shown.chains, *shown.tables, *shown.external)

@@ -1,6 +1,6 @@
 """The last commits of Glue tables, read for all tables of a run at once.
 
-A table's materialization is a push of lineage; its last snapshot tells when its data changed.
+A table's materialization is a push of lineage; its last snapshot gives the time of its data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Definitions built from a stored discovery, as a code location builds them, with Glue strict and local."""
+"""Code locations built from a stored discovery, with a strict local Glue."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def build(world: World, component: LineageBridgeComponent | None = None, **resources: Any) -> Location:
         state = tmp_path / "state.json"
         graph_json.dump(world.discovery(), state)
-        made = component or LineageBridgeComponent(aws={"region": REGION})
-        return Location(made.build_defs_from_state(None, state), made, resources)  # type: ignore[arg-type]
+        built = component or LineageBridgeComponent(aws={"region": REGION})
+        return Location(built.build_defs_from_state(None, state), built, resources)  # type: ignore[arg-type]
 
     return build

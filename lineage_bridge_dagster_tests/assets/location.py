@@ -1,4 +1,4 @@
-"""A mini code location, and what tests do with one."""
+"""A small code location with fakes of Confluent and Spark, and the helpers of tests that run it."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Location:
     def materialize(
         self, instance: DagsterInstance, *keys: str, job: str = "__ASSET_JOB"
     ) -> ExecuteInProcessResult:
-        """Run some assets in this process; a failure is in the result."""
+        """Materialize some assets in this process; the result holds a failure."""
         selection = [AssetKey.from_user_string(key) for key in keys] or None
         return self.definitions.resolve_job_def(job).execute_in_process(
             instance=instance, asset_selection=selection, raise_on_error=False
@@ -108,7 +108,7 @@ class Location:
 
 
 def freshness_checks(definitions: Definitions) -> JobDefinition:
-    """What the freshness schedule runs: the check of every table, as the run's own process selects it."""
+    """Return the job that the freshness schedule runs: the check of every table, as a run selects it."""
     checks = definitions.get_repository_def().asset_graph.asset_check_keys
     return definitions.resolve_job_def("materialize_lineage").get_subset(
         asset_selection=set(), asset_check_selection={key for key in checks if key.name == "table_fresh"}
@@ -116,8 +116,8 @@ def freshness_checks(definitions: Definitions) -> JobDefinition:
 
 
 def create_tables(glue: BaseClient, world: World, skip: Iterable[str] = ()) -> None:
-    """The Glue tables of a world, each an Iceberg table with a description and a parameter of its owner's."""
-    made: set[str] = set()
+    """Create the Glue tables of a world, each with a description and a parameter that its owner set."""
+    databases: set[str] = set()
     for node in world.graph.nodes.values():
         if not is_glue_table(node):
             continue
@@ -125,9 +125,9 @@ def create_tables(glue: BaseClient, world: World, skip: Iterable[str] = ()) -> N
         database, table = place.database, place.table
         if table in skip:
             continue
-        if database not in made:
+        if database not in databases:
             glue.create_database(DatabaseInput={"Name": database})
-            made.add(database)
+            databases.add(database)
         glue.create_table(
             DatabaseName=database,
             TableInput={

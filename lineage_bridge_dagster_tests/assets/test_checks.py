@@ -1,4 +1,4 @@
-"""Checks as a run executes them: red when Glue was wiped, green after a push, each saying what to do."""
+"""Checks of tables and of the discovery as runs evaluate them."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ NAMES = {"lineage_in_sync", "schema_matches", "tableflow_healthy", "table_fresh"
 
 
 def run_checks(location: Location, instance: DagsterInstance, *checks: tuple[str, str]) -> Any:
-    """Run these checks and nothing else, as the button on a check does."""
+    """Run only these checks, as the button of a check does."""
     return subset(location, set(), set(checks)).execute_in_process(instance=instance, raise_on_error=False)
 
 
 def subset(location: Location, keys: set[str], checks: set[tuple[str, str]]) -> JobDefinition:
-    """The job of these assets and of these checks, as the launchpad makes it."""
+    """Return the job of these assets and checks, as the launchpad builds it."""
     return location.definitions.resolve_implicit_global_asset_job_def().get_subset(
         asset_selection={AssetKey.from_user_string(key) for key in keys},
         asset_check_selection={AssetCheckKey(AssetKey.from_user_string(key), name) for key, name in checks},
     )
 
 
-def verdicts(result: Any) -> dict[tuple[str, str], AssetCheckEvaluation]:
+def outcomes(result: Any) -> dict[tuple[str, str], AssetCheckEvaluation]:
     return {
         (each.asset_key.to_user_string(), each.check_name): each
         for each in result.get_asset_check_evaluations()
@@ -52,12 +52,12 @@ def verdicts(result: Any) -> dict[tuple[str, str], AssetCheckEvaluation]:
 
 
 def only(result: Any) -> AssetCheckEvaluation:
-    (found,) = verdicts(result).values()
+    (found,) = outcomes(result).values()
     return found
 
 
 def small(**tableflow: Any) -> World:
-    """One table `t` of a topic with a schema; attributes are of its Tableflow topic."""
+    """One table `t` of a topic with a schema, and attributes for its Tableflow topic."""
     w = World()
     topic = w.topic(EAST, "t")
     w.glue(EAST, "t")
@@ -84,7 +84,7 @@ def test_every_table_has_its_checks_even_if_names_differ_only_in_punctuation(loc
 
 
 def test_each_check_can_be_run_alone(location: Build) -> None:
-    """The UI offers to run a check alone only where nothing else must run with it."""
+    """The UI can run a check alone only if nothing else has to run with it."""
     graph = location(world()).repository.asset_graph
     for check in graph.asset_check_keys:
         assert graph.get_execution_set_asset_and_check_keys(check) == {check}
@@ -116,7 +116,7 @@ def test_in_sync_turns_red_when_the_lineage_is_wiped_and_green_after_a_push(
 
     pushed = loaded.materialize(instance, key)
     assert pushed.success
-    assert verdicts(pushed)[key, "lineage_in_sync"].passed
+    assert outcomes(pushed)[key, "lineage_in_sync"].passed
 
     table = glue.get_table(DatabaseName=EAST, Name="t")["Table"]
     glue.update_table(
@@ -137,7 +137,7 @@ def test_one_table_of_a_bundle_can_be_checked_alone(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     create_tables(glue, world())
-    found = verdicts(run_checks(location(world()), instance, (TABLE, "tableflow_healthy")))
+    found = outcomes(run_checks(location(world()), instance, (TABLE, "tableflow_healthy")))
     assert list(found) == [(TABLE, "tableflow_healthy")]
 
 
@@ -147,7 +147,7 @@ def test_checking_a_table_pushes_nothing(
     create_tables(glue, world())
     result = run_checks(location(world()), instance, *((TABLE, name) for name in NAMES))
     assert result.success
-    assert set(verdicts(result)) == {(TABLE, name) for name in NAMES}
+    assert set(outcomes(result)) == {(TABLE, name) for name in NAMES}
     assert not result.get_asset_materialization_events()
     assert strict_aws.calls.get("UpdateTable", 0) == 0
 
@@ -160,7 +160,7 @@ def test_tables_that_are_refused_or_fail_are_checked_in_the_same_run(
     keys = [f"glue/{EAST}/{name}" for name in ("o.v1", "o-v1", "customers", "orders")]
     result = location(w).materialize(instance, *keys)
     assert not result.success
-    found = verdicts(result)
+    found = outcomes(result)
     assert set(found) == {(key, name) for key in keys for name in NAMES}
     assert found[f"glue/{EAST}/o.v1", "lineage_in_sync"].passed
     assert "may not be written" in str(found[f"glue/{EAST}/orders", "lineage_in_sync"].description)
@@ -180,7 +180,7 @@ def test_tables_that_are_held_back_are_checked_in_the_same_run(
     shorter.glue(EAST, "t")
     shorter.graph.edges.clear()
     shorter.report("tableflow", EAST, Status.FAILED, "503 from api.confluent.cloud")
-    found = verdicts(location(shorter).materialize(instance, key))
+    found = outcomes(location(shorter).materialize(instance, key))
     assert {name for _, name in found} == NAMES
     assert "held back" in str(found[key, "lineage_in_sync"].description)
 
@@ -192,7 +192,7 @@ def test_every_table_is_checked_even_if_glue_cannot_be_reached(
     keys = [f"glue/{EAST}/{name}" for name in ("o.v1", "customers")]
     result = location(world(), LineageBridgeComponent(aws={})).materialize(instance, *keys)
     assert not result.success
-    found = verdicts(result)
+    found = outcomes(result)
     assert set(found) == {(key, name) for key in keys for name in NAMES}
     assert "LINEAGE_BRIDGE_AWS_REGION" in str(found[keys[0], "lineage_in_sync"].description)
 
@@ -203,13 +203,13 @@ def test_tables_are_materialized_without_checks_if_none_is_selected(
     create_tables(glue, world())
     result = subset(location(world()), {TABLE}, set()).execute_in_process(instance=instance)
     assert len(result.get_asset_materialization_events()) == 1
-    assert not verdicts(result)
+    assert not outcomes(result)
 
 
 def test_a_run_may_push_one_table_and_check_two(
     location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
-    """The pushed one is in the last op: the checks of the others must not look at it too early."""
+    """The pushed table is in the last op: the checks of the others must not compare it too early."""
     w = many(250)
     create_tables(glue, w)
     built = location(w)
@@ -217,7 +217,7 @@ def test_a_run_may_push_one_table_and_check_two(
     pushed = bundles("glue_tables", tables)[-1].assets[0].key.to_user_string()
     keys = [table.key.to_user_string() for table in tables]
     job = subset(built, {pushed}, {(key, "lineage_in_sync") for key in keys})
-    found = verdicts(job.execute_in_process(instance=instance))
+    found = outcomes(job.execute_in_process(instance=instance))
     assert len(found) == 250
     assert [key for (key, _), each in found.items() if each.passed] == [pushed]
     assert strict_aws.calls.get("UpdateTable", 0) == 1
@@ -235,28 +235,28 @@ def test_a_run_over_many_tables_reads_glue_by_pages(
     resource = loaded.definitions.resources["glue"]  # type: ignore[index]
     counted = _Counted(resource, calls)
     loaded = location(w, glue=counted)
-    found = verdicts(run_checks(loaded, instance, *((key, "lineage_in_sync") for key in keys)))
+    found = outcomes(run_checks(loaded, instance, *((key, "lineage_in_sync") for key in keys)))
     assert len(found) == 250
     assert not any(each.passed for each in found.values())
     assert calls == ["GetTables"] * 3
 
 
 class _Counted:
-    """A Glue resource whose calls are written down."""
+    """A Glue resource that records its calls."""
 
     def __init__(self, resource: Any, calls: list[str]) -> None:
         self._resource, self._calls = resource, calls
 
     def client(self) -> Any:
-        made = self._resource.client()
-        made.meta.events.register("before-call.glue", lambda model, **_: self._calls.append(model.name))
-        return made
+        client = self._resource.client()
+        client.meta.events.register("before-call.glue", lambda model, **_: self._calls.append(model.name))
+        return client
 
 
 def test_a_table_missing_in_glue_is_a_warning_and_not_a_failed_run(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
-    """The tables were never made, so Glue says that they are not there."""
+    """The table was never created in Glue."""
     found = only(run_checks(location(small()), instance, (f"glue/{EAST}/t", "lineage_in_sync")))
     assert not found.passed
     assert found.severity is AssetCheckSeverity.WARN

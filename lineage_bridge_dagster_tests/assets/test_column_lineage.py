@@ -84,8 +84,8 @@ def inventory(world: World) -> Inventory:
     return build_inventory(world.discovery(), LineageTranslator().get_asset_spec)
 
 
-def lineage(made: Inventory, node_id: str) -> Deps:
-    metadata = column_metadata(made, made.view.graph.nodes[node_id])
+def lineage(shown: Inventory, node_id: str) -> Deps:
+    metadata = column_metadata(shown, shown.view.graph.nodes[node_id])
     if "dagster/column_lineage" not in metadata:
         return {}
     return deps(metadata["dagster/column_lineage"].value)
@@ -110,18 +110,18 @@ def test_columns_of_a_table_come_from_its_topics_fields_in_lower_case() -> None:
 
 def test_column_lineage_follows_flink_and_mirrors_to_the_first_topic() -> None:
     w, at = shop()
-    made = inventory(w)
-    assert lineage(made, at["totals"])["orderId"] == {("kafka/lkc-east1/clean", "orderId")}
-    assert lineage(made, at["clean"])["amount"] == {("kafka/lkc-east1/raw", "price")}
-    assert lineage(made, at["mirror"]) == {name: {("kafka/lkc-west1/raw", name)} for name in ("id", "price")}
-    assert column_metadata(made, made.view.graph.nodes[at["raw"]]) == {}
+    shown = inventory(w)
+    assert lineage(shown, at["totals"])["orderId"] == {("kafka/lkc-east1/clean", "orderId")}
+    assert lineage(shown, at["clean"])["amount"] == {("kafka/lkc-east1/raw", "price")}
+    assert lineage(shown, at["mirror"]) == {name: {("kafka/lkc-west1/raw", name)} for name in ("id", "price")}
+    assert column_metadata(shown, shown.view.graph.nodes[at["raw"]]) == {}
 
 
 def test_a_topic_that_a_statement_reads_and_writes_does_not_depend_on_itself() -> None:
     w, at = shop()
-    made = inventory(w)
-    assert lineage(made, at["totals"])["amount"] == {("kafka/lkc-east1/clean", "amount")}
-    text = column_metadata(made, made.view.graph.nodes[at["totals"]])["lineage_bridge/column_lineage"].value
+    shown = inventory(w)
+    assert lineage(shown, at["totals"])["amount"] == {("kafka/lkc-east1/clean", "amount")}
+    text = column_metadata(shown, shown.view.graph.nodes[at["totals"]])["lineage_bridge/column_lineage"].value
     assert "clean.amount (aggregate), totals.amount (expression), others that could not be determined" in text
 
 
@@ -131,15 +131,15 @@ def test_two_way_mirrors_make_no_cycle_of_columns() -> None:
     w.edge(east, west, EdgeType.TRANSFORMS)
     w.edge(west, east, EdgeType.TRANSFORMS)
     change(w, east, schema_fields=fields("id"))
-    made = inventory(w)
-    assert sorted([bool(lineage(made, east)), bool(lineage(made, west))]) == [False, True]
-    assert column_metadata(made, made.view.graph.nodes[east])
+    shown = inventory(w)
+    assert sorted([bool(lineage(shown, east)), bool(lineage(shown, west))]) == [False, True]
+    assert column_metadata(shown, shown.view.graph.nodes[east])
 
 
 def test_the_readable_table_shows_sources_and_origins() -> None:
     w, at = shop()
-    made = inventory(w)
-    lines = column_metadata(made, made.view.graph.nodes[at["glue"]])["lineage_bridge/column_lineage"].value
+    shown = inventory(w)
+    lines = column_metadata(shown, shown.view.graph.nodes[at["glue"]])["lineage_bridge/column_lineage"].value
     assert lines.splitlines() == [
         "3 columns, derived from 1 table",
         "",

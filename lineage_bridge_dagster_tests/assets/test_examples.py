@@ -1,4 +1,4 @@
-"""The worked examples run as they are: those of the sample world, and those on the page of the IO manager."""
+"""The example assets of the sample world, and those on the page of the IO manager, run unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "io_manager.md").read_text()
 
 
 def assets_of_the_page() -> dict[str, AssetsDefinition]:
-    """What its code blocks define, by name."""
+    """Return the assets that the code blocks of the page define, by name."""
     found: dict[str, Any] = {}
     for block in re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
         exec(compile(block, "docs/io_manager.md", "exec"), found)  # noqa: S102 - our own page
@@ -53,7 +53,7 @@ def examples_of(world: World) -> list[AssetsDefinition]:
 
 
 def table_of(heading: str) -> set[str]:
-    """The names in the first column of the table under a heading's first cell."""
+    """Return the names in the first column of the table with this first heading."""
     rows = PAGE.partition(f"| {heading} |")[2].partition("\n\n")[0].splitlines()[2:]
     return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
 
@@ -84,12 +84,12 @@ def manager(spark_catalog: CatalogSettings, spark: SparkSession) -> PySparkIcebe
 
 
 def add(spark: SparkSession, database: str, *rows: tuple[int, str, str, int]) -> None:
-    """Orders as Tableflow appends them: id, country, status, and the hour in which they were placed."""
+    """Append orders as Tableflow does: id, country, status, and the hour of the order."""
     first = datetime(2026, 1, 1)
     ddl = "order_id long, country string, status string, total decimal(12,2), ordered_at timestamp"
-    made = [(i, c, s, Decimal(i), first + timedelta(hours=hour)) for i, c, s, hour in rows]
+    orders = [(i, c, s, Decimal(i), first + timedelta(hours=hour)) for i, c, s, hour in rows]
     write_frame(
-        spark.createDataFrame(made, ddl),
+        spark.createDataFrame(orders, ddl),
         TableName("glue", database, "orders.v1"),
         WriteOptions(write_mode="append"),
     )
@@ -129,14 +129,14 @@ def test_the_examples_produce_the_described_tables(
     table = AssetSpec(keys["glue"], metadata={"dagster/table_name": f"{database}.orders.v1"})
 
     def run() -> Any:
-        # Assets of the outside have the default key in a bare run; in the code location they have the other.
+        # In a bare run, external assets have the default key of an IO manager.
         both = {"lineage_io_manager": manager, "io_manager": manager}
         return materialize([topic, table, joined, newest], resources=both)
 
     add(spark, database, (1, "de", "NEW", 0), (1, "de", "PAID", 1), (2, "fr", "NEW", 0))
     assert run().success
     assert stored(spark, "newest_orders", "order_id", "status") == {(1, "PAID"), (2, "NEW")}
-    # Order 1 came twice from the table, so its three changes count twice.
+    # The table has order 1 twice, so its three changes count twice.
     assert stored(spark, "status_changes_by_country", "country", "orders", "changes") == {
         ("de", 2, 6),
         ("fr", 1, 1),

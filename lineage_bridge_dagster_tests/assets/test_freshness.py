@@ -1,4 +1,4 @@
-"""A table is late when a record waits too long for it; what can't be told is never good."""
+"""A table is late when a record waits too long for it; what cannot be determined never passes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def committed(minutes_ago: float, **fields: Any) -> TableState:
 
 
 def backlog(last: float | None, first: float | None = None, records: int = 10, untimed: str = "") -> Backlog:
-    """Times are minutes before now."""
+    """Return a backlog; times are minutes before now."""
     ago = [None if minutes is None else NOW - int(minutes * MINUTE) for minutes in (last, first)]
     return Backlog(records, ago[0], ago[1], untimed)
 
 
 def judge(
-    told: Backlog | Exception | None,
+    answer: Backlog | Exception | None,
     commit: TableState | LineageBridgeError | None,
     limits: Limits = LIMITS,
     world: World | None = None,
@@ -49,17 +49,17 @@ def judge(
         w.glue(EAST, "t")
     view = GraphView.of(w.discovery())
     tables = list(w.graph.of_type("catalog_table"))
-    asked: list[tuple[Node, int | None]] = []
+    requested: list[tuple[Node, int | None]] = []
 
     def read(topics: Iterable[tuple[Node, int | None]]) -> Iterator[tuple[Node, Backlog | Exception]]:
-        asked.extend(topics)
-        if isinstance(told, ConfigurationError):
-            raise told
-        yield from ((topic, told) for topic, _ in asked if told is not None)
+        requested.extend(topics)
+        if isinstance(answer, ConfigurationError):
+            raise answer
+        yield from ((topic, answer) for topic, _ in requested if answer is not None)
 
     commits = {} if commit is None else {table.node_id: commit for table in tables}
-    arrivals = {} if before is None else {table.node_id: before for table in tables}
-    found = judge_tables(tables, view, commits, read, limits, arrivals, lambda: NOW)
+    previous = {} if before is None else {table.node_id: before for table in tables}
+    found = judge_tables(tables, view, commits, read, limits, previous, lambda: NOW)
     assert set(found) == {table.node_id for table in tables}
     return next(iter(found.values()))
 
@@ -110,8 +110,8 @@ def test_an_empty_topic_has_no_waiting_records() -> None:
 
 
 def test_a_new_table_is_not_late_for_records_older_than_itself() -> None:
-    made = NOW - 10 * MINUTE
-    assert judge(backlog(0, 5_000), TableState(updated_ms=made)).passed
+    created = NOW - 10 * MINUTE
+    assert judge(backlog(0, 5_000), TableState(updated_ms=created)).passed
     found = judge(backlog(0, 5_000), TableState(updated_ms=NOW - 90 * MINUTE))
     assert found.error
     assert "nothing was committed" in found.summary
@@ -156,7 +156,7 @@ def test_records_of_an_open_transaction_do_not_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "commit"),
+    ("answer", "commit"),
     [
         (BrokerError("no answer", hint="Check the key."), committed(5)),
         (ConfigurationError("no secret", hint="Check the key."), committed(5)),
@@ -166,9 +166,9 @@ def test_records_of_an_open_transaction_do_not_wait() -> None:
     ],
 )
 def test_what_could_not_be_read_is_a_warning(
-    told: Backlog | Exception | None, commit: TableState | LineageBridgeError | None
+    answer: Backlog | Exception | None, commit: TableState | LineageBridgeError | None
 ) -> None:
-    found = judge(told, commit)
+    found = judge(answer, commit)
     assert (found.passed, found.error) == (False, False)
     assert found.summary.startswith("Unknown: ")
     assert found.next_step in ("Check the key.", "Run this check again.")
@@ -217,13 +217,13 @@ def test_metadata_names_the_clock_of_the_record_times() -> None:
     assert "brokers" in brokers
 
 
-def seen(written: int, after: float | None, by: float, asked: float) -> OffsetGrowth:
-    """What a check saw before; times are minutes before now."""
+def observed(written: int, after: float | None, by: float, requested: float) -> OffsetGrowth:
+    """Return an earlier observation; times are minutes before now."""
     since = None if after is None else NOW - int(after * MINUTE)
-    return OffsetGrowth(written, since, NOW - int(by * MINUTE), NOW - int(asked * MINUTE))
+    return OffsetGrowth(written, since, NOW - int(by * MINUTE), NOW - int(requested * MINUTE))
 
 
-def held(outcome: CheckOutcome) -> dict[str, int | None]:
+def observation(outcome: CheckOutcome) -> dict[str, int | None]:
     data: dict[str, int | None] = outcome.metadata[OFFSETS].data
     return data
 
@@ -231,38 +231,38 @@ def held(outcome: CheckOutcome) -> dict[str, int | None]:
 def test_records_with_old_times_are_late_by_their_offsets() -> None:
     """A backfill: by their times all records are older than the table."""
     topic = replace(backlog(500), written=10)
-    first = judge(topic, committed(200), before=seen(7, None, 300, 100))
+    first = judge(topic, committed(200), before=observed(7, None, 300, 100))
     assert first.passed
-    assert held(first) == {
+    assert observation(first) == {
         "written": 10,
         "after_ms": NOW - 100 * MINUTE,
         "by_ms": NOW,
         "asked_ms": NOW,
     }
-    an_hour_on = judge(topic, committed(260), before=seen(10, 160, 60, 60))
-    assert an_hour_on.error
-    assert "1 hour" in an_hour_on.summary
-    assert held(an_hour_on)["by_ms"] == NOW - 60 * MINUTE
+    an_hour_later = judge(topic, committed(260), before=observed(10, 160, 60, 60))
+    assert an_hour_later.error
+    assert "1 hour" in an_hour_later.summary
+    assert observation(an_hour_later)["by_ms"] == NOW - 60 * MINUTE
 
 
 def test_growth_before_the_last_commit_does_not_count() -> None:
     topic = replace(backlog(500), written=10)
-    assert judge(topic, committed(80), before=seen(10, 100, 61, 61)).passed
-    assert judge(replace(backlog(500), written=10), committed(5), before=seen(7, None, 300, 100)).passed
+    assert judge(topic, committed(80), before=observed(10, 100, 61, 61)).passed
+    assert judge(replace(backlog(500), written=10), committed(5), before=observed(7, None, 300, 100)).passed
 
 
-@pytest.mark.parametrize("told", [backlog(-60 * 24, -60 * 24), backlog(None), backlog(-4, -4)])
-def test_unusable_times_do_not_matter_once_offsets_stopped_growing(told: Backlog) -> None:
-    assert judge(replace(told, written=10), committed(5), before=seen(10, None, 30, 20)).passed
+@pytest.mark.parametrize("answer", [backlog(-60 * 24, -60 * 24), backlog(None), backlog(-4, -4)])
+def test_unusable_times_do_not_matter_once_offsets_stopped_growing(answer: Backlog) -> None:
+    assert judge(replace(answer, written=10), committed(5), before=observed(10, None, 30, 20)).passed
 
 
 def test_a_recreated_topic_has_new_records() -> None:
-    found = judge(replace(backlog(500), written=2), committed(200), before=seen(900, None, 300, 100))
-    assert held(found)["after_ms"] == NOW - 100 * MINUTE
+    found = judge(replace(backlog(500), written=2), committed(200), before=observed(900, None, 300, 100))
+    assert observation(found)["after_ms"] == NOW - 100 * MINUTE
 
 
 def test_an_unreachable_topic_keeps_its_last_observation() -> None:
-    before = seen(10, 160, 60, 60)
+    before = observed(10, 160, 60, 60)
     found = judge(BrokerError("no answer", hint="Check the key."), committed(5), before=before)
     assert not found.passed
-    assert held(found) == asdict(before)
+    assert observation(found) == asdict(before)

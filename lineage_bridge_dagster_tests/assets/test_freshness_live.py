@@ -1,4 +1,4 @@
-"""Lateness as it happens: real brokers, real snapshots, and a Tableflow engine that stops for a while."""
+"""Lateness on the embedded stack: real brokers and snapshots, and a materializer that is suspended."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TABLE = f"glue/{CLUSTER}/{TOPIC}"
 
 @contextmanager
 def stopped(live: LiveStack) -> Iterator[None]:
-    """The materializer stands still, as a suspended Tableflow does."""
+    """Suspend the materializer, which stands for Tableflow."""
     process = processes.find(live.stack.paths)["materializer"].process
     process.suspend()
     try:
@@ -38,8 +38,8 @@ def stopped(live: LiveStack) -> Iterator[None]:
 
 def check(state: Path, **limits: float | None) -> dict[str, AssetCheckEvaluation]:
     """Run the job that looks for late tables."""
-    made = LineageBridgeComponent(freshness=FreshnessConfig(**limits))
-    definitions = made.build_defs_from_state(None, state)  # type: ignore[arg-type]
+    component = LineageBridgeComponent(freshness=FreshnessConfig(**limits))
+    definitions = component.build_defs_from_state(None, state)  # type: ignore[arg-type]
     with DagsterInstance.ephemeral() as instance:
         result = freshness_checks(definitions).execute_in_process(instance=instance)
     return {each.asset_key.to_user_string(): each for each in result.get_asset_check_evaluations()}

@@ -18,11 +18,11 @@ from lineage_bridge_dagster_tests.assets.world import EAST, WEST, world
 
 
 class Reader:
-    """One cluster's brokers; `missing` is not told."""
+    """One cluster's brokers; `missing` is a topic that they do not know."""
 
     def __init__(self, missing: str = "") -> None:
         self.missing = missing
-        self.asked_again: list[str] = []
+        self.first_requested: list[str] = []
 
     def __enter__(self) -> Reader:
         return self
@@ -41,17 +41,17 @@ class Reader:
         }
 
     def first_after(self, topics: Any, since_ms: Mapping[str, int]) -> dict[str, int | BrokerError | None]:
-        self.asked_again = [topic.topic for topic in topics]
-        return {name: since_ms[name] + 1 for name in self.asked_again}
+        self.first_requested = [topic.topic for topic in topics]
+        return {name: since_ms[name] + 1 for name in self.first_requested}
 
 
 def test_each_cluster_is_read_once_and_an_unreachable_one_fails_only_its_topics(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
+    clusters: list[str] = []
 
     def reader_for(_settings: Any, bootstrap: str, _environment: str, cluster: str) -> Reader:
-        asked.append(cluster)
+        clusters.append(cluster)
         assert bootstrap == f"SASL_SSL://{cluster}.example:9092"
         if cluster == WEST:
             raise BrokerError("no answer", hint="Check that it can be reached.")
@@ -62,7 +62,7 @@ def test_each_cluster_is_read_once_and_an_unreachable_one_fails_only_its_topics(
     found = {
         (n.cluster_id, n.qualified_name): f for n, f in topic_facts.read_topics(topics, ConfluentSettings())
     }
-    assert sorted(asked) == [EAST, WEST]
+    assert sorted(clusters) == [EAST, WEST]
     assert len(found) == len(topics)
     assert isinstance(found[WEST, "Orders"], BrokerError)
     assert isinstance(found[EAST, "customers"], BrokerError)
@@ -79,9 +79,9 @@ def test_the_first_new_record_is_requested_only_of_topics_that_have_one(
     monkeypatch.setattr(topic_facts, "reader_for", lambda *_: reader)
     w = world()
     since = {"o.v1": 999, "o-v1": 1_000, "o_v1": None, "customers": 0}
-    asked = [(w.graph.nodes[w.topic(EAST, name)], time) for name, time in since.items()]
-    found = {n.qualified_name: f for n, f in topic_facts.read_backlogs(asked, ConfluentSettings())}
-    assert sorted(reader.asked_again) == ["o.v1", "o_v1"]
+    topics = [(w.graph.nodes[w.topic(EAST, name)], time) for name, time in since.items()]
+    found = {n.qualified_name: f for n, f in topic_facts.read_backlogs(topics, ConfluentSettings())}
+    assert sorted(reader.first_requested) == ["o.v1", "o_v1"]
     assert found["o.v1"] == Backlog(3, 1_000, 1_000, written=4)
     assert found["o-v1"] == Backlog(3, 1_000, written=4)
     assert found["o_v1"] == Backlog(3, 1_000, 0, written=4)

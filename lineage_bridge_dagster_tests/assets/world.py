@@ -1,5 +1,5 @@
-"""A discovery made by hand, with what is hard in it: names that differ only in punctuation, two clusters
-with one topic name, a cycle, a conflict, a source dataset and a sink."""
+"""A discovery with hard cases: names that differ only in punctuation, one topic name in two clusters, cycles,
+a conflict, a source dataset and a sink."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class World:
 
 
 def world() -> World:
-    """The whole of it."""
+    """Build the world with all cases."""
     w = World()
     source = w.dataset(DATASET)
     debezium = w.connector(EAST, "debezium-pg", "PostgresCdcSourceV2")
