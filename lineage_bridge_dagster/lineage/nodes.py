@@ -89,17 +89,19 @@ def _list(value: object) -> Sequence[Any]:
 
 def _shown(value: object) -> str:
     """A text as it is; anything else, such as a nested type, as compact JSON."""
-    if value is None or isinstance(value, str):
-        return value or ""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def _fields(value: object) -> list[Field]:
     """A list of `{name, type, comment}`, without entries that have no name."""
     return [
-        Field(_shown(item["name"]), _shown(item.get("type")), _shown(item.get("comment")))
+        Field(_shown(name), _shown(item.get("type")), _shown(item.get("comment")))
         for item in _mappings(value)
-        if item.get("name") not in (None, "")
+        if (name := item.get("name")) not in (None, "")
     ]
 
 
