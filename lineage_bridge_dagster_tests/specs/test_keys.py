@@ -1,4 +1,4 @@
-"""Names of Dagster out of any names."""
+"""Encoding any names as names that Dagster accepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAIRS = st.tuples(TEXTS, TEXTS)
 
 
 @given(PAIRS)
-def test_key_part_is_injective_and_holds_nothing_that_breaks_the_ui(pair: tuple[str, str]) -> None:
+def test_key_part_is_injective_and_contains_nothing_that_breaks_the_ui(pair: tuple[str, str]) -> None:
     one, other = map(keys.key_part, pair)
     assert (one == other) == (pair[0] == pair[1])
     assert one
@@ -31,7 +31,7 @@ def test_names_groups_tags_and_owners_are_injective(pair: tuple[str, str]) -> No
 
 
 @given(TEXTS)
-def test_every_text_gives_a_spec_that_dagster_takes(text: str) -> None:
+def test_dagster_accepts_the_encoding_of_any_text(text: str) -> None:
     spec = AssetSpec(
         key=AssetKey(keys.key_parts("kafka", text)),
         group_name=keys.group_name("kafka", text),
@@ -42,12 +42,12 @@ def test_every_text_gives_a_spec_that_dagster_takes(text: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9_]+", keys.op_name("in", text))
 
 
-def test_names_that_differ_in_punctuation_alone_stay_apart() -> None:
+def test_names_that_differ_only_in_punctuation_stay_distinct() -> None:
     for encode in (keys.key_part, keys.group_segment, keys.tag_value, lambda t: keys.op_name("in", t)):
         assert len({encode(name) for name in ("o.v1", "o-v1", "o_v1", "O.v1")}) == 4
 
 
-def test_confluents_ids_read_well_as_groups() -> None:
+def test_confluents_ids_stay_legible_as_groups() -> None:
     assert keys.group_name("kafka", "lkc-abc123") == "kafka/lkc_abc123"
     assert keys.group_segment("lkc_abc123") != "lkc_abc123"
     assert keys.group_name("glue", "sales_db") == "glue/sales_db"
@@ -58,7 +58,7 @@ def test_dots_hyphens_and_capitals_stay_in_key_parts() -> None:
 
 
 @given(st.lists(st.tuples(st.text(max_size=12), st.from_regex(r"(lkc|env)-[a-z0-9]{1,6}", fullmatch=True))))
-def test_a_named_segment_is_a_group_and_tells_ids_apart_whatever_they_are_called(
+def test_a_named_segment_is_a_group_segment_and_distinct_for_each_id(
     named: list[tuple[str, str]],
 ) -> None:
     segments = {keys.named_segment(name, ident): ident for name, ident in named}

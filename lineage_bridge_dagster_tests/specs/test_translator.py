@@ -1,4 +1,4 @@
-"""Every asset that a recorded discovery becomes."""
+"""The asset specs of a recorded discovery."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_specs_do_not_depend_on_the_order_of_the_discovery() -> None:
     assert keys == {k: a.deps for k, a in assets_of(inventory_of(other)).items()}
 
 
-def test_a_cycle_is_cut_in_the_dependencies_and_named_in_the_metadata(assets: dict[str, Any]) -> None:
+def test_a_cycle_is_cut_in_the_dependencies_and_shown_in_the_metadata(assets: dict[str, Any]) -> None:
     cycle = assets["flink/env-abc123/us-east-1/dedupe"].spec.metadata["lineage_bridge/cycle"].value
     assert "kafka_topic: `all`" in cycle
     mirror = assets["kafka/lkc-east1/Orders"].spec.metadata["lineage_bridge/cycle"].value
@@ -213,12 +213,12 @@ def test_a_conflict_is_named_on_the_table(assets: dict[str, Any]) -> None:
     assert "lkc-east1.Orders and lkc-east1.orders" in words
 
 
-def test_sql_stands_in_the_description_in_a_fence_that_backticks_do_not_close(assets: dict[str, Any]) -> None:
+def test_the_description_shows_sql_in_a_fence_that_backticks_do_not_close(assets: dict[str, Any]) -> None:
     description = assets["flink/env-abc123/us-east-1/enrich-orders"].spec.description
     assert "```sql\nINSERT INTO `o.v1`" in description
 
 
-def test_incomplete_coverage_shows_on_what_it_concerns() -> None:
+def test_incomplete_coverage_is_shown_on_the_assets_it_affects() -> None:
     w = world()
     w.report("connect", EAST, Status.FAILED, "500 from the Connect API")
     assets = assets_of(inventory_of(w))
@@ -227,7 +227,7 @@ def test_incomplete_coverage_shows_on_what_it_concerns() -> None:
         assert "500 from the Connect API" in shown
 
 
-def test_stale_nodes_say_since_when() -> None:
+def test_stale_nodes_show_since_when() -> None:
     w = world()
     node = w.graph.nodes[w.topic(EAST, "customers")]
     w.graph.add_node(node.with_attributes(stale_since="2026-04-29T00:00:00Z"))
@@ -235,7 +235,7 @@ def test_stale_nodes_say_since_when() -> None:
     assert spec.metadata["lineage_bridge/stale_since"] == "2026-04-29T00:00:00Z"
 
 
-def test_what_is_left_out_of_the_graph_is_stepped_over_by_dependencies() -> None:
+def test_dependencies_skip_nodes_that_are_not_assets() -> None:
     assets = assets_of(inventory_of(world(), processes=False, external_datasets=False))
     assert [d.to_user_string() for d in assets["kafka/lkc-east1/o.v1"].deps] == [
         "kafka/lkc-east1/customers",
@@ -243,7 +243,7 @@ def test_what_is_left_out_of_the_graph_is_stepped_over_by_dependencies() -> None
     ]
 
 
-def test_tags_select_by_id_and_by_the_name_that_people_know(assets: dict[str, Any]) -> None:
+def test_tags_have_ids_and_display_names(assets: dict[str, Any]) -> None:
     tags = assets["kafka/lkc-west1/Orders"].spec.tags
     assert {name: value for name, value in tags.items() if name.startswith("lineage_bridge/")} == {
         "lineage_bridge/node_type": "kafka_topic",

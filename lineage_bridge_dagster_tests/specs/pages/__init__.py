@@ -1,1 +1,1 @@
-"""Tests of what stands on an asset's page."""
+"""Tests of the pages of assets."""

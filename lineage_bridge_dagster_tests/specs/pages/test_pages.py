@@ -1,4 +1,4 @@
-"""The description that opens each kind of asset's page."""
+"""The descriptions of every kind of asset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def table_id(database: str, table: str) -> str:
     return ids.glue_table_id(ENV, GluePlace(database, table))
 
 
-def test_a_tables_page_opens_with_what_it_is_then_the_tree_of_where_it_is_from() -> None:
+def test_a_tables_page_starts_with_its_kind_and_its_upstream_tree() -> None:
     page = page_of(world(), table_id(EAST, "o.v1"))
     assert page.splitlines()[0] == (
         "Iceberg table o.v1 in the Glue database lkc-east1, "
@@ -72,7 +72,7 @@ def test_a_topics_page_names_partitions_retention_schema_producers_consumers_and
 
 
 @pytest.mark.parametrize(
-    ("attributes", "words"),
+    ("attributes", "text"),
     [
         ({"cleanup_policy": "compact"}, "the last record of each key (compact)"),
         ({"retention_ms": -1, "cleanup_policy": "delete"}, "unlimited (delete)"),
@@ -84,20 +84,20 @@ def test_a_topics_page_names_partitions_retention_schema_producers_consumers_and
         ({"configs": {"retention.ms": "soon"}}, None),
     ],
 )
-def test_retention_is_told_in_words(attributes: dict[str, object], words: str | None) -> None:
+def test_retention_reads_as_text(attributes: dict[str, object], text: str | None) -> None:
     w = World()
     topic = w.topic(EAST, "t")
     w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(**attributes)
     page = page_of(w, topic)
-    assert (f"| Retention | {words} |" in page) if words else ("Retention" not in page)
+    assert (f"| Retention | {text} |" in page) if text else ("Retention" not in page)
 
 
-def test_a_mirror_says_what_it_mirrors_and_where() -> None:
+def test_a_mirror_names_its_source_and_the_cluster() -> None:
     page = page_of(world(), ids.topic_id(ENV, WEST, "Orders"))
     assert "mirrors Orders on cluster east1 in prod" in page.splitlines()[0]
 
 
-def test_a_statements_page_shows_its_sql_laid_out_and_what_is_wrong_with_it() -> None:
+def test_a_statements_page_shows_its_formatted_sql_and_its_problems() -> None:
     w = World()
     source, target = w.topic(EAST, "a"), w.topic(EAST, "b")
     job = w.statement("copy", "INSERT INTO b SELECT * FROM a", [source], [target])

@@ -1,4 +1,4 @@
-"""A table's upstream, as a tree of text and as a drawing."""
+"""A table's upstream lineage, as a text tree and as a diagram."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def view_of(w: World) -> GraphView:
 
 
 def chain_of_topics(count: int) -> tuple[World, str]:
-    """A table behind this many topics, each made of the one before."""
+    """A table behind this many topics in a row."""
     w = World()
     topics = [w.topic(EAST, f"t{number:04d}") for number in range(count)]
     for before, after in pairwise(topics):
@@ -33,7 +33,7 @@ def chain_of_topics(count: int) -> tuple[World, str]:
     return w, w.glue(EAST, f"t{count - 1:04d}")
 
 
-def test_a_source_that_was_shown_is_not_shown_again_with_all_above_it() -> None:
+def test_sources_of_a_repeated_node_are_shown_once() -> None:
     w = World()
     connector = w.connector(EAST, "cdc", "PostgresCdcSourceV2")
     w.edge(w.dataset("postgres://pg:5432/shop.a"), connector, EdgeType.CONSUMES)
@@ -54,7 +54,7 @@ def test_a_source_that_was_shown_is_not_shown_again_with_all_above_it() -> None:
     ]
 
 
-def test_a_cycle_ends_and_another_clusters_topic_says_so() -> None:
+def test_a_cycle_ends_and_topics_of_other_clusters_name_them() -> None:
     w = world()
     table = w.graph.nodes[ids.glue_table_id(ENV, GluePlace("sales_db", "orders"))]
     assert table.cluster_id == WEST
@@ -66,7 +66,7 @@ def test_a_cycle_ends_and_another_clusters_topic_says_so() -> None:
     ]
 
 
-def test_a_long_chain_is_cut_and_says_so() -> None:
+def test_a_long_tree_is_cut_with_a_note() -> None:
     w, table = chain_of_topics(3000)
     wide = World()
     for number in range(100):
@@ -109,14 +109,14 @@ def test_a_drawing_has_a_box_for_each_node_from_sources_on_the_left_to_the_table
     assert len(set(places)) == 6
 
 
-def test_a_drawing_leaves_out_the_farthest_and_says_how_many() -> None:
+def test_a_drawing_omits_the_most_distant_nodes_and_counts_them() -> None:
     w, table = chain_of_topics(MAX_BOXES + 40)
     svg = drawing(view_of(w), w.graph.nodes[table])
     assert svg.count("<g>") == MAX_BOXES
     assert "41 more distant nodes not shown" in svg
 
 
-def test_an_image_needs_no_file_and_its_words_cannot_break_out_of_it() -> None:
+def test_an_image_embeds_its_data_and_escapes_its_alt_text() -> None:
     text = image("<svg/>", "Upstream of a](x)[b")
     assert text.startswith("![Upstream of a)(x)(b](data:image/svg+xml;base64,")
     assert base64.b64decode(text.rsplit(",", 1)[1].rstrip(")")) == b"<svg/>"
