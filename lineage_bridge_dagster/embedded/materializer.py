@@ -1,15 +1,16 @@
-"""Tableflow's engine for the local stack: topics become Iceberg tables, and stay up to date.
+"""The local stack's Tableflow engine: turns topics into Iceberg tables and keeps them up to date.
 
     python -m lineage_bridge_dagster.embedded.materializer --home DIR
 
-One Spark driver for all tables. It asks the emulator which topics are enabled, creates their Glue tables at
-the place that the emulator decided, appends what the topics got, and reports back. It goes on committing for
-as long as it runs, also while lineage is being pushed into the same Glue tables.
+One Spark driver serves all tables. It fetches the enabled topics from the emulator, creates their Glue tables
+at the location that the emulator chose, appends new records, and reports each table's status. It commits for
+as long as it runs, even while lineage is being pushed into the same Glue tables.
 
-A topic on which Tableflow is disabled leaves the catalog; its files stay in the bucket. Confluent's own role
-for Glue asks for `glue:DeleteTable`, and a bucket that is the customer's is the customer's to clean.
+When Tableflow is disabled on a topic, its table is dropped from the catalog, but the files stay in the
+bucket: Confluent's own role for Glue requires `glue:DeleteTable`, whereas a customer cleans up their own
+bucket.
 
-Of two topics whose names fold to one Glue table the one that was enabled first gets it.
+If two topics' names fold to the same Glue table, the topic that was enabled first gets it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,13 +56,13 @@ from lineage_bridge_dagster.spark.tableflow.append import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Seconds between two looks at the topics.
+#: Seconds between two passes over the topics.
 INTERVAL = 2.0
 
-#: Seconds after which a table that has nothing new is looked at in the catalog: somebody may have dropped it.
-_LOOK_AGAIN = 30.0
+#: Seconds after which an idle topic's table is checked in the catalog again, as it may have been dropped.
+_RECHECK_INTERVAL = 30.0
 
-_LONGEST_BACKOFF = 60.0
+_MAX_BACKOFF = 60.0
 
 SPARK_CONF: Mapping[str, str] = {
     "spark.master": "local[2]",
@@ -129,10 +130,10 @@ class Entry:
 
 
 class Emulator:
-    """The emulator's own paths, as the materializer uses them."""
+    """Client of the emulator's internal API for Tableflow."""
 
     def __init__(self, url: str, client: httpx.Client | None = None) -> None:
-        """`client`, with a base URL that ends in `/emulator/`, is for tests."""
+        """Connect to the emulator at `url`; tests pass a `client` whose base URL ends in `/emulator/`."""
         self._client = client or httpx.Client(
             base_url=f"{url.rstrip('/')}/emulator/", timeout=15, trust_env=False
         )
@@ -141,96 +142,96 @@ class Emulator:
         self._client.close()
 
     def enabled(self) -> list[Entry]:
-        """The topics that should be tables, the one that was enabled first before the others."""
-        found = [Entry.parse(raw) for raw in self._get("tableflow")]
-        return sorted(found, key=lambda entry: (entry.created_at, entry.cluster, entry.topic))
+        """Return the topics that have Tableflow enabled, in the order in which they were enabled."""
+        entries = [Entry.parse(raw) for raw in self._get("tableflow")]
+        return sorted(entries, key=lambda entry: (entry.created_at, entry.cluster, entry.topic))
 
     def dropped(self) -> list[Entry]:
-        """Topics disabled since, whose tables are to leave the catalog."""
+        """Return the disabled topics whose tables have yet to be dropped from the catalog."""
         return [Entry.parse(raw) for raw in self._get("tableflow/dropped")]
 
     def report(self, entry: Entry, phase: str, error_message: str = "") -> None:
-        """Tell how a topic's table stands. One that was disabled meanwhile is no matter."""
+        """Report the status of a topic's table; ignored if the topic has been disabled meanwhile."""
         path = f"tableflow/{quote(entry.cluster, safe='')}/{quote(entry.topic, safe='')}/status"
-        answer = self._client.put(path, json={"phase": phase, "error_message": error_message[:1000]})
-        if answer.status_code != 404:
-            answer.raise_for_status()
+        response = self._client.put(path, json={"phase": phase, "error_message": error_message[:1000]})
+        if response.status_code != 404:
+            response.raise_for_status()
 
-    def forget(self, entry: Entry) -> None:
-        """Say that a disabled topic's table has left the catalog."""
-        answer = self._client.delete(f"tableflow/dropped/{entry.table_path.rpartition('/')[2]}")
-        if answer.status_code != 404:
-            answer.raise_for_status()
+    def confirm_drop(self, entry: Entry) -> None:
+        """Report that a disabled topic's table has been dropped from the catalog."""
+        response = self._client.delete(f"tableflow/dropped/{entry.table_path.rpartition('/')[2]}")
+        if response.status_code != 404:
+            response.raise_for_status()
 
     def _get(self, path: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._client.get(path).raise_for_status().json()
-        return found
+        items: list[dict[str, Any]] = self._client.get(path).raise_for_status().json()
+        return items
 
 
-class Flow:
-    """One topic's table, with the schemas known so far and when to try again after a failure."""
+class TableWriter:
+    """Writes one topic to its table; caches the topic's schemas and backs off after failures."""
 
     def __init__(self, spark: SparkSession, entry: Entry, catalog: str, confluent: ConfluentSession) -> None:
         self.entry = entry
         self._registry = SchemaRegistryClient(confluent, "")
-        self._known = TopicSchemas(SubjectSchemas(f"{entry.topic}-key"), SubjectSchemas(entry.subject))
+        self._cached_schemas = TopicSchemas(
+            SubjectSchemas(f"{entry.topic}-key"), SubjectSchemas(entry.subject)
+        )
         bootstrap = Bootstrap.of_cluster(confluent.settings, entry.bootstrap, "", entry.cluster)
         self._topic = KafkaTopic(entry.topic, bootstrap)
         self._table = TopicTable(spark, self._topic, entry.table_config(catalog), self._schemas)
-        self._looked = self._retry = float("-inf")
+        self._checked_at = self._retry_at = float("-inf")
         self._failures = 0
-        self._seen: Any = None
+        self._written_offsets: Any = None
 
     def step(self) -> bool:
-        """Bring the table up to the topic; False while there is nothing yet to make a table of."""
+        """Write all of the topic's new records; returns False while the table's columns are unknown."""
         now = time.monotonic()
         first, last = self._topic.bounds()
-        if self._seen == last and now - self._looked < _LOOK_AGAIN:
+        if self._written_offsets == last and now - self._checked_at < _RECHECK_INTERVAL:
             return True
         if first == last and self._schemas().value.reader is None:
-            # Neither a schema nor a record says what the columns are.
+            # Without a schema or a record the columns are unknown.
             return False
         self._table.ensure()
-        self._looked, self._seen = now, None
+        self._checked_at, self._written_offsets = now, None
         caught_up = False
         while not caught_up:
-            done = self._table.advance()
-            caught_up = done.caught_up
-            if done.rows or done.skipped:
-                _log.info("%s: %d rows, %d left out", self.entry.table, done.rows, done.skipped)
-            self._seen = done.offsets
+            batch = self._table.advance()
+            caught_up = batch.caught_up
+            if batch.rows or batch.skipped:
+                _log.info("%s: %d rows, %d skipped", self.entry.table, batch.rows, batch.skipped)
+            self._written_offsets = batch.offsets
         self._failures = 0
         return True
 
-    def is_for(self, entry: Entry) -> bool:
-        """Whether it still is for the topic as it now is listed; a restarted broker may have another port."""
-        same = (
-            entry.table_config("") == self.entry.table_config(""),
-            entry.bootstrap == self.entry.bootstrap,
+    def matches(self, entry: Entry) -> bool:
+        """Whether the topic's listing is unchanged; a restarted broker may have another port."""
+        return (
+            entry.table_config("") == self.entry.table_config("") and entry.bootstrap == self.entry.bootstrap
         )
-        return all(same)
 
     @property
-    def resting(self) -> bool:
-        """Whether it failed a short while ago."""
-        return time.monotonic() < self._retry
+    def backing_off(self) -> bool:
+        """Whether the delay after the last failure is still running."""
+        return time.monotonic() < self._retry_at
 
-    def failed(self) -> None:
-        """Wait longer after each failure in a row, then look at the table: a commit may have gone through."""
-        self._seen = None
+    def record_failure(self) -> None:
+        """Double the delay before the next attempt, which checks the table: a commit may have succeeded."""
+        self._written_offsets = None
         self._failures += 1
-        self._retry = time.monotonic() + min(_LONGEST_BACKOFF, INTERVAL * 2**self._failures)
+        self._retry_at = time.monotonic() + min(_MAX_BACKOFF, INTERVAL * 2**self._failures)
 
     def _schemas(self) -> TopicSchemas:
         url = self.entry.schema_registry_url
-        sides = (self._known.key, self._known.value)
-        key, value = (fetch_schemas(self._registry, url, known.subject, known=known) for known in sides)
-        self._known = TopicSchemas(key, value)
-        return self._known
+        cached = (self._cached_schemas.key, self._cached_schemas.value)
+        key, value = (fetch_schemas(self._registry, url, known.subject, known=known) for known in cached)
+        self._cached_schemas = TopicSchemas(key, value)
+        return self._cached_schemas
 
 
 class Materializer:
-    """Keeps every enabled topic's table up to date, one step of `run` at a time."""
+    """Keeps the tables of all enabled topics up to date."""
 
     def __init__(
         self,
@@ -239,26 +240,30 @@ class Materializer:
         catalog: str,
         confluent: ConfluentSession,
         s3: Any,
-        beat: Any = lambda **_: None,
+        report_progress: Callable[..., None] = lambda **_: None,
     ) -> None:
-        """`s3` is a boto3 client, for the buckets; `beat` is told how things stand after each table."""
+        """`s3` is a boto3 client that creates the buckets; `report_progress` is called after each table."""
         self._spark = spark
         self._emulator = emulator
         self._catalog = catalog
         self._confluent = confluent
         self._s3 = s3
-        self._beat = beat
-        self._flows: dict[str, Flow] = {}
+        self._report_progress = report_progress
+        self._writers: dict[str, TableWriter] = {}
         self._buckets: set[str] = set()
         self._synced: set[str] = set()
 
     def step(self, stop: threading.Event | None = None) -> None:
-        """Look at every topic once. An emulator that does not answer raises httpx.HTTPError."""
+        """Process every topic once.
+
+        Raises:
+            httpx.HTTPError: the emulator did not respond or returned an error.
+        """
         for entry in self._emulator.dropped():
             self._drop(entry)
         enabled = self._emulator.enabled()
         paths = {entry.table_path for entry in enabled}
-        self._flows = {path: flow for path, flow in self._flows.items() if path in paths}
+        self._writers = {path: writer for path, writer in self._writers.items() if path in paths}
         self._synced &= paths
         for entry, first in _by_table(entry for entry in enabled if entry.iceberg):
             if stop is not None and stop.is_set():
@@ -267,35 +272,36 @@ class Materializer:
                 self._report(
                     entry,
                     "FAILED",
-                    f"Topics {first.topic} and {entry.topic} have one name in Glue, {entry.database}."
-                    f"{entry.table}; it is {first.topic}'s.",
+                    f"Topics {first.topic} and {entry.topic} map to the same Glue table, {entry.database}."
+                    f"{entry.table}; {first.topic} was enabled first and owns it.",
                 )
                 continue
             if self._advance(entry):
                 self._synced.add(entry.table_path)
             else:
                 self._synced.discard(entry.table_path)
-            self._beat(tables=len(enabled), synced=len(self._synced))
-        self._beat(tables=len(enabled), synced=len(self._synced))
+            self._report_progress(tables=len(enabled), synced=len(self._synced))
+        self._report_progress(tables=len(enabled), synced=len(self._synced))
 
     def _advance(self, entry: Entry) -> bool:
-        flow = self._flows.get(entry.table_path)
-        if flow is None or not flow.is_for(entry):
-            flow = self._flows[entry.table_path] = Flow(self._spark, entry, self._catalog, self._confluent)
-        if flow.resting:
+        writer = self._writers.get(entry.table_path)
+        if writer is None or not writer.matches(entry):
+            writer = TableWriter(self._spark, entry, self._catalog, self._confluent)
+            self._writers[entry.table_path] = writer
+        if writer.backing_off:
             return False
         try:
             self._ensure_bucket(entry)
-            if not flow.step():
+            if not writer.step():
                 return False
         except TopicNotFoundError as error:
-            # Enabled before the topic was made: as with Tableflow, it stays PENDING.
+            # Tableflow was enabled before the topic was created: as at Confluent, it stays PENDING.
             _log.info("%s", error.message)
             return False
         except Exception as error:
-            if _jvm_is_gone(error):
+            if _jvm_exited(error):
                 raise
-            flow.failed()
+            writer.record_failure()
             _log.warning("%s.%s: %s", entry.database, entry.table, error, exc_info=not _expected(error))
             if _suspends(error):
                 self._report(entry, "FAILED", _message(error))
@@ -305,10 +311,10 @@ class Materializer:
 
     def _drop(self, entry: Entry) -> None:
         table = TableName(self._catalog, entry.database, entry.table)
-        # The topic may have been enabled again meanwhile, and the name be another table's.
+        # If the topic has been enabled again, the name may already belong to a new table.
         if exists(self._spark, table) and location(self._spark, table) == entry.table_path:
             drop(self._spark, table)
-        self._emulator.forget(entry)
+        self._emulator.confirm_drop(entry)
 
     def _report(self, entry: Entry, phase: str, message: str = "") -> None:
         if (entry.phase, entry.error_message) != (phase, message[:1000]):
@@ -319,21 +325,22 @@ class Materializer:
             return
         known = {bucket["Name"] for bucket in self._s3.list_buckets()["Buckets"]}
         if entry.bucket not in known:
-            place = {"LocationConstraint": entry.bucket_region}
-            elsewhere = {"CreateBucketConfiguration": place} if entry.bucket_region != "us-east-1" else {}
-            self._s3.create_bucket(Bucket=entry.bucket, **elsewhere)
+            # S3 rejects us-east-1 as a location constraint.
+            constraint = {"LocationConstraint": entry.bucket_region}
+            options = {"CreateBucketConfiguration": constraint} if entry.bucket_region != "us-east-1" else {}
+            self._s3.create_bucket(Bucket=entry.bucket, **options)
         self._buckets.add(entry.bucket)
 
 
 def _by_table(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Entry]]:
-    """Each entry with the first one of its Glue table."""
+    """Pair each entry with the first entry of the same Glue table."""
     first: dict[tuple[str, str], Entry] = {}
     for entry in entries:
         yield entry, first.setdefault((entry.database, entry.table), entry)
 
 
 def _suspends(error: Exception) -> bool:
-    """Whether only a change of the topic helps: not for a broker or a catalog that is away."""
+    """Whether the topic itself must be fixed, unlike a temporarily unreachable broker or catalog."""
     from pyspark.errors import AnalysisException
 
     return isinstance(error, SuspendedError | AnalysisException)
@@ -347,17 +354,17 @@ def _message(error: Exception) -> str:
     return error.message if isinstance(error, LineageBridgeError) else str(error).partition("\n")[0]
 
 
-def _jvm_is_gone(error: Exception) -> bool:
+def _jvm_exited(error: Exception) -> bool:
     from py4j.protocol import Py4JNetworkError
 
     return isinstance(error, Py4JNetworkError | ConnectionRefusedError)
 
 
 class Heartbeat:
-    """The ready file: there once Spark is up, and written anew after each table for as long as there is life.
+    """The ready file: created once Spark is up and rewritten after each table while the process is alive.
 
     `{"pid", "at" (ISO 8601 UTC), "tables", "synced"}`: how many topics are enabled, and how many of their
-    tables were up to date when last looked at. One that is older than a few minutes means hung.
+    tables were up to date at the last check. A file older than a few minutes means that the process hangs.
     """
 
     def __init__(self, path: Path) -> None:
@@ -370,17 +377,17 @@ class Heartbeat:
 
     def __call__(self, **state: int) -> None:
         text = json.dumps({"pid": os.getpid(), "at": datetime.now(UTC).isoformat(), **state})
-        part = self._path.with_suffix(".part")
-        part.write_text(text, "utf-8")
-        part.replace(self._path)
+        temporary = self._path.with_suffix(".part")
+        temporary.write_text(text, "utf-8")
+        temporary.replace(self._path)
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold a lock file: two writers of one table would write its records twice.
+def exclusive_lock(path: Path) -> Iterator[None]:
+    """Hold a lock file, because two writers of one table would write its records twice.
 
     Raises:
-        ConfigurationError: another process holds it.
+        ConfigurationError: another process holds the lock.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
@@ -388,17 +395,17 @@ def alone(path: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise ConfigurationError(
-                f"Another materializer works on {path.parent.parent}.",
-                hint="`lineage-bridge local status` names it; `lineage-bridge local down` ends it.",
+                f"Another materializer is already running on {path.parent.parent}.",
+                hint="`lineage-bridge local status` shows it; `lineage-bridge local down` stops it.",
             ) from error
         yield
 
 
 def local_environment(home: Path) -> dict[str, str]:
-    """The stack's own variables, which win over the shell's, whose AWS account may be a real one.
+    """Return the environment; the stack's variables override the shell's, which may name a real account.
 
     Raises:
-        ConfigurationError: AWS or Confluent would not be those of this machine.
+        ConfigurationError: the AWS or Confluent endpoint is not on this machine.
     """
     stack = {key: value for key, value in dotenv_values(home / "stack.env").items() if value}
     env = {**os.environ, **stack}
@@ -406,18 +413,18 @@ def local_environment(home: Path) -> dict[str, str]:
         host = urlsplit(env.get(name, "")).hostname
         if host not in ("127.0.0.1", "localhost", "::1"):
             raise ConfigurationError(
-                f"{name} is {env.get(name) or 'not set'}: the materializer writes to the local stack alone.",
+                f"{name} is {env.get(name) or 'not set'}: the materializer writes only to the local stack.",
                 hint=f"Start the stack with `lineage-bridge local up`; it writes {home / 'stack.env'}.",
             )
     env.setdefault("AWS_ACCESS_KEY_ID", "local")
     env.setdefault("AWS_SECRET_ACCESS_KEY", "local")
     region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or "us-east-1"
-    # The Java SDK reads the one name, boto3 the other.
+    # The Java SDK reads AWS_REGION, boto3 AWS_DEFAULT_REGION.
     return {**env, "AWS_REGION": region, "AWS_DEFAULT_REGION": region}
 
 
 def run(home: Path, interval: float = INTERVAL) -> int:
-    """Work until SIGTERM or SIGINT. Returns the exit code: 1 when Spark's JVM went away."""
+    """Run until SIGTERM or SIGINT and return the exit code: 1 if Spark's JVM exited."""
     import boto3
 
     from lineage_bridge_dagster.spark.session import spark_session
@@ -425,30 +432,30 @@ def run(home: Path, interval: float = INTERVAL) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    with alone(home / "run" / "materializer.lock"):
-        beat = Heartbeat(home / "run" / "materializer.ready")
+    with exclusive_lock(home / "run" / "materializer.lock"):
+        heartbeat = Heartbeat(home / "run" / "materializer.ready")
         os.environ.update(local_environment(home))
         catalog = Settings.from_env(os.environ).catalog
         emulator = Emulator(os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"])
         spark = spark_session(catalog, SPARK_CONF, app_name="lineage-bridge-materializer")
         confluent = ConfluentSession(Settings.from_env(os.environ).confluent)
-        materializer = Materializer(spark, emulator, catalog.name, confluent, boto3.client("s3"), beat)
-        beat(tables=0, synced=0)
+        materializer = Materializer(spark, emulator, catalog.name, confluent, boto3.client("s3"), heartbeat)
+        heartbeat(tables=0, synced=0)
         _log.info("Ready")
         try:
             while not stop.is_set():
                 try:
                     materializer.step(stop)
                 except httpx.HTTPError as error:
-                    _log.warning("The Confluent emulator did not answer: %s", error or type(error).__name__)
+                    _log.warning("The Confluent emulator failed: %s", error or type(error).__name__)
                 stop.wait(interval)
         except Exception as error:
-            if not _jvm_is_gone(error):
+            if not _jvm_exited(error):
                 raise
-            _log.error("Spark's JVM went away: %s", error)
+            _log.error("Spark's JVM exited: %s", error)
             return 1
         finally:
-            beat.clear()
+            heartbeat.clear()
             emulator.close()
             confluent.close()
         spark.stop()
@@ -456,10 +463,10 @@ def run(home: Path, interval: float = INTERVAL) -> int:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Turns the local stack's topics into Iceberg tables.")
     parser.add_argument("--home", type=Path, required=True, help="data home of the local stack")
-    parser.add_argument("--interval", type=float, default=INTERVAL, help="seconds between two looks")
+    parser.add_argument("--interval", type=float, default=INTERVAL, help="seconds between two passes")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)

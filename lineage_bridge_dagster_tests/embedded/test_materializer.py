@@ -1,4 +1,4 @@
-"""Topics that the emulator lists become Glue tables, and leave again when they are disabled."""
+"""Enabled topics become Glue tables; disabled topics' tables are dropped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lineage_bridge_dagster.embedded.materializer import (
     Emulator,
     Heartbeat,
     Materializer,
-    alone,
+    exclusive_lock,
     local_environment,
 )
 from lineage_bridge_dagster.embedded.world import filling
@@ -37,7 +37,7 @@ from lineage_bridge_dagster_tests.spark_session import REGION
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-with_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+requires_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 CLUSTER = world.ORDERS_PLATFORM
 KEY = (world.api_key("tableflow").key, world.api_key("tableflow").secret)
@@ -46,14 +46,14 @@ TOPIC = "orders-v1"
 
 @dataclass
 class Local:
-    """The emulator over brokers in memory, and a materializer of it."""
+    """The emulator on in-memory brokers, with a materializer."""
 
     client: TestClient
     broker: MemoryBroker
-    work: Materializer
+    materializer: Materializer
     spark: SparkSession
     aws: StrictAws
-    beats: list[dict[str, int]] = field(default_factory=list)
+    progress: list[dict[str, int]] = field(default_factory=list)
 
     def produce(self, name: str, count: int) -> None:
         topic = world.topic(CLUSTER.id, name)
@@ -81,13 +81,13 @@ class Local:
             "environment": {"id": world.ENVIRONMENT_ID},
             "kafka_cluster": {"id": CLUSTER.id},
         }
-        body = {"spec": spec}
-        self.client.post("/tableflow/v1/tableflow-topics", json=body, auth=KEY).raise_for_status()
+        path = "/tableflow/v1/tableflow-topics"
+        self.client.post(path, json={"spec": spec}, auth=KEY).raise_for_status()
 
     def disable(self, name: str) -> None:
-        wanted = {"environment": world.ENVIRONMENT_ID, "spec.kafka_cluster": CLUSTER.id}
+        params = {"environment": world.ENVIRONMENT_ID, "spec.kafka_cluster": CLUSTER.id}
         path = f"/tableflow/v1/tableflow-topics/{name}"
-        self.client.delete(path, params=wanted, auth=KEY).raise_for_status()
+        self.client.delete(path, params=params, auth=KEY).raise_for_status()
 
     def tables(self) -> list[str]:
         glue = self.aws.client("glue", REGION)
@@ -101,7 +101,7 @@ class Local:
 
 
 class MemoryTopic(InMemoryTopic):
-    """A topic of a broker in memory, in place of one that is read over the network."""
+    """A topic of an in-memory broker, in place of one that is read over the network."""
 
     def __init__(self, brokers: dict[str, MemoryBroker], name: str, bootstrap: Bootstrap) -> None:
         super().__init__(name, {})
@@ -126,104 +126,106 @@ def local(spark: SparkSession, spark_aws: StrictAws, monkeypatch: pytest.MonkeyP
         emulator = Emulator(
             "http://testserver", TestClient(client.app, base_url="http://testserver/emulator/")
         )
-        beats: list[dict[str, int]] = []
+        progress: list[dict[str, int]] = []
         env = {**world.credentials_env(), "LINEAGE_BRIDGE_CONFLUENT_API_URL": "http://testserver"}
         with ConfluentSession(Settings.from_env(env).confluent, client._transport) as confluent:
-            work = Materializer(
+            tableflow = Materializer(
                 spark,
                 emulator,
                 "glue",
                 confluent,
                 spark_aws.client("s3", REGION),
-                lambda **s: beats.append(s),
+                lambda **counts: progress.append(counts),
             )
-            yield Local(client, brokers[CLUSTER.id], work, spark, spark_aws, beats)
+            yield Local(client, brokers[CLUSTER.id], tableflow, spark, spark_aws, progress)
     for name in [table.name for table in spark.catalog.listTables(f"glue.`{CLUSTER.database}`")]:
         spark.sql(f"DROP TABLE {quoted('glue', CLUSTER.database, name)}")
 
 
 class TestTables:
-    pytestmark = with_spark
+    pytestmark = requires_spark
 
-    def test_a_topic_gets_its_table_and_leaves_the_catalog_when_disabled(self, local: Local) -> None:
+    def test_enabling_creates_a_table_and_disabling_drops_it_from_the_catalog(self, local: Local) -> None:
         local.produce(TOPIC, 40)
-        local.work.step()
+        local.materializer.step()
         assert local.status(TOPIC) == ("RUNNING", "")
         assert local.tables() == [TOPIC]
         assert local.rows(TOPIC) == 40
-        assert local.beats[-1] == {"tables": 8, "synced": 1}
+        assert local.progress[-1] == {"tables": 8, "synced": 1}
         local.produce(TOPIC, 2)
-        local.work.step()
+        local.materializer.step()
         assert local.rows(TOPIC) == 42
-        # Topics that are not there yet wait, as they do at Confluent.
+        # As at Confluent, a topic that does not exist yet is pending.
         assert local.status("orders.v1") == ("PENDING", "")
         local.disable(TOPIC)
-        local.work.step()
+        local.materializer.step()
         assert local.tables() == []
         assert local.client.get("/emulator/tableflow/dropped").json() == []
         files = local.aws.client("s3", REGION).list_objects_v2(Bucket=CLUSTER.bucket)
         assert files["KeyCount"] > 0
         local.enable(TOPIC)
-        local.work.step()
+        local.materializer.step()
         assert local.rows(TOPIC) == 42
 
-    def test_a_disabled_topic_does_not_take_its_successor_along(self, local: Local) -> None:
+    def test_a_pending_drop_spares_the_table_of_a_topic_that_was_enabled_again(self, local: Local) -> None:
         local.produce(TOPIC, 3)
-        local.work.step()
+        local.materializer.step()
         local.disable(TOPIC)
         local.enable(TOPIC)
-        local.work.step()
+        local.materializer.step()
         assert local.rows(TOPIC) == 3
         assert local.status(TOPIC) == ("RUNNING", "")
 
-    def test_of_two_topics_with_one_glue_name_the_first_gets_it(self, local: Local) -> None:
+    def test_a_glue_name_shared_by_two_topics_belongs_to_the_first(self, local: Local) -> None:
         local.produce(TOPIC, 3)
         local.broker.create_topic("ORDERS-V1", 1, {})
         local.enable("ORDERS-V1")
-        local.work.step()
+        local.materializer.step()
         assert local.status(TOPIC) == ("RUNNING", "")
         phase, message = local.status("ORDERS-V1")
         assert phase == "FAILED"
         assert TOPIC in message
         assert local.tables() == [TOPIC]
 
-    def test_a_record_that_can_not_be_decoded_fails_its_table_alone(self, local: Local) -> None:
+    def test_an_undecodable_record_fails_only_its_own_table(self, local: Local) -> None:
         local.produce(TOPIC, 3)
         local.produce("revenue.by-country", 3)
         local.broker.produce(TOPIC, [Message(0, None, b"not avro")])
-        local.work.step()
+        local.materializer.step()
         phase, message = local.status(TOPIC)
         assert phase == "FAILED"
         assert "partition 0 offset 1" in message
         assert local.status("revenue.by-country") == ("RUNNING", "")
 
-    def test_a_stop_ends_between_two_tables(self, local: Local) -> None:
+    def test_stop_takes_effect_between_tables(self, local: Local) -> None:
         local.produce(TOPIC, 3)
         stop = threading.Event()
         stop.set()
-        local.work.step(stop)
+        local.materializer.step(stop)
         assert local.tables() == []
 
 
-def test_only_one_materializer_works_on_a_home(tmp_path: Path) -> None:
+def test_only_one_materializer_runs_per_home(tmp_path: Path) -> None:
     lock = tmp_path / "run" / "materializer.lock"
-    with alone(lock), pytest.raises(ConfigurationError, match="Another materializer"), alone(lock):
+    with (
+        exclusive_lock(lock),
+        pytest.raises(ConfigurationError, match="Another materializer"),
+        exclusive_lock(lock),
+    ):
         pass
-    with alone(lock):
+    with exclusive_lock(lock):
         pass
 
 
 @pytest.mark.parametrize("url", ["", "https://glue.us-east-1.amazonaws.com"])
-def test_it_writes_to_this_machine_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_only_local_endpoints_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("LINEAGE_BRIDGE_CONFLUENT_API_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
     with pytest.raises(ConfigurationError, match="AWS_ENDPOINT_URL"):
         local_environment(tmp_path)
 
 
-def test_the_stacks_own_variables_win_over_the_shells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_stacks_variables_override_the_shells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://real.example")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "real")
     (tmp_path / "stack.env").write_text(
@@ -235,14 +237,14 @@ def test_the_stacks_own_variables_win_over_the_shells(
     assert env["AWS_REGION"] == env["AWS_DEFAULT_REGION"] == "us-east-1"
 
 
-def test_the_ready_file_is_whole_and_goes_with_the_process(tmp_path: Path) -> None:
+def test_the_ready_file_is_rewritten_after_each_table_and_removed_at_exit(tmp_path: Path) -> None:
     path = tmp_path / "run" / "materializer.ready"
     path.parent.mkdir()
-    path.write_text("left over")
-    beat = Heartbeat(path)
+    path.write_text("stale")
+    heartbeat = Heartbeat(path)
     assert not path.exists()
-    beat(tables=2, synced=1)
+    heartbeat(tables=2, synced=1)
     assert '"synced": 1' in path.read_text()
     assert time.time() - path.stat().st_mtime < 60
-    beat.clear()
+    heartbeat.clear()
     assert not path.exists()

@@ -1,9 +1,9 @@
-"""Glue and S3 on this machine: moto's server, made as strict as Glue, and durable.
+"""Glue and S3 on this machine: moto's server, made durable and as strict as Glue.
 
-moto's own Glue ignores `VersionId`, `SkipArchive`, the size limits and paging, so lost updates would pass
-unseen. The layer here answers the Data Catalog's operations itself, over moto's own records, and leaves
-S3 and all else to moto. `with StrictAws() as aws:` serves a private one to a test;
-`python -m lineage_bridge_dagster.embedded.aws --port P --data DIR` serves the local stack's.
+moto's own Glue ignores `VersionId`, `SkipArchive`, size limits and paging, so lost updates would go
+unnoticed. This package implements the Data Catalog's operations itself, on moto's records, and leaves
+S3 and everything else to moto. `with StrictAws() as aws:` starts a private server for a test;
+`python -m lineage_bridge_dagster.embedded.aws --port P --data DIR` starts the local stack's.
 """
 
 from lineage_bridge_dagster.embedded.aws.faults import Fault

@@ -13,33 +13,35 @@ from lineage_bridge_dagster.embedded.aws.server import StrictAws
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until told to stop."""
+    """Serve until SIGTERM or SIGINT."""
     parser = argparse.ArgumentParser(
         prog="python -m lineage_bridge_dagster.embedded.aws", description="Glue and S3 on a loopback port."
     )
-    parser.add_argument("--port", type=int, default=0, help="0 for a free one")
-    parser.add_argument("--data", type=Path, help="folder that outlives the process; nothing is kept without")
-    parser.add_argument("--bucket", action="append", default=[], metavar="NAME[@REGION]", help="make it")
-    chosen = parser.parse_args(arguments)
+    parser.add_argument("--port", type=int, default=0, help="0 for any free port")
+    parser.add_argument("--data", type=Path, help="folder to persist to; omit for in-memory only")
+    parser.add_argument("--bucket", action="append", default=[], metavar="NAME[@REGION]", help="create it")
+    options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    told = threading.Event()
+    stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: told.set())
-    with StrictAws(chosen.data, port=chosen.port) as aws:
-        standing = {bucket["Name"] for bucket in aws.client("s3").list_buckets()["Buckets"]}
-        for given in chosen.bucket:
-            name, _, region = given.partition("@")
-            if name not in standing:
-                _make_bucket(aws, name, region or "us-east-1")
+        signal.signal(number, lambda *_: stop.set())
+    with StrictAws(options.data, port=options.port) as aws:
+        existing = {bucket["Name"] for bucket in aws.client("s3").list_buckets()["Buckets"]}
+        for spec in options.bucket:
+            name, _, region = spec.partition("@")
+            if name not in existing:
+                _create_bucket(aws, name, region or "us-east-1")
         logging.info("Glue and S3 at %s", aws.endpoint_url)
-        told.wait()
+        stop.wait()
     return 0
 
 
-def _make_bucket(aws: StrictAws, name: str, region: str) -> None:
-    # S3 refuses its first region as a constraint.
-    place = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
-    aws.client("s3", region).create_bucket(Bucket=name, **place)
+def _create_bucket(aws: StrictAws, name: str, region: str) -> None:
+    # S3 rejects us-east-1 as a location constraint.
+    configuration = (
+        {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+    )
+    aws.client("s3", region).create_bucket(Bucket=name, **configuration)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The WSGI layer: who may call, what fails on request, and who answers: Glue here, all else moto."""
+"""The WSGI layer: authentication, fault injection, and dispatch of requests to the strict Glue or to moto."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from lineage_bridge_dagster.embedded.aws.errors import AwsError
 from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
-from lineage_bridge_dagster.embedded.aws.objects import DurableObjects, operation_of
+from lineage_bridge_dagster.embedded.aws.objects import DurableObjects, s3_operation
 
 StartResponse = Callable[..., Any]
 Environ = dict[str, Any]
 
-#: The stack's own addresses: health, faults, counts. No AWS request has such a path.
+#: Prefix of the stack's own paths for health, faults and call counts. No AWS request has such a path.
 ADMIN = "/_strict/"
 
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/\d{8}/([^/]+)/([^/]+)/aws4_request")
@@ -33,13 +33,13 @@ _REASONS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 4
 
 
 class Application:
-    """Answers one account's requests.
+    """Serves one account's requests.
 
     Args:
-        account_id: whose records in moto these are.
+        account_id: the account in moto.
         glue: the Data Catalog.
-        objects: S3's durability.
-        faults: what fails on request.
+        objects: persists S3's changes.
+        faults: the injected faults.
     """
 
     def __init__(self, account_id: str, glue: StrictGlue, objects: DurableObjects, faults: Faults) -> None:
@@ -52,9 +52,9 @@ class Application:
         self._s3_writes = threading.Lock()
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        """One request."""
+        """Handle one request."""
         if self.closed:
-            raise _hung_up(environ, "the server was stopped")
+            raise _disconnect(environ, "the server was stopped")
         path = environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
         if path.startswith(ADMIN):
             return self._admin(environ, path.removeprefix(ADMIN), start_response)
@@ -63,55 +63,54 @@ class Application:
         operation = (
             target.partition(".")[2]
             if target
-            else operation_of(environ["REQUEST_METHOD"], path, environ.get("QUERY_STRING", ""))
+            else s3_operation(environ["REQUEST_METHOD"], path, environ.get("QUERY_STRING", ""))
         )
         try:
             region = _signed_region(environ)
-            fault = self._faults.meet(operation, path + body.decode("utf-8", "replace") if target else path)
+            fault = self._faults.record_call(
+                operation, path + body.decode("utf-8", "replace") if target else path
+            )
             if fault is not None:
                 return self._fail(fault, environ, path, body, operation, region, start_response)
-            return self._answer(environ, path, body, operation, region, start_response)
+            return self._handle(environ, path, body, operation, region, start_response)
         except AwsError as error:
-            return _refuse(error, target, start_response)
+            return _send_error(error, target, start_response)
 
-    def _answer(
+    def _handle(
         self, environ: Environ, path: str, body: bytes, operation: str, region: str, start: StartResponse
     ) -> Iterable[bytes]:
         if environ.get("HTTP_X_AMZ_TARGET", "").startswith("AWSGlue."):
-            if self._glue.answers(operation):
+            if self._glue.implements(operation):
                 return _send(start, 200, self._glue.call(region, operation, _request(body)))
             with self._glue.lock:
-                return self._ask_moto(environ, body, start)[1]
+                return self._call_moto(environ, body, start)[1]
         if environ["REQUEST_METHOD"] in ("PUT", "POST", "DELETE") and "HTTP_X_AMZ_TARGET" not in environ:
             with self._s3_writes:
-                status, chunks = self._ask_moto(environ, body, start)
+                status, chunks = self._call_moto(environ, body, start)
                 if status < 300:
                     query = environ.get("QUERY_STRING", "")
-                    self._objects.keep(environ["REQUEST_METHOD"], path, query, body)
+                    self._objects.persist(environ["REQUEST_METHOD"], path, query, body)
                 return chunks
-        return self._ask_moto(environ, body, start)[1]
+        return self._call_moto(environ, body, start)[1]
 
-    def _ask_moto(self, environ: Environ, body: bytes, start: StartResponse) -> tuple[int, list[bytes]]:
-        given = dict(environ)
-        given["wsgi.input"] = io.BytesIO(body)
-        given["CONTENT_LENGTH"] = str(len(body))
-        # moto keeps each account's records apart; ours is chosen here, so that two servers in one process
-        # never see each other's.
-        given["HTTP_X_MOTO_ACCOUNT_ID"] = self._account_id
-        given.pop("HTTP_TRANSFER_ENCODING", None)
-        said: list[Any] = []
+    def _call_moto(self, environ: Environ, body: bytes, start: StartResponse) -> tuple[int, list[bytes]]:
+        environ = {**environ, "wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+        # moto separates records by account; one account per server isolates the servers of one process.
+        environ["HTTP_X_MOTO_ACCOUNT_ID"] = self._account_id
+        environ.pop("HTTP_TRANSFER_ENCODING", None)
+        response_start: list[Any] = []
 
-        def listen(*answer: Any) -> Callable[[bytes], None]:
-            said[:] = answer
+        def capture_start(*arguments: Any) -> Callable[[bytes], None]:
+            response_start[:] = arguments
             return lambda _: None
 
-        chunks = self._moto.get_application(given)(given, listen)
+        # The response is collected before it is sent: the caller first writes the change to the store.
+        chunks = self._moto.get_application(environ)(environ, capture_start)
         collected = list(chunks)
         if hasattr(chunks, "close"):
             chunks.close()
-        # Whole before the first byte goes out: a write is kept in the store before it is acknowledged.
-        start(*said)
-        return int(str(said[0]).split()[0]), collected
+        start(*response_start)
+        return int(str(response_start[0]).split()[0]), collected
 
     def _fail(
         self,
@@ -123,25 +122,25 @@ class Application:
         region: str,
         start: StartResponse,
     ) -> Iterable[bytes]:
-        healthy = not fault.code and not fault.drop
-        if fault.apply_first and not healthy:
-            # Carried out, its answer thrown away.
-            list(self._answer(environ, path, body, operation, region, lambda *_: lambda _: None))
+        succeeds = not fault.code and not fault.drop
+        if fault.apply_first and not succeeds:
+            # Apply the operation but discard its response.
+            list(self._handle(environ, path, body, operation, region, lambda *_: lambda _: None))
         if fault.delay_seconds:
             time.sleep(fault.delay_seconds)
         if fault.drop:
-            raise _hung_up(environ, "dropped on request")
-        if healthy:
-            return self._answer(environ, path, body, operation, region, start)
+            raise _disconnect(environ, "dropped by an injected fault")
+        if succeeds:
+            return self._handle(environ, path, body, operation, region, start)
         raise AwsError(fault.code, fault.message, fault.status)
 
-    def _admin(self, environ: Environ, what: str, start: StartResponse) -> Iterable[bytes]:
+    def _admin(self, environ: Environ, path: str, start: StartResponse) -> Iterable[bytes]:
         method = environ["REQUEST_METHOD"]
-        if (method, what) == ("GET", "health"):
+        if (method, path) == ("GET", "health"):
             return _send(start, 200, {"status": "ok"})
-        if (method, what) == ("GET", "calls"):
+        if (method, path) == ("GET", "calls"):
             return _send(start, 200, dict(self._faults.calls))
-        if what == "faults" and method in ("GET", "POST", "DELETE"):
+        if path == "faults" and method in ("GET", "POST", "DELETE"):
             if method == "POST":
                 try:
                     self._faults.add(Fault.from_json(json.loads(_body(environ))))
@@ -149,18 +148,18 @@ class Application:
                     return _send(start, 400, {"error": str(error)})
             if method == "DELETE":
                 self._faults.clear()
-            return _send(start, 200, {"faults": self._faults.standing()})
+            return _send(start, 200, {"faults": self._faults.active()})
         return _send(start, 404, {"error": "health, calls or faults"})
 
 
 def _signed_region(environ: Environ) -> str:
-    """The region that a request is signed for; that it is signed with a key is checked, its signature not.
+    """Return the region that a request is signed for, without verifying the signature.
 
     Raises:
-        AwsError: it is not signed.
+        AwsError: the request is not signed.
     """
-    signed = environ.get("HTTP_AUTHORIZATION", "") or "Credential=" + _query(environ, "X-Amz-Credential")
-    match = _CREDENTIAL.search(signed)
+    signature = environ.get("HTTP_AUTHORIZATION", "") or "Credential=" + _query(environ, "X-Amz-Credential")
+    match = _CREDENTIAL.search(signature)
     if match is None:
         if environ.get("HTTP_X_AMZ_TARGET"):
             raise AwsError("MissingAuthenticationTokenException", "Missing Authentication Token")
@@ -168,11 +167,11 @@ def _signed_region(environ: Environ) -> str:
     return match.group(2)
 
 
-def _hung_up(environ: Environ, why: str) -> ConnectionError:
-    """Close the connection under the request: a kept-alive one would otherwise wait for an answer."""
+def _disconnect(environ: Environ, reason: str) -> ConnectionError:
+    """Close the request's connection, on which a keep-alive client would otherwise wait for a response."""
     with contextlib.suppress(OSError):
         environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
-    return ConnectionAbortedError(why)
+    return ConnectionAbortedError(reason)
 
 
 def _query(environ: Environ, name: str) -> str:
@@ -197,21 +196,21 @@ def _request(body: bytes) -> dict[str, Any]:
 
 
 def _send(
-    start: StartResponse, status: int, answer: Any, content: str = "application/x-amz-json-1.1"
+    start: StartResponse, status: int, payload: Any, content_type: str = "application/x-amz-json-1.1"
 ) -> list[bytes]:
-    body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+    body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     start(
         f"{status} {_REASONS.get(status, 'Error')}",
-        [("Content-Type", content), ("Content-Length", str(len(body))), ("x-amzn-RequestId", "local")],
+        [("Content-Type", content_type), ("Content-Length", str(len(body))), ("x-amzn-RequestId", "local")],
     )
     return [body]
 
 
-def _refuse(error: AwsError, target: str, start: StartResponse) -> list[bytes]:
+def _send_error(error: AwsError, target: str, start: StartResponse) -> list[bytes]:
     if target:
-        # Glue's own errors say `Message`, those of the front end `message`; clients read either.
-        words = {"__type": error.code, "Message": error.message, "message": error.message}
-        return _send(start, error.status, words)
+        # Glue's own errors have `Message`, its front end's `message`; clients read either.
+        payload = {"__type": error.code, "Message": error.message, "message": error.message}
+        return _send(start, error.status, payload)
     xml = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f"<Error><Code>{escape(error.code)}</Code><Message>{escape(error.message)}</Message>"

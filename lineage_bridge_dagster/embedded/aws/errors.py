@@ -1,14 +1,14 @@
-"""An error as an AWS service answers it."""
+"""An AWS service's error response."""
 
 from __future__ import annotations
 
 
 class AwsError(Exception):
-    """Becomes an answer of that status; never seen by a user as a traceback.
+    """Raised to send an error response.
 
     Args:
-        code: the service's own name of the error, such as `ConcurrentModificationException`.
-        message: its words.
+        code: the service's name for the error, such as `ConcurrentModificationException`.
+        message: the error's text.
         status: HTTP status.
     """
 

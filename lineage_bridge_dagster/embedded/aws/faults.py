@@ -1,4 +1,4 @@
-"""Faults on request: what a test or a person makes the next calls of an operation meet."""
+"""Fault injection: makes the next calls of an operation fail, hang up, or take longer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Fault:
-    """What the next matching calls meet.
+    """A failure or delay of the next matching calls.
 
     Attributes:
-        operation: such as `UpdateTable` (Glue) or `PutObject` (S3); `*` for all of them.
-        code: the error's name; empty with `drop` or a mere `delay_seconds`.
-        status: HTTP status of the answer.
-        times: how many calls meet it; -1 for all.
-        apply_first: carry the call out before failing it: the caller can't know that it was.
-        drop: close the connection without an answer.
-        delay_seconds: wait before answering.
-        matching: only calls whose request has these words anywhere (a table's name, a key).
-        message: the error's words.
+        operation: such as `UpdateTable` (Glue) or `PutObject` (S3); `*` for all operations.
+        code: the error's name; empty with `drop`, or to only delay the call.
+        status: HTTP status of the error response.
+        times: how many calls are affected; -1 for all.
+        apply_first: apply the operation before failing the call, so that the caller can't know its outcome.
+        drop: close the connection without a response.
+        delay_seconds: delay of the response.
+        matching: only affect requests that contain this text (a table's name, a key).
+        message: the error's text.
     """
 
     operation: str
@@ -33,55 +33,55 @@ class Fault:
     drop: bool = False
     delay_seconds: float = 0.0
     matching: str = ""
-    message: str = "made to fail"
+    message: str = "Injected fault"
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Fault:
-        """From what the admin address was sent; unknown keys raise `TypeError`."""
+        """Build from a request to the admin API; unknown keys raise `TypeError`."""
         return cls(**value)
 
 
 class Faults:
-    """The faults that stand, and the count of calls; safe from many threads."""
+    """The active faults and the call counts; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._standing: list[Fault] = []
+        self._active: list[Fault] = []
         self._calls: Counter[str] = Counter()
 
     def add(self, fault: Fault) -> None:
-        """Let it stand until it was met as often as it says."""
+        """Activate a fault until it has affected its number of calls."""
         with self._lock:
-            self._standing.append(fault)
+            self._active.append(fault)
 
     def clear(self) -> None:
-        """Take away all faults and start the counts anew."""
+        """Remove all faults and reset the counts."""
         with self._lock:
-            self._standing.clear()
+            self._active.clear()
             self._calls.clear()
 
-    def meet(self, operation: str, request: str) -> Fault | None:
-        """Count a call, and tell which fault it meets."""
+    def record_call(self, operation: str, request: str) -> Fault | None:
+        """Count a call and return the fault that affects it, if any."""
         with self._lock:
             self._calls[operation] += 1
-            for index, fault in enumerate(self._standing):
+            for index, fault in enumerate(self._active):
                 if fault.operation not in ("*", operation) or fault.matching not in request:
                     continue
                 if fault.times > 0:
                     if fault.times == 1:
-                        del self._standing[index]
+                        del self._active[index]
                     else:
-                        self._standing[index] = replace(fault, times=fault.times - 1)
+                        self._active[index] = replace(fault, times=fault.times - 1)
                 return fault
         return None
 
     @property
     def calls(self) -> Counter[str]:
-        """Calls so far, by operation: those that met a fault too."""
+        """Number of calls so far by operation, including calls that failed by a fault."""
         with self._lock:
             return Counter(self._calls)
 
-    def standing(self) -> list[dict[str, Any]]:
-        """The faults still to be met, as JSON."""
+    def active(self) -> list[dict[str, Any]]:
+        """Return the active faults as JSON."""
         with self._lock:
-            return [asdict(fault) for fault in self._standing]
+            return [asdict(fault) for fault in self._active]

@@ -1,8 +1,8 @@
-"""The Data Catalog's operations on databases and tables, as strict as Glue, over moto's own records.
+"""The Data Catalog's operations on databases and tables, as strict as Glue, on moto's records.
 
-Facts: the first `VersionId` is "0" and each update adds one; a stale one is answered by
-`ConcurrentModificationException` with the words below; names are folded to lower case; lists come in
-pages of at most 100 (API reference, `GetTables`: `MaxResults` 1 to 100).
+As in Glue, the first `VersionId` is "0" and each update increments it; an update with a stale one fails with
+`ConcurrentModificationException` and the message below; names are folded to lower case; lists have pages
+of at most 100 items (API reference, `GetTables`: `MaxResults` 1 to 100).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from lineage_bridge_dagster.embedded.aws.constraints import violations
 from lineage_bridge_dagster.embedded.aws.errors import AwsError
 from lineage_bridge_dagster.embedded.aws.store import Store
 
-PAGE = 100
+PAGE_SIZE = 100
 
-#: What Glue answers about a storage descriptor that was written without them.
+#: Fields that Glue returns for a storage descriptor that was written without them.
 _STORAGE_DEFAULTS: Mapping[str, Any] = {
     "Compressed": False,
     "NumberOfBuckets": 0,
@@ -35,10 +35,10 @@ Json = dict[str, Any]
 
 
 class StrictGlue:
-    """One account's catalogs, a region each.
+    """One account's catalogs, one per region.
 
     Args:
-        account_id: whose.
+        account_id: the account in moto.
         store: where every change is written before it is acknowledged.
     """
 
@@ -64,22 +64,21 @@ class StrictGlue:
             "BatchDeleteTableVersion": self._batch_delete_table_version,
         }
 
-    def answers(self, operation: str) -> bool:
-        """Whether the operation is answered here rather than by moto."""
+    def implements(self, operation: str) -> bool:
+        """Whether the operation is implemented here rather than by moto."""
         return operation in self._operations
 
     def call(self, region: str, operation: str, request: Json) -> Json:
-        """Carry an operation out.
+        """Execute an operation.
 
         Raises:
-            AwsError: what Glue would refuse.
+            AwsError: Glue would reject the request.
         """
-        broken = violations(operation, request)
-        if broken:
-            plural = "s" if len(broken) > 1 else ""
+        errors = violations(operation, request)
+        if errors:
+            plural = "s" if len(errors) > 1 else ""
             raise AwsError(
-                "ValidationException",
-                f"{len(broken)} validation error{plural} detected: {'; '.join(broken)}",
+                "ValidationException", f"{len(errors)} validation error{plural} detected: {'; '.join(errors)}"
             )
         with self.lock:
             try:
@@ -88,9 +87,9 @@ class StrictGlue:
                 raise AwsError(error.error_type, error.message) from error
 
     def restore(self) -> None:
-        """Bring back what the store holds."""
-        for region, name, given, created in self._store.databases():
-            database = FakeDatabase(name, given, catalog_id=self._account_id)
+        """Restore databases and tables from the store."""
+        for region, name, database_input, created in self._store.databases():
+            database = FakeDatabase(name, database_input, catalog_id=self._account_id)
             database.created_time = datetime.fromisoformat(created)
             self._backend(region).databases[name] = database
         for region, database_name, name, state in self._store.tables():
@@ -107,9 +106,10 @@ class StrictGlue:
     # Databases
 
     def _create_database(self, glue: GlueBackend, request: Json) -> Json:
-        given = request["DatabaseInput"]
-        database = glue.create_database(given["Name"], given, request.get("Tags"))
-        self._store.put_database(glue.region_name, database.name, given, database.created_time.isoformat())
+        database_input = request["DatabaseInput"]
+        database = glue.create_database(database_input["Name"], database_input, request.get("Tags"))
+        created = database.created_time.isoformat()
+        self._store.put_database(glue.region_name, database.name, database_input, created)
         return {}
 
     def _get_database(self, glue: GlueBackend, request: Json) -> Json:
@@ -119,10 +119,10 @@ class StrictGlue:
         return _page(request, "DatabaseList", glue.databases, lambda name: glue.databases[name].as_dict())
 
     def _update_database(self, glue: GlueBackend, request: Json) -> Json:
-        given = {**request["DatabaseInput"], "Name": request["Name"]}
-        glue.update_database(request["Name"], given)
+        database_input = {**request["DatabaseInput"], "Name": request["Name"]}
+        glue.update_database(request["Name"], database_input)
         created = glue.get_database(request["Name"]).created_time.isoformat()
-        self._store.put_database(glue.region_name, request["Name"], given, created)
+        self._store.put_database(glue.region_name, request["Name"], database_input, created)
         return {}
 
     def _delete_database(self, glue: GlueBackend, request: Json) -> Json:
@@ -133,39 +133,39 @@ class StrictGlue:
     # Tables
 
     def _create_table(self, glue: GlueBackend, request: Json) -> Json:
-        given = request.get("TableInput")
-        if given is None:
-            raise AwsError("InvalidInputException", "TableInput is required here.")
+        table_input = request.get("TableInput")
+        if table_input is None:
+            raise AwsError("InvalidInputException", "The local Glue requires TableInput.")
         table = glue.create_table(
-            request["DatabaseName"], given["Name"], given, request.get("OpenTableFormatInput")
+            request["DatabaseName"], table_input["Name"], table_input, request.get("OpenTableFormatInput")
         )
         table.versions = {"0": table.versions.pop("1")}
         table._current_version = 0
         table.updated_time = table.created_time
-        self._keep(glue, table)
+        self._persist(glue, table)
         return {}
 
     def _get_table(self, glue: GlueBackend, request: Json) -> Json:
-        return {"Table": self._described(glue.get_table(request["DatabaseName"], request["Name"]))}
+        return {"Table": self._describe(glue.get_table(request["DatabaseName"], request["Name"]))}
 
     def _get_tables(self, glue: GlueBackend, request: Json) -> Json:
-        found = {t.name: t for t in glue.get_tables(request["DatabaseName"], request.get("Expression"))}
-        return _page(request, "TableList", found, lambda name: self._described(found[name]))
+        tables = {t.name: t for t in glue.get_tables(request["DatabaseName"], request.get("Expression"))}
+        return _page(request, "TableList", tables, lambda name: self._describe(tables[name]))
 
     def _update_table(self, glue: GlueBackend, request: Json) -> Json:
-        given = request.get("TableInput")
-        if given is None or "UpdateOpenTableFormatInput" in request:
-            raise AwsError("InvalidInputException", "Only a TableInput is taken here.")
-        table = glue.get_table(request["DatabaseName"], given["Name"])
-        before = str(table._current_version)
-        if request.get("VersionId", before) != before:
+        table_input = request.get("TableInput")
+        if table_input is None or "UpdateOpenTableFormatInput" in request:
+            raise AwsError("InvalidInputException", "The local Glue updates a table only by TableInput.")
+        table = glue.get_table(request["DatabaseName"], table_input["Name"])
+        previous = str(table._current_version)
+        if request.get("VersionId", previous) != previous:
             raise AwsError(
                 "ConcurrentModificationException", "Update table failed due to concurrent modifications."
             )
-        table.update(given)
+        table.update(table_input)
         if request.get("SkipArchive"):
-            table.versions.pop(before, None)
-        self._keep(glue, table)
+            table.versions.pop(previous, None)
+        self._persist(glue, table)
         return {}
 
     def _delete_table(self, glue: GlueBackend, request: Json) -> Json:
@@ -188,7 +188,7 @@ class StrictGlue:
     def _get_table_version(self, glue: GlueBackend, request: Json) -> Json:
         table = glue.get_table(request["DatabaseName"], request["TableName"])
         version = request.get("VersionId") or str(table._current_version)
-        return {"TableVersion": {"Table": self._described(table, version), "VersionId": version}}
+        return {"TableVersion": {"Table": self._describe(table, version), "VersionId": version}}
 
     def _get_table_versions(self, glue: GlueBackend, request: Json) -> Json:
         table = glue.get_table(request["DatabaseName"], request["TableName"])
@@ -198,7 +198,7 @@ class StrictGlue:
             "TableVersions",
             newest_first,
             lambda key: {
-                "Table": self._described(table, newest_first[key]),
+                "Table": self._describe(table, newest_first[key]),
                 "VersionId": newest_first[key],
             },
         )
@@ -209,7 +209,7 @@ class StrictGlue:
         if request["VersionId"] == str(table._current_version):
             raise AwsError("InvalidInputException", "The current version of a table can't be deleted.")
         table.delete_version(request["VersionId"])
-        self._keep(glue, table)
+        self._persist(glue, table)
         return {}
 
     def _batch_delete_table_version(self, glue: GlueBackend, request: Json) -> Json:
@@ -225,7 +225,7 @@ class StrictGlue:
                 )
         return {"Errors": errors} if errors else {}
 
-    def _keep(self, glue: GlueBackend, table: FakeTable) -> None:
+    def _persist(self, glue: GlueBackend, table: FakeTable) -> None:
         state = {
             "versions": table.versions,
             "current": table._current_version,
@@ -234,13 +234,13 @@ class StrictGlue:
         }
         self._store.put_table(glue.region_name, table.database_name, table.name, state)
 
-    def _described(self, table: FakeTable, version: str | None = None) -> Json:
+    def _describe(self, table: FakeTable, version: str | None = None) -> Json:
         described = table.as_dict(version)
         if storage := described.get("StorageDescriptor"):
             described["StorageDescriptor"] = {**_STORAGE_DEFAULTS, **storage}
         described.setdefault("Retention", 0)
         described.setdefault("PartitionKeys", [])
-        # Read-only fields that Glue sets itself: what copies a table to an input must know to leave them.
+        # Read-only fields that Glue sets: code that copies a table into a TableInput must drop them.
         described |= {
             "CreatedBy": f"arn:aws:iam::{self._account_id}:user/local",
             "IsRegisteredWithLakeFormation": False,
@@ -251,7 +251,7 @@ class StrictGlue:
 
 
 def _folded(request: Json) -> Json:
-    """The request with its database and table names in lower case, as Glue keeps them."""
+    """Return the request with database and table names in lower case, as Glue stores them."""
     folded = dict(request)
     for field in ("DatabaseName", "TableName", "Name"):
         if isinstance(folded.get(field), str):
@@ -263,17 +263,17 @@ def _folded(request: Json) -> Json:
 
 
 def _page(request: Json, field: str, names: Iterable[str], describe: Callable[[str], Json]) -> Json:
-    """One page by name: a token is the last name seen, so changes between pages shift nothing."""
-    after = _decoded(request["NextToken"]) if request.get("NextToken") else ""
-    left = sorted(name for name in names if name > after)
-    size = request.get("MaxResults") or PAGE
-    page: Json = {field: [_json(describe(name)) for name in left[:size]]}
-    if len(left) > size:
-        page["NextToken"] = base64.urlsafe_b64encode(left[size - 1].encode()).decode()
+    """Return one page by name; its token is the page's last name, so changes between pages shift nothing."""
+    after = _decode_token(request["NextToken"]) if request.get("NextToken") else ""
+    remaining = sorted(name for name in names if name > after)
+    size = request.get("MaxResults") or PAGE_SIZE
+    page: Json = {field: [_json(describe(name)) for name in remaining[:size]]}
+    if len(remaining) > size:
+        page["NextToken"] = base64.urlsafe_b64encode(remaining[size - 1].encode()).decode()
     return page
 
 
-def _decoded(token: str) -> str:
+def _decode_token(token: str) -> str:
     try:
         return base64.urlsafe_b64decode(token.encode()).decode()
     except (binascii.Error, ValueError) as error:
@@ -281,7 +281,7 @@ def _decoded(token: str) -> str:
 
 
 def _json(described: Mapping[str, Any]) -> Json:
-    """Without what is not set, and times as the protocol has them: seconds since 1970."""
+    """Drop unset fields and convert times to the protocol's format, seconds since 1970."""
     return {
         key: value.timestamp() if isinstance(value, datetime) else value
         for key, value in described.items()

@@ -1,4 +1,4 @@
-"""S3 as moto answers it, each change written to the store before it is acknowledged."""
+"""moto's S3, with each change written to the store before it is acknowledged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class DurableObjects:
     """One account's buckets.
 
     Args:
-        account_id: whose.
+        account_id: the account in moto.
         store: where every change is written.
     """
 
@@ -30,28 +30,25 @@ class DurableObjects:
     def _backend(self) -> S3Backend:
         return s3_backends[self._account_id]["aws"]
 
-    def restore(self) -> int:
-        """Bring back what the store holds; returns the number of objects."""
+    def restore(self) -> None:
+        """Restore buckets and objects from the store."""
         for name, region in self._store.buckets():
             self._backend.create_bucket(name, region)
-        count = 0
         for item in self._store.objects():
-            count += 1
             key = self._backend.put_object(
                 item.bucket, item.key, item.body, etag=item.etag or None, disable_notification=True
             )
             key.set_metadata(dict(item.metadata))
             key.last_modified = datetime.fromisoformat(item.modified)
-        return count
 
-    def keep(self, method: str, path: str, query: str, body: bytes) -> None:
-        """Write what a request that succeeded has changed.
+    def persist(self, method: str, path: str, query: str, body: bytes) -> None:
+        """Write a successful request's changes to the store.
 
         Args:
-            method: of HTTP.
+            method: HTTP method.
             path: `/bucket` or `/bucket/key`, decoded.
-            query: as sent.
-            body: as sent; the keys of a bulk deletion are in it.
+            query: raw query string.
+            body: raw body, which contains the keys of a bulk deletion.
         """
         bucket, _, key = path.lstrip("/").partition("/")
         if not bucket:
@@ -59,14 +56,14 @@ class DurableObjects:
         if bucket not in self._backend.buckets:
             self._store.delete_bucket(bucket)
         elif key:
-            self._keep_object(bucket, key)
+            self._persist_object(bucket, key)
         elif method == "POST" and "delete" in parse_qs(query, keep_blank_values=True):
             for name in _keys_to_delete(body):
-                self._keep_object(bucket, name)
+                self._persist_object(bucket, name)
         elif method == "PUT":
             self._store.put_bucket(bucket, self._backend.buckets[bucket].region_name)
 
-    def _keep_object(self, bucket: str, name: str) -> None:
+    def _persist_object(self, bucket: str, name: str) -> None:
         key = self._backend.buckets[bucket].keys.get(name)
         if not isinstance(key, FakeKey):
             self._store.delete_object(bucket, name)
@@ -83,23 +80,23 @@ class DurableObjects:
         )
 
 
-def operation_of(method: str, path: str, query: str) -> str:
-    """The name of an S3 operation, for faults and counts."""
-    given = parse_qs(query, keep_blank_values=True)
+def s3_operation(method: str, path: str, query: str) -> str:
+    """Return the name of a request's S3 operation, as used by faults and call counts."""
+    parameters = parse_qs(query, keep_blank_values=True)
     bucket, _, key = path.lstrip("/").partition("/")
     if not bucket:
         return "ListBuckets"
     if not key:
-        if method == "POST" and "delete" in given:
+        if method == "POST" and "delete" in parameters:
             return "DeleteObjects"
         if method == "GET":
-            return "ListObjectsV2" if "list-type" in given else "ListObjects"
+            return "ListObjectsV2" if "list-type" in parameters else "ListObjects"
         return {"PUT": "CreateBucket", "DELETE": "DeleteBucket", "HEAD": "HeadBucket"}.get(method, method)
-    if "uploadId" in given:
+    if "uploadId" in parameters:
         return {"PUT": "UploadPart", "POST": "CompleteMultipartUpload", "DELETE": "AbortMultipartUpload"}.get(
             method, "ListParts"
         )
-    if method == "POST" and "uploads" in given:
+    if method == "POST" and "uploads" in parameters:
         return "CreateMultipartUpload"
     return {"PUT": "PutObject", "GET": "GetObject", "HEAD": "HeadObject", "DELETE": "DeleteObject"}.get(
         method, method
@@ -108,8 +105,8 @@ def operation_of(method: str, path: str, query: str) -> str:
 
 def _keys_to_delete(body: bytes) -> list[str]:
     try:
-        root = ElementTree.fromstring(body)  # noqa: S314 - from our own stack's clients, over loopback
+        root = ElementTree.fromstring(body)  # noqa: S314 - sent by the stack's own clients
     except ElementTree.ParseError:
-        _log.warning("A bulk deletion that was carried out could not be read; its objects stay in the store")
+        _log.warning("Cannot parse the body of a bulk deletion; its objects remain in the store")
         return []
     return [element.text or "" for element in root.iter() if element.tag.rpartition("}")[2] == "Key"]

@@ -1,4 +1,4 @@
-"""Serves the application over loopback, in a thread of this process."""
+"""Glue and S3 as a server and context manager."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
 from lineage_bridge_dagster.embedded.aws.objects import DurableObjects
 from lineage_bridge_dagster.embedded.aws.store import Store
 
-#: Any pair will do; these say in a log whose they are.
+#: Any key is accepted; these are recognizable in logs.
 ACCESS_KEY = "lineage-bridge-local"
-SECRET_KEY = "lineage-bridge-local-secret"  # noqa: S105 - of the local stack alone, which checks none
+SECRET_KEY = "lineage-bridge-local-secret"  # noqa: S105 - the local stack verifies no signatures
 
-#: Servers of one process have an account each, so that they never see each other's tables.
+#: Each server of a process has its own account, so that they never see each other's tables.
 _ACCOUNTS = itertools.count(123456789012)
 
 
 class _Handler(MotoRequestHandler):
-    # Headers and body go out in two writes; with Nagle's algorithm each answer would wait 40 ms.
+    # Headers and body are sent in two writes; Nagle's algorithm would delay each response by 40 ms.
     disable_nagle_algorithm = True
 
     def log(self, type: str, message: str, *args: Any) -> None:
-        """Requests that went well are not worth a line each."""
+        """Log errors only."""
         if type == "error":
             super().log(type, message, *args)
 
 
 class StrictAws:
-    """Glue and S3 of one account on a loopback port, for as long as the context is open.
+    """Serves Glue and S3 of one account on a loopback port, from a thread of this process.
 
     Args:
-        data: folder that what is written outlives the process in; None keeps nothing.
-        port: 0 for a free one.
+        data: folder to persist to; None for in-memory only.
+        port: 0 for any free port.
     """
 
     def __init__(self, data: Path | None = None, *, port: int = 0) -> None:
@@ -57,7 +57,7 @@ class StrictAws:
         self.account_id = f"{next(_ACCOUNTS):012d}"
 
     def start(self) -> Self:
-        """Bring back what the folder holds, and serve."""
+        """Restore the persisted state and start serving."""
         self._store = Store(self._data)
         glue = StrictGlue(self.account_id, self._store)
         objects = DurableObjects(self.account_id, self._store)
@@ -75,7 +75,7 @@ class StrictAws:
         return self
 
     def stop(self) -> None:
-        """Stop serving and let go of everything; connections that are still open get no more answers."""
+        """Stop serving, drop open connections, and free the account's records."""
         if self._application is not None:
             self._application.closed = True
         if self._server is not None:
@@ -101,21 +101,21 @@ class StrictAws:
 
     @property
     def port(self) -> int:
-        """The port that is served."""
+        """The server's port."""
         return self._port
 
     @property
     def endpoint_url(self) -> str:
-        """The address for Glue and S3 alike."""
+        """The endpoint for both Glue and S3."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def calls(self) -> Counter[str]:
-        """Calls so far, by operation, from the last `clear_faults` on."""
+        """Number of calls by operation since the last `clear_faults`."""
         return self._faults.calls
 
     def client(self, service: str, region: str = "us-east-1", **options: Any) -> Any:
-        """A boto3 client of this server, unconcerned by the environment's own AWS configuration."""
+        """Return a boto3 client of this server that ignores the environment's AWS configuration."""
         import boto3
 
         return boto3.session.Session(
@@ -123,7 +123,7 @@ class StrictAws:
         ).client(service, endpoint_url=self.endpoint_url, **options)  # type: ignore[call-overload]
 
     def fail(self, operation: str, code: str = "", **options: Any) -> None:
-        """Make the next calls of an operation fail; the options are those of `Fault`.
+        """Make the next calls of an operation fail; `options` are fields of `Fault`.
 
         `aws.fail("UpdateTable", "ThrottlingException", times=3)`,
         `aws.fail("UpdateTable", drop=True, apply_first=True)` (a timeout after the write was applied),
@@ -133,5 +133,5 @@ class StrictAws:
         self._faults.add(Fault(operation, code, **options))
 
     def clear_faults(self) -> None:
-        """Take away every fault and start the counts anew."""
+        """Remove all faults and reset the call counts."""
         self._faults.clear()

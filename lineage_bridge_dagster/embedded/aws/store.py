@@ -1,7 +1,7 @@
-"""What outlives the process: one SQLite file, written before a change is acknowledged.
+"""Persistent state of Glue and S3: one SQLite file, written before a change is acknowledged.
 
-Each change is one transaction in write-ahead mode, so `kill -9` leaves what was acknowledged and nothing
-in halves. Without a folder nothing is kept.
+Each change is one transaction in write-ahead mode, so `kill -9` loses no acknowledged change and leaves none
+half applied.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class StoredObject:
 
 
 class Store:
-    """The file, or nothing at all.
+    """The SQLite file, or a no-op without a folder.
 
     Args:
-        folder: where the file stands; None keeps nothing.
+        folder: the file's folder; None to persist nothing.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -56,76 +56,79 @@ class Store:
                 folder / "aws.sqlite3", check_same_thread=False, isolation_level=None
             )
             self._file.execute("PRAGMA journal_mode=WAL")
-            # A killed process loses nothing that the system has; only a power cut could cost the last ones.
+            # Survives a killed process; only a power failure could lose the last transactions.
             self._file.execute("PRAGMA synchronous=NORMAL")
             self._file.executescript(_SCHEMA)
 
     def close(self) -> None:
-        """Fold the write-ahead log into the file."""
+        """Close the file, which merges the write-ahead log into it."""
         with self._lock:
             if self._file is not None:
                 self._file.close()
                 self._file = None
 
     def put_bucket(self, name: str, region: str) -> None:
-        """Keep a bucket."""
+        """Insert or replace a bucket."""
         self._run("INSERT OR REPLACE INTO buckets VALUES (?, ?)", name, region)
 
     def delete_bucket(self, name: str) -> None:
-        """Forget a bucket and what is in it."""
+        """Delete a bucket and its objects."""
         self._run("DELETE FROM objects WHERE bucket = ?", name)
         self._run("DELETE FROM buckets WHERE name = ?", name)
 
     def put_object(self, item: StoredObject) -> None:
-        """Keep an object."""
+        """Insert or replace an object."""
         self._run(
             "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?)",
             *(item.bucket, item.key, item.body, item.etag, json.dumps(item.metadata), item.modified),
         )
 
     def delete_object(self, bucket: str, key: str) -> None:
-        """Forget an object."""
+        """Delete an object."""
         self._run("DELETE FROM objects WHERE bucket = ? AND key = ?", bucket, key)
 
-    def put_database(self, region: str, name: str, given: dict[str, Any], created: str) -> None:
-        """Keep a database."""
+    def put_database(self, region: str, name: str, database_input: dict[str, Any], created: str) -> None:
+        """Insert or replace a database."""
         self._run(
-            "INSERT OR REPLACE INTO databases VALUES (?, ?, ?, ?)", region, name, json.dumps(given), created
+            "INSERT OR REPLACE INTO databases VALUES (?, ?, ?, ?)",
+            *(region, name, json.dumps(database_input), created),
         )
 
     def delete_database(self, region: str, name: str) -> None:
-        """Forget a database and its tables."""
+        """Delete a database and its tables."""
         self._run("DELETE FROM tables WHERE region = ? AND database = ?", region, name)
         self._run("DELETE FROM databases WHERE region = ? AND name = ?", region, name)
 
     def put_table(self, region: str, database: str, name: str, state: dict[str, Any]) -> None:
-        """Keep a table with its versions."""
+        """Insert or replace a table with its versions."""
         self._run(
             "INSERT OR REPLACE INTO tables VALUES (?, ?, ?, ?)", region, database, name, json.dumps(state)
         )
 
     def delete_table(self, region: str, database: str, name: str) -> None:
-        """Forget a table."""
+        """Delete a table."""
         self._run("DELETE FROM tables WHERE region = ? AND database = ? AND name = ?", region, database, name)
 
     def buckets(self) -> list[tuple[str, str]]:
-        """Name and region of each."""
+        """Return each bucket's name and region."""
         return list(self._rows("SELECT name, region FROM buckets ORDER BY name"))
 
     def objects(self) -> Iterator[StoredObject]:
-        """Every object, one at a time."""
+        """Yield all objects."""
         for bucket, key, body, etag, metadata, modified in self._rows(
             "SELECT bucket, key, body, etag, metadata, modified FROM objects ORDER BY bucket, key"
         ):
             yield StoredObject(bucket, key, body, etag, json.loads(metadata), modified)
 
     def databases(self) -> Iterator[tuple[str, str, dict[str, Any], str]]:
-        """Region, name, input and time of creation of each."""
-        for region, name, given, created in self._rows("SELECT region, name, given, created FROM databases"):
-            yield region, name, json.loads(given), created
+        """Yield each database's region, name, input and creation time."""
+        for region, name, database_input, created in self._rows(
+            "SELECT region, name, given, created FROM databases"
+        ):
+            yield region, name, json.loads(database_input), created
 
     def tables(self) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-        """Region, database, name and state of each."""
+        """Yield each table's region, database, name and state."""
         for region, database, name, state in self._rows("SELECT region, database, name, state FROM tables"):
             yield region, database, name, json.loads(state)
 

@@ -1,4 +1,4 @@
-"""PyIceberg's own Glue catalog commits to it, and is told of conflicts."""
+"""PyIceberg's Glue catalog commits to the local Glue and detects conflicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyiceberg.exceptions import CommitFailedException
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 
 
-def test_pyiceberg_appends_reads_and_is_refused_a_stale_commit() -> None:
+def test_pyiceberg_appends_reads_and_fails_on_a_conflicting_commit() -> None:
     with StrictAws() as aws:
         aws.client("s3").create_bucket(Bucket="warehouse")
         catalog = GlueCatalog(

@@ -1,4 +1,4 @@
-"""Glue as strict as Glue, told by botocore's own client."""
+"""The local Glue is as strict as AWS Glue, as seen by botocore's client."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def glue(aws: StrictAws) -> Any:
     return client
 
 
-def _create(glue: Any, name: str = "orders.v1", **given: Any) -> dict[str, Any]:
-    glue.create_table(DatabaseName="lkc-abc123", TableInput={"Name": name, **given})
+def _create(glue: Any, name: str = "orders.v1", **fields: Any) -> dict[str, Any]:
+    glue.create_table(DatabaseName="lkc-abc123", TableInput={"Name": name, **fields})
     return _table(glue, name)
 
 
@@ -36,48 +36,48 @@ def _table(glue: Any, name: str = "orders.v1") -> dict[str, Any]:
 
 
 def _update(
-    glue: Any, name: str = "orders.v1", *, given: dict[str, Any] | None = None, **options: Any
+    glue: Any, name: str = "orders.v1", *, fields: dict[str, Any] | None = None, **options: Any
 ) -> None:
-    glue.update_table(DatabaseName="lkc-abc123", TableInput={"Name": name, **(given or {})}, **options)
+    glue.update_table(DatabaseName="lkc-abc123", TableInput={"Name": name, **(fields or {})}, **options)
 
 
-def _code(error: pytest.ExceptionInfo[ClientError]) -> str:
+def _error_code(error: pytest.ExceptionInfo[ClientError]) -> str:
     return str(error.value.response["Error"]["Code"])
 
 
-def test_update_with_a_stale_version_is_refused_in_glues_own_words(glue: Any) -> None:
+def test_update_with_a_stale_version_fails_with_glues_message(glue: Any) -> None:
     assert _create(glue)["VersionId"] == "0"
     _update(glue, VersionId="0")
     assert _table(glue)["VersionId"] == "1"
-    with pytest.raises(ClientError) as refused:
-        _update(glue, VersionId="0", given={"Description": "late"})
-    assert _code(refused) == "ConcurrentModificationException"
+    with pytest.raises(ClientError) as rejected:
+        _update(glue, VersionId="0", fields={"Description": "late"})
+    assert _error_code(rejected) == "ConcurrentModificationException"
     assert (
-        refused.value.response["Error"]["Message"] == "Update table failed due to concurrent modifications."
+        rejected.value.response["Error"]["Message"] == "Update table failed due to concurrent modifications."
     )
-    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+    assert rejected.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
     assert "Description" not in _table(glue)
 
 
-def test_update_without_a_version_wins_over_what_was_there(glue: Any) -> None:
+def test_update_without_a_version_overwrites(glue: Any) -> None:
     _create(glue, Description="first")
-    _update(glue, given={"Description": "second"})
+    _update(glue, fields={"Description": "second"})
     assert _table(glue)["Description"] == "second"
 
 
-def test_skip_archive_leaves_no_old_version_and_its_absence_archives_one(glue: Any) -> None:
+def test_update_archives_the_old_version_unless_skip_archive_is_set(glue: Any) -> None:
     _create(glue)
     for _ in range(3):
         _update(glue, SkipArchive=True)
     versions = glue.get_table_versions(DatabaseName="lkc-abc123", TableName="orders.v1")["TableVersions"]
     assert [version["VersionId"] for version in versions] == ["3"]
-    _update(glue, given={"Description": "new"})
+    _update(glue, fields={"Description": "new"})
     versions = glue.get_table_versions(DatabaseName="lkc-abc123", TableName="orders.v1")["TableVersions"]
     assert [version["VersionId"] for version in versions] == ["4", "3"]
     assert [version["Table"].get("Description") for version in versions] == ["new", None]
 
 
-def test_no_acknowledged_commit_of_36_concurrent_writers_is_lost(aws: StrictAws, glue: Any) -> None:
+def test_36_concurrent_writers_lose_no_acknowledged_commit(aws: StrictAws, glue: Any) -> None:
     _create(glue, Parameters={"acknowledged": ""})
     everyone_ready = threading.Barrier(36)
     conflicts = []
@@ -90,7 +90,7 @@ def test_no_acknowledged_commit_of_36_concurrent_writers_is_lost(aws: StrictAws,
             parameters = {"acknowledged": f"{written},{number}"}
             try:
                 _update(
-                    glue, given={"Parameters": parameters}, VersionId=table["VersionId"], SkipArchive=True
+                    glue, fields={"Parameters": parameters}, VersionId=table["VersionId"], SkipArchive=True
                 )
             except glue.exceptions.ConcurrentModificationException:
                 conflicts.append(number)
@@ -111,7 +111,7 @@ def test_no_acknowledged_commit_of_36_concurrent_writers_is_lost(aws: StrictAws,
 
 
 @pytest.mark.parametrize(
-    ("given", "where"),
+    ("fields", "path"),
     [
         ({"Description": "x" * 2049}, "table.description"),
         ({"Description": "é" * 1025}, "table.description"),
@@ -125,54 +125,54 @@ def test_no_acknowledged_commit_of_36_concurrent_writers_is_lost(aws: StrictAws,
         ),
     ],
 )
-def test_what_is_over_glues_limits_is_refused_and_changes_nothing(
-    glue: Any, given: dict[str, Any], where: str
+def test_input_over_glues_limits_is_rejected_and_changes_nothing(
+    glue: Any, fields: dict[str, Any], path: str
 ) -> None:
     _create(glue, Description="kept")
-    with pytest.raises(ClientError) as refused:
-        _update(glue, given=given)
-    assert _code(refused) == "ValidationException"
-    assert f"at '{where}' failed to satisfy constraint" in str(refused.value)
+    with pytest.raises(ClientError) as rejected:
+        _update(glue, fields=fields)
+    assert _error_code(rejected) == "ValidationException"
+    assert f"at '{path}' failed to satisfy constraint" in str(rejected.value)
     assert _table(glue)["VersionId"] == "0"
 
 
-def test_what_is_just_within_glues_limits_is_taken(glue: Any) -> None:
-    given = {"Description": "é" * 1024, "Parameters": {"k" * 255: "v" * 512_000, "lines": "a\nb 🦆"}}
+def test_input_at_glues_limits_is_accepted(glue: Any) -> None:
+    fields = {"Description": "é" * 1024, "Parameters": {"k" * 255: "v" * 512_000, "lines": "a\nb 🦆"}}
     _create(glue)
-    _update(glue, given=given)
-    assert {key: _table(glue)[key] for key in given} == given
+    _update(glue, fields=fields)
+    assert {key: _table(glue)[key] for key in fields} == fields
 
 
-def test_lists_come_in_pages_of_at_most_100_each_table_once(aws: StrictAws, glue: Any) -> None:
+def test_lists_have_pages_of_at_most_100_items_without_duplicates(aws: StrictAws, glue: Any) -> None:
     names = [f"t{number:03}" for number in range(205)]
     for name in names:
         _create(glue, name)
     pages = list(glue.get_paginator("get_tables").paginate(DatabaseName="lkc-abc123"))
     assert [len(page["TableList"]) for page in pages] == [100, 100, 5]
     assert [table["Name"] for page in pages for table in page["TableList"]] == names
-    with pytest.raises(ClientError) as refused:
+    with pytest.raises(ClientError) as rejected:
         glue.get_tables(DatabaseName="lkc-abc123", MaxResults=101)
-    assert _code(refused) == "ValidationException"
+    assert _error_code(rejected) == "ValidationException"
     for number in range(101):
         glue.create_database(DatabaseInput={"Name": f"d{number}"})
     databases = list(glue.get_paginator("get_databases").paginate())
     assert [len(page["DatabaseList"]) for page in databases] == [100, 2]
 
 
-def test_names_are_folded_to_lower_case_wherever_they_are_given(glue: Any) -> None:
+def test_all_operations_fold_names_to_lower_case(glue: Any) -> None:
     glue.create_database(DatabaseInput={"Name": "Sales"})
     glue.create_table(DatabaseName="SALES", TableInput={"Name": "Orders"})
     assert glue.get_table(DatabaseName="sales", Name="ORDERS")["Table"]["Name"] == "orders"
-    with pytest.raises(ClientError) as refused:
+    with pytest.raises(ClientError) as rejected:
         glue.create_table(DatabaseName="sales", TableInput={"Name": "orders"})
-    assert _code(refused) == "AlreadyExistsException"
+    assert _error_code(rejected) == "AlreadyExistsException"
     glue.update_table(DatabaseName="Sales", TableInput={"Name": "OrdErs", "Description": "d"})
     assert glue.get_tables(DatabaseName="Sales")["TableList"][0]["Description"] == "d"
     glue.batch_delete_table(DatabaseName="sales", TablesToDelete=["ORDERS"])
     assert glue.get_tables(DatabaseName="sales")["TableList"] == []
 
 
-def test_a_table_is_answered_with_the_read_only_fields_that_glue_sets(glue: Any) -> None:
+def test_get_table_returns_the_read_only_fields_that_glue_sets(glue: Any) -> None:
     table = _create(glue, StorageDescriptor={"Columns": [], "Location": "s3://b/t"})
     assert {"CreateTime", "UpdateTime", "CreatedBy", "IsRegisteredWithLakeFormation", "CatalogId"} <= set(
         table
@@ -181,48 +181,46 @@ def test_a_table_is_answered_with_the_read_only_fields_that_glue_sets(glue: Any)
 
 
 @pytest.mark.parametrize("operation", ["get_table", "delete_table"])
-def test_what_is_not_there_is_said_not_to_be_there(glue: Any, operation: str) -> None:
-    with pytest.raises(ClientError) as refused:
+def test_a_missing_table_raises_entity_not_found(glue: Any, operation: str) -> None:
+    with pytest.raises(ClientError) as rejected:
         getattr(glue, operation)(DatabaseName="lkc-abc123", Name="gone")
-    assert _code(refused) == "EntityNotFoundException"
+    assert _error_code(rejected) == "EntityNotFoundException"
 
 
-def test_a_request_without_a_key_is_refused(aws: StrictAws) -> None:
+def test_an_unsigned_request_is_rejected(aws: StrictAws) -> None:
     import httpx
 
     headers = {"X-Amz-Target": "AWSGlue.GetDatabases"}
-    answer = httpx.post(aws.endpoint_url, headers=headers, json={})
-    assert answer.status_code == 400
-    assert answer.json()["__type"] == "MissingAuthenticationTokenException"
+    response = httpx.post(aws.endpoint_url, headers=headers, json={})
+    assert response.status_code == 400
+    assert response.json()["__type"] == "MissingAuthenticationTokenException"
     assert httpx.get(aws.endpoint_url + "/bucket/key").status_code == 403
 
 
-def test_a_fault_is_met_as_often_as_asked_and_only_by_what_it_matches(aws: StrictAws, glue: Any) -> None:
+def test_a_fault_affects_only_matching_calls_and_the_given_number_of_them(aws: StrictAws, glue: Any) -> None:
     _create(glue, "one")
     _create(glue, "two")
     aws.fail("UpdateTable", "ThrottlingException", times=2, matching='"two"')
     _update(glue, "one")
     for _ in range(2):
-        with pytest.raises(ClientError) as refused:
+        with pytest.raises(ClientError) as rejected:
             _update(glue, "two")
-        assert _code(refused) == "ThrottlingException"
+        assert _error_code(rejected) == "ThrottlingException"
     _update(glue, "two")
     assert _table(glue, "two")["VersionId"] == "1"
     assert aws.calls["UpdateTable"] == 4
 
 
-def test_a_write_can_be_applied_although_its_answer_is_an_error_or_never_comes(
-    aws: StrictAws, glue: Any
-) -> None:
+def test_apply_first_applies_a_write_that_then_fails_or_hangs_up(aws: StrictAws, glue: Any) -> None:
     _create(glue)
     aws.fail("UpdateTable", "InternalServiceException", status=500, apply_first=True)
-    with pytest.raises(ClientError) as refused:
-        _update(glue, given={"Description": "first"})
-    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
+    with pytest.raises(ClientError) as rejected:
+        _update(glue, fields={"Description": "first"})
+    assert rejected.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
     assert _table(glue)["Description"] == "first"
     aws.fail("UpdateTable", apply_first=True, drop=True)
     with pytest.raises(ConnectionClosedError):
-        _update(glue, given={"Description": "second"})
+        _update(glue, fields={"Description": "second"})
     assert _table(glue)["Description"] == "second"
     assert _table(glue)["VersionId"] == "2"
 
@@ -231,20 +229,20 @@ def test_a_fault_without_apply_first_changes_nothing(aws: StrictAws, glue: Any) 
     _create(glue)
     aws.fail("UpdateTable", drop=True)
     with pytest.raises(ConnectionClosedError):
-        _update(glue, given={"Description": "lost"})
+        _update(glue, fields={"Description": "lost"})
     assert _table(glue)["VersionId"] == "0"
 
 
-def test_faults_and_counts_can_be_asked_for_over_http(aws: StrictAws, glue: Any) -> None:
+def test_the_admin_api_sets_faults_and_returns_call_counts(aws: StrictAws, glue: Any) -> None:
     import httpx
 
     assert httpx.get(aws.endpoint_url + "/_strict/health").json() == {"status": "ok"}
     fault = {"operation": "GetTables", "code": "AccessDeniedException", "times": 1}
     assert httpx.post(aws.endpoint_url + "/_strict/faults", json=fault).status_code == 200
     assert httpx.post(aws.endpoint_url + "/_strict/faults", json={"nonsense": 1}).status_code == 400
-    with pytest.raises(ClientError) as refused:
+    with pytest.raises(ClientError) as rejected:
         glue.get_tables(DatabaseName="lkc-abc123")
-    assert _code(refused) == "AccessDeniedException"
+    assert _error_code(rejected) == "AccessDeniedException"
     assert httpx.get(aws.endpoint_url + "/_strict/calls").json()["GetTables"] == 1
     assert httpx.delete(aws.endpoint_url + "/_strict/faults").json() == {"faults": []}
 
