@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from lineage_bridge_dagster.embedded.world.filling import WorldError
+from lineage_bridge_dagster.embedded.world.filling import StackRequestError
 from lineage_bridge_dagster.errors import ConfigurationError
 
 GLUE = "glue"
@@ -98,7 +98,7 @@ class Breaker:
 
         Raises:
             ConfigurationError: the API is unknown, or cannot fail with this status.
-            WorldError: the stack does not respond.
+            StackRequestError: the stack does not respond.
         """
         check(api, status)
         self.heal(api)
@@ -125,7 +125,7 @@ class Breaker:
 
         Raises:
             ConfigurationError: the API is unknown.
-            WorldError: the stack does not respond.
+            StackRequestError: the stack does not respond.
         """
         if api is not None:
             known_api(api)
@@ -143,7 +143,7 @@ class Breaker:
         """The APIs that fail now, in the order of `APIS`.
 
         Raises:
-            WorldError: the stack does not respond.
+            StackRequestError: the stack does not respond.
         """
         found = {_confluent(fault) for fault in self._request("GET", f"{self._confluent}/emulator/faults")}
         found |= {_glue(fault) for fault in self._request("GET", f"{self._aws}/_strict/faults")["faults"]}
@@ -161,11 +161,11 @@ class Breaker:
         try:
             response = httpx.request(method, url, timeout=10, trust_env=False, **arguments)
         except httpx.HTTPError as error:
-            raise WorldError(
+            raise StackRequestError(
                 f"The stack does not respond: {error}", hint="Start it with: lineage-bridge local up"
             ) from error
         if not response.is_success:
-            raise WorldError(
+            raise StackRequestError(
                 f"The stack rejected the request: {response.status_code} {response.text[:300]}",
                 hint="See its log with: lineage-bridge local logs",
             )

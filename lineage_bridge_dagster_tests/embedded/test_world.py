@@ -68,7 +68,7 @@ def test_everything_refers_to_something_that_is_there() -> None:
 def test_a_record_is_the_same_every_time_and_keeps_its_schema() -> None:
     for topic in world.TOPICS:
         if topic.schema is None:
-            with pytest.raises(ValueError, match="no records"):
+            with pytest.raises(ValueError, match="no sample records"):
                 topic.record(0)
             continue
         schema = fastavro.parse_schema(dict(topic.schema))
@@ -141,7 +141,7 @@ class Interrupted(MemoryBroker):
 def test_seeding_goes_on_where_it_was_interrupted() -> None:
     brokers: Mapping[str, MemoryBroker] = {US: Interrupted(), EU: MemoryBroker()}
     with ConfluentEmulator(brokers=brokers) as emulator:
-        with pytest.raises(world.WorldError, match="gone"):
+        with pytest.raises(world.StackRequestError, match="gone"):
             emulator.seed()
         assert emulator.seed().records > 0
         assert emulator.seed() == world.SeedReport(0, 0)
@@ -165,7 +165,7 @@ def test_groups_keep_what_they_have_read_since() -> None:
 
 def test_a_registry_that_does_not_answer_is_said() -> None:
     brokers = {cluster.id: MemoryBroker() for cluster in world.CLUSTERS}
-    with registry_client("http://127.0.0.1:9") as registry, pytest.raises(world.WorldError) as error:
+    with registry_client("http://127.0.0.1:9") as registry, pytest.raises(world.StackRequestError) as error:
         fill(brokers, registry)
     assert "local status" in error.value.hint
 
@@ -200,13 +200,13 @@ def test_an_emulator_that_refuses_is_quoted(home: Path) -> None:
     with ConfluentEmulator() as emulator:
         emulator.seed()
         write_stack(home, emulator)
-        with emulator.fault(api="tableflow", status=500), pytest.raises(world.WorldError, match="500"):
+        with emulator.fault(api="tableflow", status=500), pytest.raises(world.StackRequestError, match="500"):
             world.enable_tableflow(home, "inventory-products")
 
 
 def test_an_emulator_that_is_away_is_said(home: Path) -> None:
     (home / "stack.json").write_text(json.dumps({"ports": {"confluent": 9}, "brokers": {}}))
-    with pytest.raises(world.WorldError) as error:
+    with pytest.raises(world.StackRequestError) as error:
         world.enable_tableflow(home, "inventory-products")
     assert "local up" in error.value.hint
 
@@ -216,7 +216,7 @@ def test_no_stack_is_said(home: Path) -> None:
         world.produce(home, "orders.v1", 1)
     assert "local up" in error.value.hint
     (home / "stack.json").write_text("{}")
-    with pytest.raises(ConfigurationError, match="does not say where"):
+    with pytest.raises(ConfigurationError, match="is not valid"):
         world.produce(home, "orders.v1", 1)
 
 
@@ -225,28 +225,28 @@ TOPICS = {US: ["orders.v1", "Sessions.Enriched", "__consumer_offsets"], EU: ["or
 
 def test_a_topic_in_two_clusters_needs_one_named() -> None:
     with pytest.raises(ConfigurationError) as error:
-        actions.choose(TOPICS, "orders.v1", None)
+        actions.resolve_topic(TOPICS, "orders.v1", None)
     assert f"--cluster {US}" in error.value.hint
     assert f"--cluster {EU}" in error.value.hint
-    assert actions.choose(TOPICS, "orders.v1", "analytics-eu").cluster.id == EU
+    assert actions.resolve_topic(TOPICS, "orders.v1", "analytics-eu").cluster.id == EU
 
 
 @pytest.mark.parametrize(
     ("topic", "hint"),
     [
         ("sessions.enrichd", "Did you mean Sessions.Enriched?"),
-        ("zzzzz", "There are: Sessions.Enriched, orders.v1."),
+        ("zzzzz", "Topics: Sessions.Enriched, orders.v1."),
     ],
 )
 def test_an_unknown_topic_is_answered_with_the_near_names(topic: str, hint: str) -> None:
     with pytest.raises(ConfigurationError) as error:
-        actions.choose(TOPICS, topic, None)
+        actions.resolve_topic(TOPICS, topic, None)
     assert error.value.hint == hint
 
 
 def test_an_unknown_cluster_is_answered_with_the_clusters() -> None:
     with pytest.raises(ConfigurationError) as error:
-        actions.choose(TOPICS, "orders.v1", "lkc-none")
+        actions.resolve_topic(TOPICS, "orders.v1", "lkc-none")
     assert "orders-platform" in error.value.hint
 
 

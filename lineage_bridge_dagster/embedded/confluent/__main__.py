@@ -1,4 +1,4 @@
-"""`python -m lineage_bridge_dagster.embedded.confluent --home DIR`: serve until told to end."""
+"""`python -m lineage_bridge_dagster.embedded.confluent --home DIR`: serve until stopped by a signal."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ HOST = "127.0.0.1"
 
 @click.command()
 @click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Folder with stack.json.")
-@click.option("--port", type=int, help="Port to listen on; by default stack.json's.")
-@click.option("--broker", "brokers", multiple=True, metavar="CLUSTER=HOST:PORT", help="A cluster's broker.")
-@click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of its state.")
-@click.option("--trickle", type=float, default=2.0, show_default=True, help="Records a second; 0 for none.")
+@click.option("--port", type=int, help="Port to listen on; default: from stack.json.")
+@click.option("--broker", "brokers", multiple=True, metavar="CLUSTER=HOST:PORT", help="Broker of a cluster.")
+@click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder for its state.")
+@click.option(
+    "--trickle", type=float, default=2.0, show_default=True, help="Records per second; 0 disables it."
+)
 def main(
     home: Path | None, port: int | None, brokers: tuple[str, ...], data: Path | None, trickle: float
 ) -> None:
-    """Serve Confluent's APIs over local brokers, on the loopback."""
+    """Serve Confluent's APIs over local brokers, on the loopback interface."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    # One line a request would fill the log with the sensor's polling.
+    # One line per request would fill the log with the sensor's polling.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
-        serve(home, port, dict(_pair(text) for text in brokers), data, trickle)
+        serve(home, port, dict(_parse_broker(text) for text in brokers), data, trickle)
     except LineageBridgeError as error:
-        raise SystemExit(_tell(error)) from error
+        click.echo(f"error: {error}", err=True)
+        raise SystemExit(error.exit_code) from error
 
 
-def _tell(error: LineageBridgeError) -> int:
-    click.echo(f"error: {error}", err=True)
-    return error.exit_code
-
-
-def _pair(text: str) -> tuple[str, str]:
+def _parse_broker(text: str) -> tuple[str, str]:
     cluster, _, address = text.partition("=")
     if not cluster or ":" not in address:
-        raise ConfigurationError(f"{text} is not a broker.", hint="Say --broker lkc-7k2m9p=127.0.0.1:9092")
+        raise ConfigurationError(
+            f"{text} is not a broker.", hint="Example: --broker lkc-7k2m9p=127.0.0.1:9092"
+        )
     return cluster, address
 
 
 def serve(
     home: Path | None, port: int | None, addresses: dict[str, str], data: Path | None, rate: float
 ) -> None:
-    """Serve until a signal ends it.
+    """Serve until stopped by a signal.
 
     Raises:
-        ConfigurationError: a broker or the port is not known, or the port is taken.
+        ConfigurationError: a broker or the port is missing, or the port is in use.
     """
     if home is not None:
         stack = StackFile.read(home)
@@ -66,8 +66,10 @@ def serve(
         data = data or home / "data" / "confluent"
     missing = [cluster.id for cluster in world.CLUSTERS if cluster.id not in addresses]
     if missing or port is None:
-        what = "a port" if port is None else f"the broker of {', '.join(missing)}"
-        raise ConfigurationError(f"{what} is missing.", hint="Give --home, or --port and a --broker each.")
+        what = "The port" if port is None else f"The broker of {', '.join(missing)}"
+        raise ConfigurationError(
+            f"{what} is missing.", hint="Set --home, or --port and a --broker for each cluster."
+        )
     brokers: dict[str, Broker] = {cluster: KafkaBroker(address) for cluster, address in addresses.items()}
     app = create_app(brokers, data=data, bootstrap=addresses)
     if rate > 0:
@@ -80,7 +82,7 @@ def serve(
 
 def _bind(port: int) -> socket.socket:
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    # So that a restart after a kill need not wait for old connections to be forgotten.
+    # Lets a restart after a kill bind while old connections are in TIME_WAIT.
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
@@ -88,7 +90,7 @@ def _bind(port: int) -> socket.socket:
         bound.close()
         raise ConfigurationError(
             f"Port {port} is in use.",
-            hint="End what listens there, or set another: see lineage-bridge local up --help",
+            hint="Stop the process that uses it, or set another: see lineage-bridge local up --help",
         ) from error
     return bound
 

@@ -1,4 +1,4 @@
-"""What every API's answers have in common: errors in their own shape, pages, references between objects."""
+"""Response parts shared by all APIs: error bodies, pages, and references between objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lineage_bridge_dagster.embedded.kafka.broker import Broker
 Json = dict[str, Any]
 
 #: `errors`: the control plane's list; `connect`: Connect's own; `code`: Kafka REST's and Schema Registry's;
-#: `ksql`: ksqlDB's, whose codes have two digits more than the status.
+#: `ksql`: ksqlDB's, whose codes are the status followed by two digits.
 ErrorShape = Literal["errors", "connect", "code", "ksql"]
 
 DEFAULT_PAGE_SIZE = 10
@@ -30,10 +30,12 @@ MAX_PAGE_SIZE = 100
 
 @dataclass
 class Options:
-    """What a test may change while the emulator runs.
+    """Settings that can be changed while the emulator runs.
 
-    `next_style` is how a last page says so: the documents allow all three. `max_page_size` makes pages
-    smaller than asked, as a server may. `rate_limit` is in requests a minute and API.
+    Attributes:
+        next_style: How the last page represents `next`; the OpenAPI documents allow all three.
+        max_page_size: Upper bound on the page size, which may be below the requested one.
+        rate_limit: Requests per minute and API.
     """
 
     next_style: Literal["null", "empty", "absent"] = "empty"
@@ -43,7 +45,7 @@ class Options:
 
 @dataclass
 class Context:
-    """What the APIs stand on."""
+    """State, brokers (by cluster id) and options shared by all APIs."""
 
     state: State
     brokers: Mapping[str, Broker]
@@ -52,7 +54,7 @@ class Context:
 
 
 class ApiError(Exception):
-    """An answer that is an error; the gate gives it the shape of the API that was asked."""
+    """An error response; `gate.on_error` renders it in the shape of the requested API."""
 
     def __init__(
         self,
@@ -88,7 +90,7 @@ _TITLES = {
 
 
 def error_body(shape: ErrorShape, error: ApiError, request_id: str) -> Json:
-    """The body of an error answer in an API's own shape."""
+    """Return the body of an error response in the given shape."""
     if shape == "connect":
         return {"error": {"code": error.status, "message": error.detail}}
     if shape == "code":
@@ -112,15 +114,15 @@ def error_body(shape: ErrorShape, error: ApiError, request_id: str) -> Json:
 
 
 def base_url(request: Request) -> str:
-    """The emulator's own address as the client reached it, without a slash at its end."""
+    """Return the emulator's URL as the client used it, without a trailing slash."""
     return str(request.base_url).rstrip("/")
 
 
 def required(request: Request, name: str) -> str:
-    """A query parameter that the documents require.
+    """Return a query parameter that the OpenAPI document requires.
 
     Raises:
-        ApiError: 400, it is missing or empty.
+        ApiError: 400 if it is missing or empty.
     """
     value = request.query_params.get(name)
     if not value:
@@ -129,10 +131,10 @@ def required(request: Request, name: str) -> str:
 
 
 def environment_of(request: Request) -> str:
-    """The required `environment` filter.
+    """Return the required `environment` filter.
 
     Raises:
-        ApiError: 400 without it; 403 for an environment that isn't the caller's, as Confluent answers.
+        ApiError: 400 if it is missing; 403 for an unknown environment, as Confluent responds.
     """
     environment = required(request, "environment")
     if environment != world.ENVIRONMENT_ID:
@@ -141,10 +143,10 @@ def environment_of(request: Request) -> str:
 
 
 def cluster_of(cluster_id: str, *, parameter: str = "", status: int = 404) -> world.Cluster:
-    """The cluster of this id.
+    """Return the cluster with this id.
 
     Raises:
-        ApiError: there is none.
+        ApiError: no cluster has it.
     """
     for cluster in world.CLUSTERS:
         if cluster.id == cluster_id:
@@ -161,10 +163,10 @@ def page(
     kind: str,
     total: bool = True,
 ) -> Response:
-    """One page of a list, by `page_size` and `page_token`.
+    """Return the page of a list that `page_size` and `page_token` select.
 
     Raises:
-        ApiError: 400, a size or token that isn't one.
+        ApiError: 400 for an invalid size or token.
     """
     size = _page_size(request, context.options)
     offset = _offset(request.query_params.get("page_token"))
@@ -205,7 +207,7 @@ def _offset(token: str | None) -> int:
 
 
 def crn(*path: str) -> str:
-    """A Confluent resource name below the organization."""
+    """Return a Confluent resource name (CRN) within the organization."""
     return "/".join((f"crn://confluent.cloud/organization={world.ORGANIZATION_ID}", *path))
 
 
@@ -218,7 +220,7 @@ def cluster_crn(cluster_id: str, *path: str) -> str:
 
 
 def environment_reference(base: str) -> Json:
-    """How an object names the environment it is in."""
+    """Return the reference from an object to its environment."""
     return {
         "id": world.ENVIRONMENT_ID,
         "related": f"{base}/org/v2/environments/{world.ENVIRONMENT_ID}",
@@ -227,7 +229,7 @@ def environment_reference(base: str) -> Json:
 
 
 def cluster_reference(base: str, cluster_id: str) -> Json:
-    """How an object names the Kafka cluster it is in."""
+    """Return the reference from an object to its Kafka cluster."""
     return {
         "id": cluster_id,
         "environment": world.ENVIRONMENT_ID,
@@ -237,7 +239,7 @@ def cluster_reference(base: str, cluster_id: str) -> Json:
 
 
 def metadata(url: str, resource_name: str, created_at: str, updated_at: str = "") -> Json:
-    """An object's own metadata."""
+    """Return the `metadata` of an object."""
     return {
         "self": url,
         "resource_name": resource_name,
@@ -247,5 +249,5 @@ def metadata(url: str, resource_name: str, created_at: str, updated_at: str = ""
 
 
 def request_id() -> str:
-    """As Confluent's: 32 hexadecimal digits."""
+    """Return a request id as Confluent's: 32 hexadecimal digits."""
     return secrets.token_hex(16)

@@ -35,13 +35,16 @@ def create_app(
     bootstrap: Mapping[str, str] | None = None,
     options: Options | None = None,
 ) -> Gate:
-    """The application over these brokers, by cluster id.
+    """Build the application.
 
     Args:
-        brokers: One for each cluster of the world.
-        data: Folder of its state; without one it forgets everything.
-        bootstrap: `host:port` of each cluster's broker, as clusters announce it.
-        options: What a test may change while it runs.
+        brokers: The broker of each sample cluster, by cluster id.
+        data: Folder for its state; None keeps the state in memory.
+        bootstrap: `host:port` that each cluster reports as its bootstrap endpoint.
+        options: Settings that can be changed while it runs.
+
+    Raises:
+        ValueError: a sample cluster has no broker.
     """
     missing = [cluster.id for cluster in world.CLUSTERS if cluster.id not in brokers]
     if missing:
@@ -49,7 +52,7 @@ def create_app(
     addresses = {cluster.id: (bootstrap or {}).get(cluster.id, "127.0.0.1:9") for cluster in world.CLUSTERS}
     context = Context(State(data), brokers, addresses, options or Options())
     internal = Internal(context)
-    rooms = (
+    apis = (
         ControlPlane(context),
         KafkaRest(context),
         SchemaRegistry(context),
@@ -59,7 +62,7 @@ def create_app(
         Tableflow(context),
         internal,
     )
-    routes: list[BaseRoute] = [route for room in rooms for route in room.routes]
+    routes: list[BaseRoute] = [route for api in apis for route in api.routes]
     errors = dict.fromkeys((ApiError, BrokerError, HTTPException, Exception), on_error)
     inner: ASGIApp = Starlette(routes=routes, exception_handlers=errors)
     gate = Gate(inner, context, Faults())

@@ -1,4 +1,4 @@
-"""Managed connectors. Unpaged, and with an error shape of their own."""
+"""Connect API: managed connectors, without pagination and with its own error shape."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Connect:
     def routes(self) -> list[Route]:
         return [
             Route(_ROOT, self.connectors),
-            # Names may hold a slash, so the longer paths come first.
+            # A name can contain slashes, so the longer paths come first.
             Route(f"{_ROOT}/{{name:path}}/config", self.config),
             Route(f"{_ROOT}/{{name:path}}/status", self.status),
             Route(f"{_ROOT}/{{name:path}}/tasks", self.tasks),
@@ -34,33 +34,35 @@ class Connect:
         ]
 
     def connectors(self, request: Request) -> Response:
-        """Names alone, or with `expand` what it asks for."""
+        """List names, or with `expand` the requested parts of each connector."""
         cluster = _cluster(request)
         expand = {part for part in request.query_params.get("expand", "").split(",") if part}
         with self.context.state.reading("connectors") as document:
-            found: Document = document.get(cluster.id, {})
+            connectors: Document = document.get(cluster.id, {})
             if not expand:
-                return JSONResponse(sorted(found))
+                return JSONResponse(sorted(connectors))
             parts = {"id": _id, "info": _info, "status": _status}
             return JSONResponse(
                 {
-                    name: {part: tell(one) for part, tell in parts.items() if part in expand}
-                    for name, one in sorted(found.items())
+                    name: {part: render(connector) for part, render in parts.items() if part in expand}
+                    for name, connector in sorted(connectors.items())
                 }
             )
 
     def connector(self, request: Request) -> Response:
-        return JSONResponse(_info(self._one(request)))
+        return JSONResponse(_info(self._find(request)))
 
     def config(self, request: Request) -> Response:
-        return JSONResponse(self._one(request)["config"])
+        return JSONResponse(self._find(request)["config"])
 
     def status(self, request: Request) -> Response:
-        return JSONResponse(_status(self._one(request)))
+        return JSONResponse(_status(self._find(request)))
 
     def tasks(self, request: Request) -> Response:
-        one = self._one(request)
-        return JSONResponse([{"id": {"connector": one["name"], "task": 0}, "config": one["config"]}])
+        connector = self._find(request)
+        return JSONResponse(
+            [{"id": {"connector": connector["name"], "task": 0}, "config": connector["config"]}]
+        )
 
     def pause(self, request: Request) -> Response:
         return self._set_state(request, "PAUSED")
@@ -69,25 +71,25 @@ class Connect:
         return self._set_state(request, "RUNNING")
 
     def delete(self, request: Request) -> Response:
-        one = self._one(request)
+        connector = self._find(request)
         with self.context.state.changing("connectors") as document:
-            del document[one["cluster"]][one["name"]]
+            del document[connector["cluster"]][connector["name"]]
         return JSONResponse({})
 
     def _set_state(self, request: Request, state: str) -> Response:
-        one = self._one(request)
+        connector = self._find(request)
         with self.context.state.changing("connectors") as document:
-            document[one["cluster"]][one["name"]]["state"] = state
+            document[connector["cluster"]][connector["name"]]["state"] = state
         return Response(status_code=202)
 
-    def _one(self, request: Request) -> Document:
+    def _find(self, request: Request) -> Document:
         cluster = _cluster(request)
         name = request.path_params["name"]
         with self.context.state.reading("connectors") as document:
-            found: Document | None = document.get(cluster.id, {}).get(name)
-        if found is None:
+            connector: Document | None = document.get(cluster.id, {}).get(name)
+        if connector is None:
             raise ApiError(404, f"Connector {name} not found")
-        return found
+        return connector
 
 
 def _cluster(request: Request) -> world.Cluster:
@@ -96,23 +98,23 @@ def _cluster(request: Request) -> world.Cluster:
     return cluster_of(request.path_params["cluster"])
 
 
-def _id(one: Document) -> Json:
-    return {"id": one["id"], "id_type": "ID"}
+def _id(connector: Document) -> Json:
+    return {"id": connector["id"], "id_type": "ID"}
 
 
-def _info(one: Document) -> Json:
+def _info(connector: Document) -> Json:
     return {
-        "name": one["name"],
-        "type": one["kind"],
-        "config": one["config"],
-        "tasks": [{"connector": one["name"], "task": 0}],
+        "name": connector["name"],
+        "type": connector["kind"],
+        "config": connector["config"],
+        "tasks": [{"connector": connector["name"], "task": 0}],
     }
 
 
-def _status(one: Document) -> Json:
+def _status(connector: Document) -> Json:
     return {
-        "name": one["name"],
-        "type": one["kind"],
-        "connector": {"state": one["state"], "worker_id": one["id"], "trace": ""},
-        "tasks": [{"id": 0, "state": one["state"], "worker_id": one["id"], "msg": ""}],
+        "name": connector["name"],
+        "type": connector["kind"],
+        "connector": {"state": connector["state"], "worker_id": connector["id"], "trace": ""},
+        "tasks": [{"id": 0, "state": connector["state"], "worker_id": connector["id"], "msg": ""}],
     }

@@ -1,4 +1,4 @@
-"""The control plane: organization, environments, clusters, compute pools, registries, accounts."""
+"""Control plane: organizations, environments, clusters, compute pools, Schema Registries and accounts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lineage_bridge_dagster.embedded.confluent.state import stable_uuid
 
 
 class ControlPlane:
-    """The parts of `api.confluent.cloud` that only tell what the sample world is made of."""
+    """The read-only parts of `api.confluent.cloud`."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -89,7 +89,7 @@ class ControlPlane:
                 "availability": "SINGLE_ZONE",
                 "cloud": cluster.cloud,
                 "region": cluster.region,
-                # Lags are told by dedicated clusters alone, so there is one of each.
+                # Only dedicated clusters report consumer lag, so the sample has one cluster of each kind.
                 "config": {"kind": "Dedicated", "cku": 1, "zones": ["use1-az1"]}
                 if dedicated
                 else {"kind": "Standard"},
@@ -197,7 +197,7 @@ def _compute_pool(base: str, pool: world.ComputePool) -> Json:
         "id": pool.id,
         "metadata": metadata(
             f"{base}/fcpm/v2/compute-pools/{pool.id}",
-            environment_crn(f"flink-region={pool.place}", f"compute-pool={pool.id}"),
+            environment_crn(f"flink-region={pool.region_id}", f"compute-pool={pool.id}"),
             world.CREATED_AT,
         ),
         "spec": {
@@ -216,14 +216,16 @@ def _region(base: str, pool: world.ComputePool) -> Json:
     return {
         "api_version": "fcpm/v2",
         "kind": "Region",
-        "id": pool.place,
+        "id": pool.region_id,
         "metadata": metadata(
-            f"{base}/fcpm/v2/regions/{pool.place}", crn(f"flink-region={pool.place}"), world.CREATED_AT
+            f"{base}/fcpm/v2/regions/{pool.region_id}",
+            crn(f"flink-region={pool.region_id}"),
+            world.CREATED_AT,
         ),
         "display_name": f"{pool.region} ({pool.cloud})",
         "cloud": pool.cloud,
         "region_name": pool.region,
-        "http_endpoint": base + planes.flink_prefix(pool.place),
+        "http_endpoint": base + planes.flink_prefix(pool.region_id),
     }
 
 

@@ -1,12 +1,15 @@
-"""Failures on request, so that tests and people can see what the product makes of them.
+"""Scripted failures, to test and show how the product handles them.
 
-A fault names the requests it meets (`api`, and part of the path) and what happens to them:
+A fault selects requests by `api`, `method` and a substring of the path, and sets their outcome:
 
-- `status`: this error, in the API's own shape; with `retry_after` (seconds) the headers of a rate limit
-- `delay`: the answer comes that many seconds later
-- `garbage`: 200 with a body that isn't JSON
-- `partial_page`: pages past the first fail with `status` (500), the first one answers
-- `after`: the first requests it lets through; `times`: how many it then meets, without it until cleared
+- `status`: an error with this status, in the API's own shape; `retry_after` (seconds) adds rate limit headers
+- `delay`: the response is delayed by this many seconds
+- `garbage`: 200 with a body that is not JSON
+- `partial_page`: the first page succeeds, later ones fail with `status` (500 by default)
+- `after`: number of matching requests that succeed first; `times`: number of requests that then fail (all by
+  default, until the fault is cleared)
+
+`met` counts the matching requests.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ APIS = (
 
 @dataclass
 class Fault:
-    """One scripted failure; see the module for what its fields mean."""
+    """One scripted failure; the module's docstring describes its fields."""
 
     api: str
     path: str = ""
@@ -56,7 +59,7 @@ class Fault:
         """Read a fault from JSON.
 
         Raises:
-            ValueError: a field is not one, or nothing would happen.
+            ValueError: a field is unknown, or the fault has no effect.
         """
         unknown = set(body) - {f.name for f in fields(cls)} - {"met"}
         if unknown:
@@ -69,11 +72,11 @@ class Fault:
         if fault.retry_after is not None and fault.status is None:
             fault.status = 429
         if fault.status is None and not fault.garbage and not fault.delay:
-            raise ValueError("nothing would happen: give a status, a delay, garbage or partial_page")
+            raise ValueError("the fault has no effect: set status, delay, garbage or partial_page")
         return fault
 
-    def meets(self, api: str, method: str, path: str, query: str) -> bool:
-        """Whether this request is one of those it is for."""
+    def matches(self, api: str, method: str, path: str, query: str) -> bool:
+        """Whether the fault selects this request."""
         return (
             self.api in (api, "*")
             and api != "emulator"
@@ -88,7 +91,7 @@ class Fault:
 
 @dataclass
 class Faults:
-    """The faults in force, in the order they were asked for; the first that meets a request wins."""
+    """The active faults in order of creation; the first that matches a request applies."""
 
     _faults: list[Fault] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -98,21 +101,21 @@ class Faults:
             self._faults.append(fault)
 
     def clear(self, api: str | None = None) -> int:
-        """Forget those of one API, or all of them; returns how many there were."""
+        """Remove the faults of one API, or all; return how many were removed."""
         with self._lock:
             before = len(self._faults)
             self._faults = [fault for fault in self._faults if api not in (None, fault.api)]
             return before - len(self._faults)
 
-    def listed(self) -> list[dict[str, Any]]:
+    def as_json(self) -> list[dict[str, Any]]:
         with self._lock:
             return [fault.as_json() for fault in self._faults]
 
-    def meeting(self, api: str, method: str, path: str, query: str) -> Fault | None:
-        """The fault for this request, counted."""
+    def match(self, api: str, method: str, path: str, query: str) -> Fault | None:
+        """Return the fault that applies to this request, and count the request."""
         with self._lock:
             for fault in self._faults:
-                if not fault.meets(api, method, path, query):
+                if not fault.matches(api, method, path, query):
                     continue
                 fault.met += 1
                 if fault.met <= fault.after:

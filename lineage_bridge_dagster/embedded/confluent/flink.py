@@ -1,4 +1,4 @@
-"""Flink SQL of each region: statements, and materialized tables, of which the world has none."""
+"""Flink SQL API of each region: statements, and an empty list of materialized tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context,
 from lineage_bridge_dagster.embedded.confluent.planes import flink_prefix
 from lineage_bridge_dagster.embedded.confluent.state import Document, stable_uuid
 
-_ROOT = "/flink/{place}/sql/v1/organizations/{organization}/environments/{environment}"
+_ROOT = "/flink/{region}/sql/v1/organizations/{organization}/environments/{environment}"
 
 
 class Flink:
@@ -30,59 +30,60 @@ class Flink:
         ]
 
     def statements(self, request: Request) -> Response:
-        place = _place(request)
+        region = _region(request)
         pool = request.query_params.get("spec.compute_pool_id")
         labels = _labels(request.query_params.get("label_selector", ""))
         with self.context.state.reading("statements") as document:
             items = [
-                _statement(base_url(request), place, one)
-                for _, one in sorted(document.get(place, {}).items())
-                if pool in (None, "", one["pool"]) and labels.items() <= one.get("labels", {}).items()
+                _statement(base_url(request), region, statement)
+                for _, statement in sorted(document.get(region, {}).items())
+                if pool in (None, "", statement["pool"])
+                and labels.items() <= statement.get("labels", {}).items()
             ]
         return page(request, self.context, items, api_version="sql/v1", kind="StatementList", total=False)
 
     def statement(self, request: Request) -> Response:
-        place = _place(request)
-        answer = _statement(base_url(request), place, self._one(request, place))
-        # The document requires this of a single statement's spec, without saying what it is.
-        answer["spec"]["statement_name"] = answer["name"]
-        return JSONResponse(answer)
+        region = _region(request)
+        body = _statement(base_url(request), region, self._find(request, region))
+        # The OpenAPI document requires this field in a single statement's spec, and does not define it.
+        body["spec"]["statement_name"] = body["name"]
+        return JSONResponse(body)
 
     def delete(self, request: Request) -> Response:
-        place = _place(request)
-        one = self._one(request, place)
+        region = _region(request)
+        statement = self._find(request, region)
         with self.context.state.changing("statements") as document:
-            del document[place][one["name"]]
+            del document[region][statement["name"]]
         return Response(status_code=202)
 
-    def _one(self, request: Request, place: str) -> Document:
+    def _find(self, request: Request, region: str) -> Document:
         name = request.path_params["name"]
         with self.context.state.reading("statements") as document:
-            found: Document | None = document.get(place, {}).get(name)
-        if found is None:
+            statement: Document | None = document.get(region, {}).get(name)
+        if statement is None:
             raise ApiError(404, f"Statement {name} not found.")
-        return found
+        return statement
 
     def materialized_tables(self, request: Request) -> Response:
-        _place(request)
+        _region(request)
         return page(
             request, self.context, [], api_version="sql/v1", kind="MaterializedTableList", total=False
         )
 
 
-def _place(request: Request) -> str:
-    """The `{cloud}.{region}` asked.
+def _region(request: Request) -> str:
+    """Return the `{cloud}.{region}` in the path.
 
     Raises:
-        ApiError: 404 for a region without a pool; 403 for another organization or environment.
+        ApiError: 404 for a region without a compute pool; 403 for another organization or environment.
     """
-    place: str = request.path_params["place"]
-    if place not in {pool.place for pool in world.POOLS}:
-        raise ApiError(404, f"There is no Flink in {place}.")
-    asked = (request.path_params["organization"], request.path_params["environment"])
-    if asked != (world.ORGANIZATION_ID, world.ENVIRONMENT_ID):
+    region: str = request.path_params["region"]
+    if region not in {pool.region_id for pool in world.POOLS}:
+        raise ApiError(404, f"Flink is not available in {region}.")
+    scope = (request.path_params["organization"], request.path_params["environment"])
+    if scope != (world.ORGANIZATION_ID, world.ENVIRONMENT_ID):
         raise ApiError(403, "Forbidden Access to this organization or environment.")
-    return place
+    return region
 
 
 def _labels(selector: str) -> dict[str, str]:
@@ -90,40 +91,40 @@ def _labels(selector: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, value in pairs}
 
 
-def _statement(base: str, place: str, one: Document) -> Json:
+def _statement(base: str, region: str, statement: Document) -> Json:
     url = (
-        f"{base}{flink_prefix(place)}/sql/v1/organizations/{world.ORGANIZATION_ID}"
-        f"/environments/{world.ENVIRONMENT_ID}/statements/{one['name']}"
+        f"{base}{flink_prefix(region)}/sql/v1/organizations/{world.ORGANIZATION_ID}"
+        f"/environments/{world.ENVIRONMENT_ID}/statements/{statement['name']}"
     )
     return {
         "api_version": "sql/v1",
         "kind": "Statement",
-        "name": one["name"],
+        "name": statement["name"],
         "organization_id": world.ORGANIZATION_ID,
         "environment_id": world.ENVIRONMENT_ID,
         "metadata": {
             "self": url,
             "created_at": world.CREATED_AT,
             "updated_at": world.CREATED_AT,
-            "uid": stable_uuid("statement", place, one["name"]),
+            "uid": stable_uuid("statement", region, statement["name"]),
             "resource_version": "1",
-            "labels": one.get("labels", {}),
+            "labels": statement.get("labels", {}),
         },
         "spec": {
-            "statement": one["sql"],
+            "statement": statement["sql"],
             "properties": {
-                "sql.current-catalog": one["catalog"],
-                "sql.current-database": one["database"],
+                "sql.current-catalog": statement["catalog"],
+                "sql.current-database": statement["database"],
             },
-            "compute_pool_id": one["pool"],
-            "principal": one["principal"],
-            "stopped": one["phase"] == "STOPPED",
+            "compute_pool_id": statement["pool"],
+            "principal": statement["principal"],
+            "stopped": statement["phase"] == "STOPPED",
         },
         "status": {
-            "phase": one["phase"],
+            "phase": statement["phase"],
             "detail": "",
             "traits": {
-                "sql_kind": one["sql_kind"],
+                "sql_kind": statement["sql_kind"],
                 "is_bounded": False,
                 "is_append_only": True,
                 "connection_refs": [],

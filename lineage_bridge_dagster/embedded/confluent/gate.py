@@ -1,6 +1,6 @@
-"""What happens to a request before an API sees it: its key, the rate limit and the scripted faults.
+"""Middleware before the APIs: rate limit, authorization and scripted faults.
 
-Plain ASGI, so that a delayed answer holds no thread.
+Plain ASGI, so that a delayed response blocks no thread.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context,
 from lineage_bridge_dagster.embedded.confluent.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
 
-#: Seconds of one window of the rate limit.
+#: Window of the rate limit, in seconds.
 WINDOW = 60
 
 
 class Gate:
-    """Middleware over all APIs. `requests` counts what each API was asked."""
+    """Middleware over all APIs. `requests` counts the requests to each API."""
 
     def __init__(self, app: ASGIApp, context: Context, faults: Faults) -> None:
         self.app = app
@@ -44,35 +44,35 @@ class Gate:
         target = planes.target(scope["path"])
         identifier = request_id()
         scope["request_id"] = identifier
-        limits, over = self._limits(target.api)
+        limit_headers, limit_exceeded = self._rate_limit(target.api)
 
-        async def stamped(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = identifier
-                for name, value in limits.items():
+                for name, value in limit_headers.items():
                     headers.setdefault(name, value)
             await send(message)
 
         self.requests[target.api] += 1
-        fault = self.faults.meeting(
+        fault = self.faults.match(
             target.api, scope["method"], scope["path"], scope["query_string"].decode("latin-1")
         )
         if fault is not None and fault.delay:
             await asyncio.sleep(fault.delay)
-        refusal: Response | None = None
-        if over:
-            refusal = self._refuse(target, ApiError(429, "Rate limit exceeded."), identifier)
-            refusal.headers["Retry-After"] = limits["X-RateLimit-Reset"]
-        elif not planes.opens(Headers(scope=scope).get("authorization"), target):
-            refusal = self._refuse(target, ApiError(401, _unauthorized(target)), identifier)
-            refusal.headers["WWW-Authenticate"] = 'Basic realm="Confluent Cloud"'
+        response: Response | None = None
+        if limit_exceeded:
+            response = self._error(target, ApiError(429, "Rate limit exceeded."), identifier)
+            response.headers["Retry-After"] = limit_headers["X-RateLimit-Reset"]
+        elif not planes.is_authorized(Headers(scope=scope).get("authorization"), target):
+            response = self._error(target, ApiError(401, _unauthorized(target)), identifier)
+            response.headers["WWW-Authenticate"] = 'Basic realm="Confluent Cloud"'
         elif fault is not None:
-            refusal = self._faulty(target, fault, identifier)
-        await (refusal or self.app)(scope, receive, stamped)
+            response = self._fault(target, fault, identifier)
+        await (response or self.app)(scope, receive, send_with_headers)
 
-    def _limits(self, api: str) -> tuple[dict[str, str], bool]:
-        """The rate limit's headers, and whether this request is one too many."""
+    def _rate_limit(self, api: str) -> tuple[dict[str, str], bool]:
+        """Count a request; return the rate limit's headers, and whether the request exceeds the limit."""
         if api == "emulator":
             return {}, False
         now = time.monotonic()
@@ -89,19 +89,19 @@ class Gate:
         return headers, self._used[api] > limit
 
     @staticmethod
-    def _refuse(target: planes.Target, error: ApiError, identifier: str) -> Response:
+    def _error(target: planes.Target, error: ApiError, identifier: str) -> Response:
         if error.status == 429:
-            # The documents give a rate limit's answer headers and no body.
+            # The OpenAPI documents define headers and no body for a 429 response.
             return Response(status_code=429)
         return JSONResponse(error_body(target.shape, error, identifier), error.status)
 
-    def _faulty(self, target: planes.Target, fault: Fault, identifier: str) -> Response | None:
+    def _fault(self, target: planes.Target, fault: Fault, identifier: str) -> Response | None:
         if fault.garbage:
-            return PlainTextResponse("<html><body>502 upstream said something else</body></html>")
+            return PlainTextResponse("<html><body>502 Bad Gateway</body></html>")
         if fault.status is None:
             return None
         error = ApiError(fault.status, fault.detail or f"Scripted fault: {fault.status}.")
-        response = self._refuse(target, error, identifier)
+        response = self._error(target, error, identifier)
         if fault.retry_after is not None:
             response.headers["Retry-After"] = str(fault.retry_after)
             response.headers["X-RateLimit-Remaining"] = "0"
@@ -111,11 +111,11 @@ class Gate:
 
 def _unauthorized(target: planes.Target) -> str:
     place = f" of {target.place}" if target.place else ""
-    return f"Unauthorized: the API key is not one for {' or '.join(target.planes)}{place}."
+    return f"Unauthorized: the API key is not valid for {' or '.join(target.planes)}{place}."
 
 
 async def on_error(request: Request, error: Exception) -> Response:
-    """Answer an error in the shape of the API that was asked."""
+    """Render an error in the shape of the requested API."""
     shape = planes.target(request.url.path).shape
     if isinstance(error, BrokerError):
         error = ApiError(503, str(error))

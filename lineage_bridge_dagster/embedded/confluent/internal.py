@@ -1,17 +1,18 @@
-"""The emulator's own paths, below `/emulator`: what the materializer, tests and `lineage-bridge local` use.
+"""The emulator's internal API under `/emulator`, for the materializer, tests and `lineage-bridge local`.
 
-They need no key; the emulator listens on the loopback alone.
+It requires no key; the emulator listens on the loopback interface only.
 
-- `GET /emulator/tableflow`: the Tableflow topics that should be tables, one object each (`entry`)
-- `PUT /emulator/tableflow/{cluster}/{topic}/status` with `{"phase": "RUNNING"}` or `{"phase": "FAILED",
-  "error_message": "..."}`; optional `table_path` (when it was put elsewhere), `sync_status`, `write_mode`.
-  RUNNING says that the Glue table is there: from then on the public API tells `table_path` and SYNCED
-- `GET /emulator/tableflow/dropped`: the same objects of topics disabled since, until they are cleaned up and
-  `DELETE /emulator/tableflow/dropped/{table id}` says so; the table id is the last part of `table_path`
-- `GET|POST|DELETE /emulator/faults`: scripted failures (see `faults`); `DELETE ...?api=` those of one API
-- `POST /emulator/options`: `next_style`, `max_page_size`, `rate_limit` (see `answers.Options`); null is the
-  default
-- `GET|DELETE /emulator/requests`: how often each API was asked; start counting again
+- `GET /emulator/tableflow`: one entry per Tableflow topic, with what is needed to write its table
+- `PUT /emulator/tableflow/{cluster}/{topic}/status`: report `{"phase": "RUNNING"}` or `{"phase": "FAILED",
+  "error_message": "..."}`; optional `table_path` (if it differs), `sync_status`, `write_mode`. RUNNING means
+  that the Glue table exists: the public API then returns `table_path` and SYNCED
+- `GET /emulator/tableflow/dropped`: entries of topics that were disabled, whose tables are to be removed
+- `DELETE /emulator/tableflow/dropped/{table id}`: report that a table was removed; its id is the last part of
+  `table_path`
+- `GET|POST|DELETE /emulator/faults`: scripted failures (see `faults`); `DELETE ...?api=` clears one API's
+- `POST /emulator/options`: `next_style`, `max_page_size`, `rate_limit` (see `answers.Options`); null restores
+  the default
+- `GET|DELETE /emulator/requests`: number of requests to each API; reset the counts
 - `GET /emulator/health`: 200 with the state of each broker
 """
 
@@ -39,7 +40,7 @@ _SYNC = {"PENDING": "PENDING", "RUNNING": "SYNCED", "FAILED": "FAILED"}
 
 
 class Internal:
-    """The paths of the module's list. The gate is set once it stands, for it wraps the routes."""
+    """Routes of the internal API. `gate` is set after construction because it wraps the routes."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -73,25 +74,27 @@ class Internal:
 
     def tableflow(self, request: Request) -> Response:
         with self.context.state.reading("tableflow") as document:
-            entries = [self._entry(base_url(request), one) for _, one in sorted(document["topics"].items())]
+            entries = [
+                self._entry(base_url(request), topic) for _, topic in sorted(document["topics"].items())
+            ]
         return JSONResponse(entries)
 
     def dropped(self, request: Request) -> Response:
         with self.context.state.reading("tableflow") as document:
-            entries = [self._entry(base_url(request), one) for one in document["dropped"]]
+            entries = [self._entry(base_url(request), topic) for topic in document["dropped"]]
         return JSONResponse(entries)
 
     def forget(self, request: Request) -> Response:
         table = request.path_params["table"]
         with self.context.state.changing("tableflow") as document:
-            kept = [d for d in document["dropped"] if d["table_path"].rpartition("/")[2] != table]
-            if len(kept) == len(document["dropped"]):
+            remaining = [d for d in document["dropped"] if d["table_path"].rpartition("/")[2] != table]
+            if len(remaining) == len(document["dropped"]):
                 raise ApiError(404, f"No dropped table {table}.")
-            document["dropped"] = kept
+            document["dropped"] = remaining
         return Response(status_code=204)
 
     async def set_status(self, request: Request) -> Response:
-        body = await _object(request)
+        body = await _json_object(request)
         return await run_in_threadpool(self._set_status, request, body)
 
     def _set_status(self, request: Request, body: Document) -> Response:
@@ -100,27 +103,27 @@ class Internal:
             raise ApiError(400, f"phase must be one of {', '.join(PHASES)}.", pointer="/phase")
         key = f"{request.path_params['cluster']}/{request.path_params['topic']}"
         with self.context.state.changing("tableflow") as document:
-            one = document["topics"].get(key)
-            if one is None:
+            topic = document["topics"].get(key)
+            if topic is None:
                 raise ApiError(404, f"Tableflow is not enabled on {key}.")
-            wanted = {
+            changes = {
                 "phase": phase,
                 "error_message": body.get("error_message") or "",
                 "sync_status": body.get("sync_status") or _SYNC[phase],
-                "table_path": body.get("table_path") or one["table_path"],
-                "write_mode": body.get("write_mode") or one["write_mode"],
+                "table_path": body.get("table_path") or topic["table_path"],
+                "write_mode": body.get("write_mode") or topic["write_mode"],
             }
-            if any(one[name] != value for name, value in wanted.items()):
-                one.update(wanted, updated_at=now())
-            entry = self._entry(base_url(request), one)
+            if any(topic[name] != value for name, value in changes.items()):
+                topic.update(changes, updated_at=now())
+            entry = self._entry(base_url(request), topic)
         return JSONResponse(entry)
 
-    def _entry(self, base: str, one: Document) -> Json:
-        """What the materializer needs to know of one table.
+    def _entry(self, base: str, topic: Document) -> Json:
+        """Describe one table for the materializer.
 
-        `glue_region` is the one Glue catalog's; `region` and `bucket_region` are the cluster's.
+        `glue_region` is the region of the only Glue catalog; `region` and `bucket_region` are the cluster's.
         """
-        cluster = world.cluster(one["cluster"])
+        cluster = world.cluster(topic["cluster"])
         return {
             "environment": world.ENVIRONMENT_ID,
             "organization": world.ORGANIZATION_ID,
@@ -128,21 +131,21 @@ class Internal:
             "cluster_name": cluster.name,
             "cloud": cluster.cloud,
             "region": cluster.region,
-            "topic": one["topic"],
-            "subject": f"{one['topic']}-value",
+            "topic": topic["topic"],
+            "subject": f"{topic['topic']}-value",
             "bootstrap": self.context.bootstrap[cluster.id],
             "schema_registry_url": base + planes.schema_registry_prefix(),
-            "bucket": one["bucket"],
+            "bucket": topic["bucket"],
             "bucket_region": cluster.region,
-            "table_path": one["table_path"],
-            "table_formats": one["table_formats"],
+            "table_path": topic["table_path"],
+            "table_formats": topic["table_formats"],
             "glue_database": cluster.database,
-            "glue_table": one["topic"].lower(),
+            "glue_table": topic["topic"].lower(),
             "glue_region": world.GLUE_REGION,
-            "config": one["config"],
-            "phase": one["phase"],
-            "error_message": one["error_message"],
-            "created_at": one["created_at"],
+            "config": topic["config"],
+            "phase": topic["phase"],
+            "error_message": topic["error_message"],
+            "created_at": topic["created_at"],
         }
 
     def _gate(self) -> Gate:
@@ -151,11 +154,11 @@ class Internal:
         return self.gate
 
     def faults(self, _: Request) -> Response:
-        return JSONResponse(self._gate().faults.listed())
+        return JSONResponse(self._gate().faults.as_json())
 
     async def add_fault(self, request: Request) -> Response:
         try:
-            fault = Fault.parse(await _object(request))
+            fault = Fault.parse(await _json_object(request))
         except (ValueError, TypeError) as error:
             raise ApiError(400, str(error)) from error
         self._gate().faults.add(fault)
@@ -165,16 +168,16 @@ class Internal:
         return JSONResponse({"cleared": self._gate().faults.clear(request.query_params.get("api"))})
 
     async def set_options(self, request: Request) -> Response:
-        body = await _object(request)
+        body = await _json_object(request)
         known = asdict(self.context.options)
         if unknown := set(body) - set(known):
             raise ApiError(400, f"unknown options: {', '.join(sorted(unknown))}")
         defaults = asdict(Options())
-        given = {name: defaults[name] if value is None else value for name, value in body.items()}
-        wanted = replace(self.context.options, **given)
-        if wanted.next_style not in ("null", "empty", "absent"):
+        changes = {name: defaults[name] if value is None else value for name, value in body.items()}
+        options = replace(self.context.options, **changes)
+        if options.next_style not in ("null", "empty", "absent"):
             raise ApiError(400, "next_style must be null, empty or absent")
-        for name, value in asdict(wanted).items():
+        for name, value in asdict(options).items():
             setattr(self.context.options, name, value)
         return JSONResponse(asdict(self.context.options))
 
@@ -186,7 +189,7 @@ class Internal:
         return Response(status_code=204)
 
 
-async def _object(request: Request) -> dict[str, Any]:
+async def _json_object(request: Request) -> dict[str, Any]:
     try:
         body = json.loads(await request.body())
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Kafka REST v3, over the topics, configs and groups that the cluster's broker really has."""
+"""Kafka REST v3: the topics, configs and consumer groups of each cluster's broker."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROOT = "/kafka/{prefix}/kafka/v3/clusters/{cluster_id}"
 
 
 class KafkaRest:
-    """`{http_endpoint}/kafka/v3/...` of every cluster. Its lists have no pages."""
+    """`{http_endpoint}/kafka/v3/...` of every cluster. Its lists are not paginated."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -50,20 +50,20 @@ class KafkaRest:
             Route(f"{_ROOT}/links/-/mirrors", self.mirrors),
         ]
 
-    def _place(self, request: Request) -> tuple[world.Cluster, Broker, str]:
-        """The cluster, its broker, and the URL that everything in it is below.
+    def _cluster(self, request: Request) -> tuple[world.Cluster, Broker, str]:
+        """Return the cluster in the path, its broker, and its URL.
 
         Raises:
-            ApiError: 404, the path names another cluster than the endpoint's.
+            ApiError: 404 if the cluster is not the endpoint's.
         """
         cluster = cluster_of(request.path_params["cluster_id"])
         if request.path_params["prefix"] != cluster.id:
-            raise ApiError(404, f"Kafka cluster {cluster.id} is not behind this endpoint.", code=404)
+            raise ApiError(404, f"Kafka cluster {cluster.id} is not served by this endpoint.", code=404)
         url = f"{base_url(request)}/kafka/{cluster.id}/kafka/v3/clusters/{cluster.id}"
         return cluster, self.context.brokers[cluster.id], url
 
     def cluster(self, request: Request) -> Response:
-        cluster, _, url = self._place(request)
+        cluster, _, url = self._cluster(request)
         related = {
             part: {"related": f"{url}/{path}"}
             for part, path in (
@@ -78,14 +78,14 @@ class KafkaRest:
         return JSONResponse(_item("KafkaCluster", url, cluster.id, [], {"cluster_id": cluster.id, **related}))
 
     def topics(self, request: Request) -> Response:
-        cluster, broker, url = self._place(request)
+        cluster, broker, url = self._cluster(request)
         return _list(
             "KafkaTopicList",
             f"{url}/topics",
             (_topic(cluster.id, url, info) for _, info in sorted(broker.topics().items())),
         )
 
-    def _info(self, request: Request, broker: Broker) -> TopicInfo:
+    def _find_topic(self, request: Request, broker: Broker) -> TopicInfo:
         name = request.path_params["topic"]
         info = broker.topics().get(name)
         if info is None:
@@ -94,43 +94,43 @@ class KafkaRest:
         return info
 
     def topic(self, request: Request) -> Response:
-        cluster, broker, url = self._place(request)
-        return JSONResponse(_topic(cluster.id, url, self._info(request, broker)))
+        cluster, broker, url = self._cluster(request)
+        return JSONResponse(_topic(cluster.id, url, self._find_topic(request, broker)))
 
     def all_configs(self, request: Request) -> Response:
-        cluster, broker, url = self._place(request)
-        found = broker.configs(sorted(broker.topics()))
+        cluster, broker, url = self._cluster(request)
+        configs = broker.configs(sorted(broker.topics()))
         items = (
             _config(cluster.id, url, topic, entry)
-            for topic, entries in sorted(found.items())
+            for topic, entries in sorted(configs.items())
             for entry in entries
         )
         return _list("KafkaTopicConfigList", f"{url}/topics/-/configs", items)
 
     def configs(self, request: Request) -> Response:
-        cluster, broker, url = self._place(request)
-        info = self._info(request, broker)
+        cluster, broker, url = self._cluster(request)
+        info = self._find_topic(request, broker)
         entries = broker.configs([info.name]).get(info.name, [])
         self_url = f"{url}/topics/{quote(info.name)}/configs"
         items = (_config(cluster.id, url, info.name, e) for e in entries)
         return _list("KafkaTopicConfigList", self_url, items)
 
     def partitions(self, request: Request) -> Response:
-        cluster, broker, url = self._place(request)
-        info = self._info(request, broker)
+        cluster, broker, url = self._cluster(request)
+        info = self._find_topic(request, broker)
         self_url = f"{url}/topics/{quote(info.name)}/partitions"
         items = (_partition(cluster.id, self_url, info.name, p) for p in range(info.partitions))
         return _list("KafkaPartitionList", self_url, items)
 
     def groups(self, request: Request) -> Response:
-        cluster, broker, url = self._place(request)
+        cluster, broker, url = self._cluster(request)
         return _list(
             "KafkaConsumerGroupList",
             f"{url}/consumer-groups",
             (_group(cluster.id, url, info) for _, info in sorted(broker.groups().items())),
         )
 
-    def _known_group(self, request: Request, broker: Broker) -> GroupInfo:
+    def _find_group(self, request: Request, broker: Broker) -> GroupInfo:
         name = request.path_params["group"]
         info = broker.groups().get(name)
         if info is None:
@@ -138,25 +138,25 @@ class KafkaRest:
         return info
 
     def group(self, request: Request) -> Response:
-        cluster, broker, url = self._place(request)
-        return JSONResponse(_group(cluster.id, url, self._known_group(request, broker)))
+        cluster, broker, url = self._cluster(request)
+        return JSONResponse(_group(cluster.id, url, self._find_group(request, broker)))
 
     def lags(self, request: Request) -> Response:
-        cluster, broker, url = self._place(request)
+        cluster, broker, url = self._cluster(request)
         if cluster != world.ORDERS_PLATFORM:
-            # The document says "available in dedicated clusters only"; on others the path isn't there.
+            # According to the OpenAPI document "available in dedicated clusters only".
             raise ApiError(404, "HTTP 404 Not Found", code=404)
-        info = self._known_group(request, broker)
+        info = self._find_group(request, broker)
         self_url = f"{url}/consumer-groups/{quote(info.name, safe='')}/lags"
         items = (_lag(cluster.id, self_url, info.name, o) for o in broker.group_offsets(info.name))
         return _list("KafkaConsumerLagList", self_url, items)
 
     def links(self, request: Request) -> Response:
-        _, _, url = self._place(request)
+        _, _, url = self._cluster(request)
         return _list("KafkaLinkDataList", f"{url}/links", ())
 
     def mirrors(self, request: Request) -> Response:
-        _, _, url = self._place(request)
+        _, _, url = self._cluster(request)
         return _list("KafkaMirrorDataList", f"{url}/links/-/mirrors", ())
 
 

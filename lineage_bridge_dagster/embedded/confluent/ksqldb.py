@@ -1,6 +1,6 @@
 """ksqlDB: `ksqldbcm/v2` of the control plane, and `POST {http_endpoint}/ksql` of each cluster.
 
-Of the language it knows what tells of queries: SHOW (or LIST) STREAMS, TABLES and QUERIES [EXTENDED].
+The supported statements are SHOW (or LIST) STREAMS, TABLES and QUERIES [EXTENDED].
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lineage_bridge_dagster.embedded.confluent.planes import ksqldb_prefix
 MEDIA_TYPE = "application/vnd.ksql.v1+json"
 _ACCEPTED = frozenset({MEDIA_TYPE, "application/json"})
 _SHOW = re.compile(r"(?:SHOW|LIST)\s+(STREAMS|TABLES|QUERIES)(\s+EXTENDED)?", re.IGNORECASE)
-#: Codes of ksqlDB's errors.
+#: ksqlDB's error codes.
 _BAD_REQUEST, _BAD_STATEMENT = 40000, 40001
 
 
@@ -51,15 +51,15 @@ class Ksqldb:
 
     def clusters(self, request: Request) -> Response:
         environment_of(request)
-        items = [_cluster(base_url(request), one) for one in world.KSQLDB_CLUSTERS]
+        items = [_cluster(base_url(request), cluster) for cluster in world.KSQLDB_CLUSTERS]
         return page(request, self.context, items, api_version="ksqldbcm/v2", kind="ClusterList")
 
     def cluster(self, request: Request) -> Response:
         environment_of(request)
-        return JSONResponse(_cluster(base_url(request), _named(request)))
+        return JSONResponse(_cluster(base_url(request), _find(request)))
 
     async def ksql(self, request: Request) -> Response:
-        cluster = _named(request)
+        cluster = _find(request)
         media_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if media_type not in _ACCEPTED:
             raise ApiError(415, f"HTTP 415 Unsupported Media Type: {media_type}", code=41500)
@@ -67,30 +67,30 @@ class Ksqldb:
             body = json.loads(await request.body())
             text = body["ksql"]
         except (ValueError, KeyError, TypeError) as error:
-            raise ApiError(400, "The body is no ksqlDB request.", code=_BAD_REQUEST) from error
+            raise ApiError(400, "The body is not a ksqlDB request.", code=_BAD_REQUEST) from error
         entities: list[Json] = []
         for statement in (part.strip() for part in str(text).split(";")):
             if not statement:
                 continue
             entity = _entity(cluster, statement)
             if entity is None:
-                refusal = {
+                rejection = {
                     "@type": "statement_error",
                     "error_code": _BAD_STATEMENT,
-                    "message": "This ksqlDB only tells: SHOW STREAMS, TABLES and QUERIES [EXTENDED].",
+                    "message": "Only SHOW STREAMS, TABLES and QUERIES [EXTENDED] are supported.",
                     "statementText": f"{statement};",
                     "entities": entities,
                 }
-                return JSONResponse(refusal, 400, media_type=MEDIA_TYPE)
+                return JSONResponse(rejection, 400, media_type=MEDIA_TYPE)
             entities.append({**entity, "statementText": f"{statement};", "warnings": []})
         return JSONResponse(entities, media_type=MEDIA_TYPE)
 
 
-def _named(request: Request) -> world.KsqldbCluster:
-    """The ksqlDB cluster of the path.
+def _find(request: Request) -> world.KsqldbCluster:
+    """Return the ksqlDB cluster in the path.
 
     Raises:
-        ApiError: 404, there is none.
+        ApiError: 404 if it does not exist.
     """
     for cluster in world.KSQLDB_CLUSTERS:
         if cluster.id == request.path_params["id"]:
@@ -132,20 +132,20 @@ def _cluster(base: str, cluster: world.KsqldbCluster) -> Json:
 
 
 def _entity(cluster: world.KsqldbCluster, statement: str) -> Json | None:
-    """What a statement answers; None for one that is not known."""
+    """Return the response entity of a statement, or None if it is not supported."""
     match = _SHOW.fullmatch(statement)
     if match is None:
         return None
-    what, extended = match[1].upper(), bool(match[2])
-    if what == "QUERIES":
+    kind, extended = match[1].upper(), bool(match[2])
+    if kind == "QUERIES":
         if extended:
-            described = [_description(cluster, query) for query in cluster.queries]
-            return {"@type": "query_descriptions", "queryDescriptions": described}
+            descriptions = [_description(cluster, query) for query in cluster.queries]
+            return {"@type": "query_descriptions", "queryDescriptions": descriptions}
         return {"@type": "queries", "queries": [_running(cluster, query) for query in cluster.queries]}
     if extended:
         return None
-    listed = [_source(source) for source in cluster.sources if f"{source.kind}S" == what]
-    return {"@type": what.lower(), what.lower(): listed}
+    sources = [_source(source) for source in cluster.sources if f"{source.kind}S" == kind]
+    return {"@type": kind.lower(), kind.lower(): sources}
 
 
 def _source(source: world.KsqlSource) -> Json:

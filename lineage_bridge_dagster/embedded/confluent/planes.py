@@ -1,7 +1,7 @@
-"""Which plane a path belongs to, and which keys open it.
+"""Map paths to planes, and planes to the API keys that they accept.
 
-One port serves every plane: the control plane at its root, each data plane under a prefix of its own that the
-control plane announces in its `http_endpoint` fields, as Confluent announces host names.
+One port serves every plane: the control plane at the root, each data plane under its own prefix, which the
+control plane reports in its `http_endpoint` fields where Confluent reports host names.
 """
 
 from __future__ import annotations
@@ -14,13 +14,20 @@ from dataclasses import dataclass
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import ErrorShape
 
-#: First part of the path -> the API's name in faults and counts.
+#: First path segments of the control plane, which are also the API names in faults and request counts.
 _CONTROL = ("org", "cmk", "fcpm", "srcm", "pim", "iam", "ksqldbcm")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a request is for. `planes` are the keys that open it; none means that it is open."""
+    """API that a path belongs to.
+
+    Attributes:
+        api: Name in faults and request counts.
+        shape: Shape of its error bodies.
+        planes: Planes whose keys are accepted; empty if no key is required.
+        place: Cluster, registry or `{cloud}.{region}` that a key is restricted to.
+    """
 
     api: str
     shape: ErrorShape
@@ -36,9 +43,9 @@ def schema_registry_prefix() -> str:
     return f"/schema-registry/{world.SCHEMA_REGISTRY_ID}"
 
 
-def flink_prefix(place: str) -> str:
-    """`place` is `{cloud}.{region}`, the cloud in lower case."""
-    return f"/flink/{place}"
+def flink_prefix(region: str) -> str:
+    """Return the prefix of a region given as `{cloud}.{region}`, with the cloud in lower case."""
+    return f"/flink/{region}"
 
 
 def ksqldb_prefix(cluster_id: str) -> str:
@@ -46,7 +53,7 @@ def ksqldb_prefix(cluster_id: str) -> str:
 
 
 def target(path: str) -> Target:
-    """What a path is for."""
+    """Return the API that a path belongs to."""
     first, _, rest = path.lstrip("/").partition("/")
     place = rest.partition("/")[0]
     if first in _CONTROL:
@@ -66,19 +73,19 @@ def target(path: str) -> Target:
     return Target("emulator", "errors")
 
 
-def opens(authorization: str | None, wanted: Target) -> bool:
-    """Whether an `Authorization` header carries a key of the wanted plane and place."""
-    if not wanted.planes:
+def is_authorized(authorization: str | None, target: Target) -> bool:
+    """Whether an `Authorization` header has a key that the target accepts."""
+    if not target.planes:
         return True
-    kind, _, encoded = (authorization or "").partition(" ")
-    if kind.lower() != "basic":
+    scheme, _, encoded = (authorization or "").partition(" ")
+    if scheme.lower() != "basic":
         return False
     try:
-        given = base64.b64decode(encoded, validate=True)
+        credentials = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return False
     return any(
-        hmac.compare_digest(given, f"{key.key}:{key.secret}".encode())
+        hmac.compare_digest(credentials, f"{key.key}:{key.secret}".encode())
         for key in world.API_KEYS
-        if key.plane in wanted.planes and key.place in ("", wanted.place)
+        if key.plane in target.planes and key.place in ("", target.place)
     )

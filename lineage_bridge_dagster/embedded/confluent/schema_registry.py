@@ -1,6 +1,6 @@
-"""Schema Registry: what producers register and what everybody reads.
+"""Schema Registry: registration, lookup and deletion of schemas.
 
-Compatibility is not checked, and `/config` says so (`NONE`).
+Compatibility is not checked, so `/config` returns `NONE`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from lineage_bridge_dagster.embedded.confluent.state import Document, millisecon
 
 MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 
-#: A version: `{version, id, schemaType, schema, references, ts}`.
+#: A schema version: `{version, id, guid, schemaType, schema, references, ts}`; `ts` is in milliseconds.
 Version = dict[str, Any]
 
 
 class SchemaRegistry:
-    """The registry of the environment, behind its own prefix."""
+    """The environment's Schema Registry, under its own prefix."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -54,7 +54,7 @@ class SchemaRegistry:
         ]
 
     def schemas(self, request: Request) -> Response:
-        """Every schema, or with `latestOnly=true` each subject's last."""
+        """List all schema versions, or with `latestOnly=true` the last one of each subject."""
         prefix = _prefix(request)
         latest = request.query_params.get("latestOnly", "false").lower() == "true"
         with self.context.state.reading("schemas") as document:
@@ -101,8 +101,8 @@ class SchemaRegistry:
 
     def by_id(self, request: Request) -> Response:
         _, version = self._uses(request)[0]
-        answer = {key: version[key] for key in ("schema", "schemaType", "references", "guid")}
-        return _json({k: v for k, v in answer.items() if v and v != "AVRO"})
+        body = {key: version[key] for key in ("schema", "schemaType", "references", "guid")}
+        return _json({k: v for k, v in body.items() if v and v != "AVRO"})
 
     def text_by_id(self, request: Request) -> Response:
         return Response(self._uses(request)[0][1]["schema"], media_type=MEDIA_TYPE)
@@ -115,7 +115,11 @@ class SchemaRegistry:
         return _json(_window(request, uses))
 
     def _uses(self, request: Request) -> list[tuple[str, Version]]:
-        """The subjects and versions that a schema id stands under."""
+        """Return the subjects and versions that use the schema id in the path.
+
+        Raises:
+            ApiError: 404 if no subject uses it.
+        """
         wanted = request.path_params["id"]
         with self.context.state.reading("schemas") as document:
             uses = [
@@ -129,25 +133,25 @@ class SchemaRegistry:
         return uses
 
     async def register(self, request: Request) -> Response:
-        """Register a schema under a subject; the same schema again is the same id and version."""
+        """Register a schema under a subject; a registered schema keeps its id and version."""
         schema = _schema_of(await request.body())
         subject = request.path_params["subject"]
         with self.context.state.changing("schemas") as document:
             versions = document["subjects"].setdefault(subject, [])
-            known = next((v for v in versions if _same(v, schema)), None)
-            if known is None:
-                known = {
+            version = next((v for v in versions if _same(v, schema)), None)
+            if version is None:
+                version = {
                     **schema,
                     "id": _id_of(document, schema),
                     "version": versions[-1]["version"] + 1 if versions else 1,
                     "guid": stable_uuid("schema", schema["schema"]),
                     "ts": milliseconds(),
                 }
-                versions.append(known)
-        return _json(_full(None, known))
+                versions.append(version)
+        return _json(_full(None, version))
 
     async def look_up(self, request: Request) -> Response:
-        """Whether a schema is registered under a subject, and as which version."""
+        """Find the version under which a schema is registered for a subject."""
         schema = _schema_of(await request.body())
         subject = request.path_params["subject"]
         with self.context.state.reading("schemas") as document:
@@ -159,9 +163,9 @@ class SchemaRegistry:
     def delete(self, request: Request) -> Response:
         subject = request.path_params["subject"]
         with self.context.state.changing("schemas") as document:
-            gone = [version["version"] for version in _versions(document, subject)]
+            deleted = [version["version"] for version in _versions(document, subject)]
             del document["subjects"][subject]
-        return _json(gone)
+        return _json(deleted)
 
     def config(self, _: Request) -> Response:
         return _json({"compatibilityLevel": "NONE"})
@@ -185,18 +189,18 @@ def _prefix(request: Request) -> str:
 
 
 def _window(request: Request, items: list[Any]) -> list[Any]:
-    """The part of a list that `offset` and `limit` ask for; a negative limit means all."""
-    offset = _whole(request, "offset", 0)
-    limit = _whole(request, "limit", -1)
+    """Return the slice of a list that `offset` and `limit` select; a negative limit means no limit."""
+    offset = _integer(request, "offset", 0)
+    limit = _integer(request, "limit", -1)
     return items[offset:] if limit < 0 else items[offset : offset + limit]
 
 
-def _whole(request: Request, name: str, default: int) -> int:
+def _integer(request: Request, name: str, default: int) -> int:
     text = request.query_params.get(name, str(default))
     try:
         return int(text)
     except ValueError as error:
-        raise ApiError(400, f"{name} must be a whole number", code=400) from error
+        raise ApiError(400, f"{name} must be an integer", code=400) from error
 
 
 def _versions(document: Document, subject: str) -> list[Version]:
@@ -207,29 +211,28 @@ def _versions(document: Document, subject: str) -> list[Version]:
 
 
 def _full(subject: str | None, version: Version) -> Json:
-    """A version as the registry tells it; AVRO is the type that goes without saying."""
-    answer: Json = {"subject": subject} if subject is not None else {}
-    answer |= {key: version[key] for key in ("version", "id", "guid", "schema", "ts")}
+    """Return a version in the registry's response format, which omits the default schema type AVRO."""
+    body: Json = {"subject": subject} if subject is not None else {}
+    body |= {key: version[key] for key in ("version", "id", "guid", "schema", "ts")}
     if version["schemaType"] != "AVRO":
-        answer["schemaType"] = version["schemaType"]
+        body["schemaType"] = version["schemaType"]
     if version["references"]:
-        answer["references"] = version["references"]
-    return answer
+        body["references"] = version["references"]
+    return body
 
 
 def _schema_of(body: bytes) -> Version:
-    """The schema in a request.
+    """Return the schema in a request body.
 
     Raises:
-        ApiError: 422, it isn't one.
+        ApiError: 422 if it is invalid.
     """
     try:
-        given = json.loads(body)
-        text = given["schema"]
-        kind = given.get("schemaType") or "AVRO"
-        references = given.get("references") or []
+        request = json.loads(body)
+        text = request["schema"]
+        kind = request.get("schemaType") or "AVRO"
+        references = request.get("references") or []
         if kind == "AVRO" and not references:
-            # A copy, for parsing marks what it parsed.
             fastavro.parse_schema(json.loads(text), _write_hint=False)
     except (ValueError, TypeError, KeyError, AttributeError, SchemaParseException, UnknownType) as error:
         raise ApiError(422, f"Invalid schema: {error}", code=42201) from error
@@ -243,7 +246,7 @@ def _same(a: Version, b: Version) -> bool:
 
 
 def _id_of(document: Document, schema: Version) -> int:
-    """The id of a schema: the one it has under another subject, else the next."""
+    """Return the id of a schema: its id under another subject, or else the next free id."""
     for versions in document["subjects"].values():
         for version in versions:
             if _same(version, schema):

@@ -1,4 +1,4 @@
-"""The emulator in the process that wants it: for tests, and for `__main__`."""
+"""Run the emulator within the current process, for tests."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ HOST = "127.0.0.1"
 
 
 class ConfluentEmulator:
-    """The emulator on a port of its own, for as long as the `with` block lasts.
+    """Emulator that listens on its own port during a `with` block.
 
-    Without brokers it stands on ones in memory; `seed()` fills these as the stack's are filled.
+    By default it uses in-memory brokers; `seed()` adds the same sample data as in the stack.
 
     Example:
         with ConfluentEmulator() as emulator:
@@ -72,21 +72,21 @@ class ConfluentEmulator:
             self._thread.join(10)
 
     def env(self) -> dict[str, str]:
-        """The `LINEAGE_BRIDGE_*` variables that lead to it."""
+        """Return the `LINEAGE_BRIDGE_*` variables that point at it."""
         return world.credentials_env(self.url)
 
     def seed(self) -> SeedReport:
-        """Fill the brokers with the sample world."""
+        """Add the sample topics, schemas and records."""
         with registry_client(self.url) as registry:
             return fill(self.brokers, registry)
 
     def client(self) -> httpx.Client:
-        """A client of the emulator's own paths, such as `/emulator/faults`."""
+        """Return a client of the internal API, such as `/emulator/faults`."""
         return httpx.Client(base_url=self.url, timeout=30, trust_env=False)
 
     @contextlib.contextmanager
     def fault(self, **fault: object) -> Iterator[None]:
-        """A scripted failure for the length of a block; see `faults.Fault` for what it may say."""
+        """Activate a fault during a block; the keyword arguments are the fields of `faults.Fault`."""
         with self.client() as client:
             client.post("/emulator/faults", json=fault).raise_for_status()
             try:

@@ -1,7 +1,7 @@
-"""What the emulator remembers: schemas, connectors, statements and Tableflow topics.
+"""Persistent state of the emulator: schemas, connectors, statements and Tableflow topics.
 
-Each kind is one JSON file, written whole to a neighbour and moved into place, so that a kill at any moment
-leaves the old file or the new one. A kind whose file is missing is filled from the sample world, once.
+Each kind is one JSON file, replaced atomically, so that a kill at any moment leaves the old or the new file.
+A missing file is created from the sample platform.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from lineage_bridge_dagster.embedded import world
 
-#: Namespace of the names that must be the same on every machine.
+#: Namespace of ids that must be the same on every machine.
 _NAMESPACE = uuid.UUID("6f1c8a52-9a0e-4c36-8a3f-2f5d1f0e7b11")
 FIRST_SCHEMA_ID = 100_001
 
@@ -36,31 +36,33 @@ def now() -> str:
 
 
 class State:
-    """The documents by kind: read under `reading`, change under `changing`, which saves at its end."""
+    """Documents by kind: read in a `reading` block, change in a `changing` block, which saves at its end."""
 
-    def __init__(self, folder: Path | None, *, sample: bool = True) -> None:
-        """Without a folder nothing is kept; without the sample everything starts empty."""
+    def __init__(self, folder: Path | None) -> None:
+        """Load the documents from a folder, or create them; None keeps them in memory."""
         self.folder = folder
         self._lock = threading.RLock()
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-        fill: dict[str, Callable[[], Document]] = {
+        initial: dict[str, Callable[[], Document]] = {
             "schemas": lambda: {"next_id": FIRST_SCHEMA_ID, "subjects": {}},
-            "connectors": sample_connectors if sample else dict,
-            "statements": sample_statements if sample else dict,
-            "tableflow": sample_tableflow if sample else (lambda: {"topics": {}, "dropped": []}),
+            "connectors": sample_connectors,
+            "statements": sample_statements,
+            "tableflow": sample_tableflow,
         }
-        self.documents: dict[str, Document] = {kind: self._load(kind, make) for kind, make in fill.items()}
+        self.documents: dict[str, Document] = {
+            kind: self._load(kind, create) for kind, create in initial.items()
+        }
 
     def _path(self, kind: str) -> Path | None:
         return self.folder / f"{kind}.json" if self.folder else None
 
-    def _load(self, kind: str, make: Callable[[], Document]) -> Document:
+    def _load(self, kind: str, create: Callable[[], Document]) -> Document:
         path = self._path(kind)
         if path is not None and path.exists():
             loaded: Document = json.loads(path.read_text("utf-8"))
             return loaded
-        document = make()
+        document = create()
         self._save(kind, document)
         return document
 
@@ -82,7 +84,7 @@ class State:
 
     @contextmanager
     def changing(self, kind: str) -> Iterator[Document]:
-        """Change a document; when the block raises, the change is undone."""
+        """Save the document after the block; if the block raises, undo its changes."""
         with self._lock:
             before = json.dumps(self.documents[kind])
             try:
@@ -94,24 +96,24 @@ class State:
 
 
 def sample_connectors() -> Document:
-    """Cluster id -> connector name -> the connector."""
-    found: Document = {cluster.id: {} for cluster in world.CLUSTERS}
+    """Return the connectors by cluster id and name."""
+    connectors: Document = {cluster.id: {} for cluster in world.CLUSTERS}
     for connector in world.CONNECTORS:
-        found[connector.cluster][connector.name] = asdict(connector)
-    return found
+        connectors[connector.cluster][connector.name] = asdict(connector)
+    return connectors
 
 
 def sample_statements() -> Document:
-    """`{cloud}.{region}` -> statement name -> the statement."""
+    """Return the statements by region (`{cloud}.{region}`) and name."""
     pools = {pool.id: pool for pool in world.POOLS}
-    found: Document = {pool.place: {} for pool in world.POOLS}
+    statements: Document = {pool.region_id: {} for pool in world.POOLS}
     for statement in world.STATEMENTS:
-        found[pools[statement.pool].place][statement.name] = asdict(statement)
-    return found
+        statements[pools[statement.pool].region_id][statement.name] = asdict(statement)
+    return statements
 
 
 def sample_tableflow() -> Document:
-    """`{cluster}/{topic}` -> the Tableflow topic; and the tables of topics disabled since."""
+    """Return the Tableflow topics by `{cluster}/{topic}`, and an empty list of dropped ones."""
     topics: Document = {}
     for topic in world.TOPICS:
         if topic.tableflow:
@@ -144,7 +146,7 @@ def new_tableflow(
     created_at: str = "",
     table_id: str = "",
 ) -> Document:
-    """A Tableflow topic that was just enabled: PENDING, its table's path decided but not yet told."""
+    """Return a newly enabled Tableflow topic: PENDING, with a table path that the API does not return yet."""
     bucket = storage.get("bucket_name") or f"confluent-managed-{cluster.region}"
     table_id = table_id or str(uuid.uuid4())
     shard = uuid.UUID(table_id).int

@@ -1,4 +1,4 @@
-"""Tableflow: which topics become tables, and the catalogs that these are published to."""
+"""Tableflow API: topics that are written as tables, and the catalogs that the tables are published to."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FORMATS = {"ICEBERG", "DELTA"}
 
 
 class Tableflow:
-    """`/tableflow/v1`. A topic's key is (environment, cluster, display name); it has no id of its own."""
+    """`/tableflow/v1`. A Tableflow topic has no id; environment, cluster and display name identify it."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -55,26 +55,26 @@ class Tableflow:
         formats = {f for f in request.query_params.getlist("spec.table_formats") if f}
         with self.context.state.reading("tableflow") as document:
             items = [
-                _topic(base_url(request), one)
-                for _, one in sorted(document["topics"].items())
-                if one["cluster"] == cluster.id and (not formats or formats & set(one["table_formats"]))
+                _topic(base_url(request), topic)
+                for _, topic in sorted(document["topics"].items())
+                if topic["cluster"] == cluster.id and (not formats or formats & set(topic["table_formats"]))
             ]
         return page(request, self.context, items, api_version="tableflow/v1", kind="TableflowTopicList")
 
     def topic(self, request: Request) -> Response:
-        return JSONResponse(_topic(base_url(request), self._one(request)))
+        return JSONResponse(_topic(base_url(request), self._find(request)))
 
-    def _one(self, request: Request) -> Document:
+    def _find(self, request: Request) -> Document:
         cluster = _cluster(request)
         name = request.path_params["topic"]
         with self.context.state.reading("tableflow") as document:
-            found: Document | None = document["topics"].get(f"{cluster.id}/{name}")
-        if found is None:
+            topic: Document | None = document["topics"].get(f"{cluster.id}/{name}")
+        if topic is None:
             raise ApiError(404, f"Tableflow is not enabled on topic {name} of {cluster.id}.")
-        return found
+        return topic
 
     async def enable(self, request: Request) -> Response:
-        """Enable Tableflow on a topic: PENDING until its table is there."""
+        """Enable Tableflow on a topic; it is PENDING until its table exists."""
         body = await request.body()
         base = base_url(request)
         created = await run_in_threadpool(self._enable, base, body)
@@ -91,7 +91,9 @@ class Tableflow:
         storage = _storage_of(spec, cluster)
         formats = spec.get("table_formats") or ["ICEBERG"]
         if not isinstance(formats, list) or not set(formats) <= _FORMATS:
-            raise ApiError(400, "table_formats must be of ICEBERG and DELTA.", pointer="/spec/table_formats")
+            raise ApiError(
+                400, "table_formats must contain only ICEBERG and DELTA.", pointer="/spec/table_formats"
+            )
         created = new_tableflow(
             cluster, name, storage=storage, config=spec.get("config"), table_formats=formats
         )
@@ -100,17 +102,17 @@ class Tableflow:
             if key in document["topics"]:
                 raise ApiError(
                     409,
-                    f"Tableflow is enabled on topic {name} of {cluster.id} already.",
+                    f"Tableflow is already enabled on topic {name} of {cluster.id}.",
                     headers={"Location": f"{base}{_TOPICS}/{name}"},
                 )
             document["topics"][key] = created
         return created
 
     def disable(self, request: Request) -> Response:
-        one = self._one(request)
+        topic = self._find(request)
         with self.context.state.changing("tableflow") as document:
-            gone = document["topics"].pop(f"{one['cluster']}/{one['topic']}")
-            document["dropped"].append({**gone, "dropped_at": now()})
+            dropped = document["topics"].pop(f"{topic['cluster']}/{topic['topic']}")
+            document["dropped"].append({**dropped, "dropped_at": now()})
         return Response(status_code=204)
 
     def integrations(self, request: Request) -> Response:
@@ -146,7 +148,7 @@ class Tableflow:
 
 
 def _cluster(request: Request) -> world.Cluster:
-    """The cluster that the two required filters name."""
+    """Return the cluster that the two required filters select."""
     environment_of(request)
     return cluster_of(required(request, "spec.kafka_cluster"), parameter="spec.kafka_cluster")
 
@@ -171,7 +173,7 @@ def _text(spec: Document, pointer: str, *path: str) -> str:
 
 
 def _storage_of(spec: Document, cluster: world.Cluster) -> Document:
-    """Where the table goes; by default the cluster's own bucket."""
+    """Return the table's storage; by default the cluster's own bucket."""
     storage = spec.get("storage") or {
         "kind": "ByobAws",
         "bucket_name": cluster.bucket,
@@ -185,26 +187,26 @@ def _storage_of(spec: Document, cluster: world.Cluster) -> Document:
     return {k: storage[k] for k in ("kind", "bucket_name", "provider_integration_id") if k in storage}
 
 
-def _topic(base: str, one: Document) -> Json:
-    cluster = cluster_of(one["cluster"])
-    running = one["phase"] == "RUNNING"
-    storage = dict(one["storage"])
+def _topic(base: str, topic: Document) -> Json:
+    cluster = cluster_of(topic["cluster"])
+    running = topic["phase"] == "RUNNING"
+    storage = dict(topic["storage"])
     if storage["kind"] == "ByobAws":
         storage["bucket_region"] = cluster.region
     if running:
-        storage["table_path"] = one["table_path"]
+        storage["table_path"] = topic["table_path"]
     return {
         "api_version": "tableflow/v1",
         "kind": "TableflowTopic",
         "metadata": metadata(
-            f"{base}{_TOPICS}/{one['topic']}",
-            cluster_crn(cluster.id, f"tableflow-topic={one['topic']}"),
-            one["created_at"],
-            one["updated_at"],
+            f"{base}{_TOPICS}/{topic['topic']}",
+            cluster_crn(cluster.id, f"tableflow-topic={topic['topic']}"),
+            topic["created_at"],
+            topic["updated_at"],
         ),
         "spec": {
-            "display_name": one["topic"],
-            "suspended": one["suspended"],
+            "display_name": topic["topic"],
+            "suspended": topic["suspended"],
             "config": {
                 "enable_compaction": True,
                 "enable_partitioning": False,
@@ -212,30 +214,30 @@ def _topic(base: str, one: Document) -> Json:
                 "record_failure_strategy": "SUSPEND",
                 "error_handling": {"mode": "SUSPEND"},
                 "metadata_column_naming_scheme": "DEFAULT",
-                **one["config"],
+                **topic["config"],
             },
             "storage": storage,
-            "table_formats": one["table_formats"],
+            "table_formats": topic["table_formats"],
             "environment": environment_reference(base),
             "kafka_cluster": cluster_reference(base, cluster.id),
         },
         "status": {
-            "phase": one["phase"],
-            "error_message": one["error_message"],
+            "phase": topic["phase"],
+            "error_message": topic["error_message"],
             "catalog_sync_statuses": [
                 {
                     "catalog_integration_id": cluster.integration_id,
                     "catalog_type": "AWS_GLUE",
-                    "sync_status": one["sync_status"],
-                    "error_message": one["error_message"] or None,
+                    "sync_status": topic["sync_status"],
+                    "error_message": topic["error_message"] or None,
                 }
             ],
             "failing_table_formats": [
-                {"format": table_format, "error_message": one["error_message"]}
-                for table_format in one["table_formats"]
-                if one["phase"] == "FAILED"
+                {"format": table_format, "error_message": topic["error_message"]}
+                for table_format in topic["table_formats"]
+                if topic["phase"] == "FAILED"
             ],
-            "write_mode": one["write_mode"],
+            "write_mode": topic["write_mode"],
         },
     }
 

@@ -1,1 +1,1 @@
-"""Clients of Kafka brokers for the emulator: an interface, its in-memory form, and a real one."""
+"""Kafka broker clients of the emulator: the protocol, an in-memory broker and a client of a real one."""

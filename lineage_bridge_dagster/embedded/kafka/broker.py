@@ -1,7 +1,7 @@
-"""What the emulator asks of a Kafka broker: the protocol, and a broker that lives in memory.
+"""Protocol that the emulator uses to access Kafka brokers, and an in-memory implementation.
 
-The emulator makes up no topic: what it lists is what the broker behind a cluster has. `kafka` talks to a real
-one; `MemoryBroker` stands in for it where only the APIs are of interest.
+The emulator lists only topics that exist on a cluster's broker. `client.KafkaBroker` connects to a real
+broker; `MemoryBroker` replaces it in tests of the APIs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 
 
 class BrokerError(Exception):
-    """The broker could not be asked."""
+    """A request to the broker failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One config of a topic; `source` in the words of Kafka REST, such as `DYNAMIC_TOPIC_CONFIG`."""
+    """One config of a topic; `source` is Kafka REST's term, such as `DYNAMIC_TOPIC_CONFIG`."""
 
     name: str
     value: str | None
@@ -44,7 +44,7 @@ class ConfigEntry:
 
 @dataclass(frozen=True, slots=True)
 class GroupInfo:
-    """A consumer group; `state` and `type` in the words of Kafka REST."""
+    """A consumer group; `state` and `type` are Kafka REST's terms."""
 
     name: str
     state: str = "EMPTY"
@@ -54,7 +54,7 @@ class GroupInfo:
 
 @dataclass(frozen=True, slots=True)
 class GroupOffset:
-    """How far a group has read one partition."""
+    """A group's committed offset in one partition, and the partition's end offset."""
 
     topic: str
     partition: int
@@ -64,7 +64,7 @@ class GroupOffset:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A record to produce: value in the wire format, or raw."""
+    """A record to produce; `value` is already serialized."""
 
     partition: int
     key: bytes | None
@@ -72,22 +72,22 @@ class Message:
 
 
 class Broker(Protocol):
-    """One cluster's broker. Every method raises `BrokerError` when it could not be asked."""
+    """One cluster's broker. Every method raises `BrokerError` if its request fails."""
 
     def topics(self) -> dict[str, TopicInfo]: ...
 
     def configs(self, topics: Sequence[str]) -> dict[str, list[ConfigEntry]]: ...
 
     def create_topic(self, name: str, partitions: int, configs: Mapping[str, str]) -> bool:
-        """False when it was there already."""
+        """Create a topic; return False if it already exists."""
         ...
 
     def end_offsets(self, topic: str) -> dict[int, int]:
-        """The next offset of each partition."""
+        """Return the end offset of each partition, which is the offset of its next record."""
         ...
 
     def produce(self, topic: str, messages: Sequence[Message]) -> None:
-        """Returns when all of them are acknowledged."""
+        """Produce messages; return when all of them are acknowledged."""
         ...
 
     def groups(self) -> dict[str, GroupInfo]: ...
@@ -95,13 +95,13 @@ class Broker(Protocol):
     def group_offsets(self, group: str) -> list[GroupOffset]: ...
 
     def commit(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-        """Set how far a group has read, as if it had."""
+        """Commit a group's offsets by partition."""
         ...
 
 
 @dataclass
 class MemoryBroker:
-    """A broker in memory: keeps topics and counts of records, and the records themselves."""
+    """A broker that holds topics, records and group offsets in memory."""
 
     _topics: dict[str, TopicInfo] = field(default_factory=dict)
     _configs: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -118,11 +118,11 @@ class MemoryBroker:
             return {t: self._entries(t) for t in topics if t in self._topics}
 
     def _entries(self, topic: str) -> list[ConfigEntry]:
-        values = {"cleanup.policy": "delete", "retention.ms": "604800000"}
-        own = self._configs[topic]
+        defaults = {"cleanup.policy": "delete", "retention.ms": "604800000"}
+        overrides = self._configs[topic]
         return [
-            ConfigEntry(name, value, "DYNAMIC_TOPIC_CONFIG" if name in own else "DEFAULT_CONFIG")
-            for name, value in sorted({**values, **own}.items())
+            ConfigEntry(name, value, "DYNAMIC_TOPIC_CONFIG" if name in overrides else "DEFAULT_CONFIG")
+            for name, value in sorted({**defaults, **overrides}.items())
         ]
 
     def create_topic(self, name: str, partitions: int, configs: Mapping[str, str]) -> bool:
@@ -137,18 +137,18 @@ class MemoryBroker:
     def end_offsets(self, topic: str) -> dict[int, int]:
         with self._lock:
             if topic not in self._logs:
-                raise BrokerError(f"topic {topic} is not there")
+                raise BrokerError(f"topic {topic} does not exist")
             return {p: len(log) for p, log in self._logs[topic].items()}
 
     def produce(self, topic: str, messages: Sequence[Message]) -> None:
         with self._lock:
             if topic not in self._logs:
-                raise BrokerError(f"topic {topic} is not there")
+                raise BrokerError(f"topic {topic} does not exist")
             for message in messages:
                 self._logs[topic][message.partition].append(message)
 
     def records(self, topic: str) -> list[Message]:
-        """Everything in a topic, partition by partition."""
+        """Return all records of a topic, ordered by partition and offset."""
         with self._lock:
             return [m for _, log in sorted(self._logs[topic].items()) for m in log]
 
@@ -165,5 +165,5 @@ class MemoryBroker:
 
     def commit(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
         with self._lock:
-            read = self._groups.setdefault(group, {})
-            read.update({(topic, partition): offset for partition, offset in offsets.items()})
+            committed = self._groups.setdefault(group, {})
+            committed.update({(topic, partition): offset for partition, offset in offsets.items()})

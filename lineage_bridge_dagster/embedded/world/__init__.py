@@ -1,13 +1,13 @@
-"""The sample world that the embedded stack shows, and what fills it.
+"""The sample platform of the embedded stack.
 
-One environment with two clusters in two regions. `topics`, `connectors` and `statements` say what is there;
-`seed` puts topics, schemas and records on the brokers; `enable_tableflow`, `disable_tableflow` and `produce`
-are what a user does to it afterwards.
+One environment with two clusters in two regions. `topics`, `connectors`, `statements` and `ksqldb` define its
+contents; `seed` creates the topics, schemas and records on the brokers; `enable_tableflow`,
+`disable_tableflow` and `produce` change it afterwards.
 """
 
 from lineage_bridge_dagster.embedded.world.actions import disable_tableflow, enable_tableflow, produce
 from lineage_bridge_dagster.embedded.world.connectors import CONNECTORS
-from lineage_bridge_dagster.embedded.world.filling import SeedReport, WorldError, seed
+from lineage_bridge_dagster.embedded.world.filling import SeedReport, StackRequestError, seed
 from lineage_bridge_dagster.embedded.world.ksqldb import (
     KSQLDB_CLUSTERS,
     KsqldbCluster,
@@ -84,9 +84,9 @@ __all__ = [
     "KsqldbCluster",
     "SeedReport",
     "ServiceAccount",
+    "StackRequestError",
     "Statement",
     "Topic",
-    "WorldError",
     "api_key",
     "cluster",
     "credentials_env",

@@ -1,4 +1,4 @@
-"""What a user does to the sample world: enable and disable Tableflow, produce records."""
+"""User actions on the sample platform: enable and disable Tableflow, produce records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx
 
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError
 from lineage_bridge_dagster.embedded.world import filling
-from lineage_bridge_dagster.embedded.world.filling import Encoder, Home, StackFile, WorldError
+from lineage_bridge_dagster.embedded.world.filling import Encoder, Home, StackFile, StackRequestError
 from lineage_bridge_dagster.embedded.world.model import Cluster, Topic
 from lineage_bridge_dagster.embedded.world.places import CLUSTERS, ENVIRONMENT_ID, api_key
 from lineage_bridge_dagster.embedded.world.places import cluster as find_cluster
@@ -20,8 +20,8 @@ from lineage_bridge_dagster.errors import ConfigurationError
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A topic of one cluster."""
+class ClusterTopic:
+    """A topic and its cluster."""
 
     cluster: Cluster
     topic: str
@@ -31,124 +31,125 @@ class Place:
 
 
 def enable_tableflow(home: Home, topic: str, cluster: str | None = None) -> str:
-    """Enable Tableflow on a topic; returns one line that says what will happen.
+    """Enable Tableflow on a topic; return a line for the user.
 
-    Enabling it again changes nothing.
+    If it is already enabled, nothing changes.
 
     Raises:
-        ConfigurationError: no stack, no such topic, or one in several clusters.
-        WorldError: the emulator refused or could not be asked.
+        ConfigurationError: there is no stack, or the topic does not exist or is in several clusters.
+        StackRequestError: the emulator rejected the request or does not respond.
     """
     with _Client(StackFile.read(home)) as client:
-        place = client.find(topic, cluster)
+        target = client.find(topic, cluster)
         body = {
             "spec": {
-                "display_name": place.topic,
+                "display_name": target.topic,
                 "storage": {
                     "kind": "ByobAws",
-                    "bucket_name": place.cluster.bucket,
-                    "provider_integration_id": place.cluster.provider_integration_id,
+                    "bucket_name": target.cluster.bucket,
+                    "provider_integration_id": target.cluster.provider_integration_id,
                 },
                 "environment": {"id": ENVIRONMENT_ID},
-                "kafka_cluster": {"id": place.cluster.id},
+                "kafka_cluster": {"id": target.cluster.id},
             }
         }
-        answer = client.tableflow("POST", "/tableflow/v1/tableflow-topics", json=body)
-        table = f"{place.cluster.database}.{place.topic.lower()}"
-        if answer.status_code == 409:
-            return f"Tableflow is enabled on {place} already; its Glue table is {table}."
-        client.check(answer, f"enable Tableflow on {place}")
-    return f"Tableflow is enabled on {place}; its Glue table will be {table}."
+        response = client.tableflow("POST", "/tableflow/v1/tableflow-topics", json=body)
+        table = f"{target.cluster.database}.{target.topic.lower()}"
+        if response.status_code == 409:
+            return f"Tableflow is already enabled on {target}; its Glue table is {table}."
+        client.check(response, f"enable Tableflow on {target}")
+    return f"Tableflow is enabled on {target}; its Glue table will be {table}."
 
 
 def disable_tableflow(home: Home, topic: str, cluster: str | None = None) -> str:
-    """Disable Tableflow on a topic; returns one line that says what was done.
+    """Disable Tableflow on a topic; return a line for the user.
 
     Raises:
-        ConfigurationError: no stack, no such topic, or one in several clusters.
-        WorldError: the emulator refused or could not be asked.
+        ConfigurationError: there is no stack, or the topic does not exist or is in several clusters.
+        StackRequestError: the emulator rejected the request or does not respond.
     """
     with _Client(StackFile.read(home)) as client:
-        place = client.find(topic, cluster)
-        answer = client.tableflow(
+        target = client.find(topic, cluster)
+        response = client.tableflow(
             "DELETE",
-            f"/tableflow/v1/tableflow-topics/{quote(place.topic, safe='')}",
-            params={"environment": ENVIRONMENT_ID, "spec.kafka_cluster": place.cluster.id},
+            f"/tableflow/v1/tableflow-topics/{quote(target.topic, safe='')}",
+            params={"environment": ENVIRONMENT_ID, "spec.kafka_cluster": target.cluster.id},
         )
-        if answer.status_code == 404:
-            return f"Tableflow was not enabled on {place}."
-        client.check(answer, f"disable Tableflow on {place}")
-    return f"Tableflow is disabled on {place}."
+        if response.status_code == 404:
+            return f"Tableflow was not enabled on {target}."
+        client.check(response, f"disable Tableflow on {target}")
+    return f"Tableflow is disabled on {target}."
 
 
 def produce(home: Home, topic: str, count: int, cluster: str | None = None) -> str:
-    """Produce the next `count` sample records of a topic; returns one line that says how many there are.
+    """Produce the next `count` sample records of a topic; return a line for the user.
 
     Raises:
-        ConfigurationError: no stack, no such topic, one in several clusters, or one without sample records.
-        WorldError: the broker or the registry could not be asked.
+        ConfigurationError: there is no stack, the topic does not exist, is in several clusters or has no
+            sample records, or the count is not positive.
+        StackRequestError: a request to the broker or the registry failed.
     """
     if count < 1:
-        raise ConfigurationError(f"{count} records can't be produced.", hint="Give a number from 1 up.")
+        raise ConfigurationError(f"{count} records cannot be produced.", hint="Use a number of at least 1.")
     stack = StackFile.read(home)
     with _Client(stack) as client:
-        place = client.find(topic, cluster)
-    known = _sample(place)
-    assert known.schema is not None  # noqa: S101 - _sample answers only those with a schema
+        target = client.find(topic, cluster)
+    sample = _sample_topic(target)
+    assert sample.schema is not None  # noqa: S101 - ensured by _sample_topic
     with filling.registry_client(stack.confluent_url) as registry:
-        encoder = Encoder(known.schema, filling.register(registry, known))
-    broker: Broker = stack.open_brokers()[place.cluster.id]
+        encoder = Encoder(sample.schema, filling.register(registry, sample))
+    broker: Broker = stack.open_brokers()[target.cluster.id]
     try:
-        total = filling.append(broker, known, encoder, count)
+        total = filling.append(broker, sample, encoder, count)
     except BrokerError as error:
-        raise WorldError(str(error), hint="See its log with: lineage-bridge local logs") from error
-    return f"Produced {count} records to {place}; it has had {total} so far."
+        raise StackRequestError(str(error), hint="Show the logs with: lineage-bridge local logs") from error
+    return f"Produced {count} records to {target}; its total is now {total}."
 
 
-def _sample(place: Place) -> Topic:
+def _sample_topic(target: ClusterTopic) -> Topic:
     try:
-        known = find_topic(place.cluster.id, place.topic)
+        topic = find_topic(target.cluster.id, target.topic)
     except KeyError:
-        known = None
-    if known is None or known.schema is None:
+        topic = None
+    if topic is None or topic.schema is None:
         raise ConfigurationError(
-            f"There are no sample records for {place}.", hint="Produce to one of the topics with a schema."
+            f"There are no sample records for {target}.", hint="Produce to one of the topics with a schema."
         )
-    return known
+    return topic
 
 
-def choose(topics: Mapping[str, list[str]], topic: str, cluster: str | None) -> Place:
-    """The topic that is meant, among the topics of each cluster by its id.
+def resolve_topic(topics: Mapping[str, list[str]], topic: str, cluster: str | None) -> ClusterTopic:
+    """Find a topic by name, given the topic names of each cluster id.
 
     Raises:
-        ConfigurationError: there is no such cluster or topic, or it is in several clusters.
+        ConfigurationError: the cluster or topic does not exist, or the topic is in several clusters.
     """
     if cluster is None:
-        wanted = list(CLUSTERS)
+        clusters = list(CLUSTERS)
     else:
         try:
-            wanted = [find_cluster(cluster)]
+            clusters = [find_cluster(cluster)]
         except KeyError as error:
-            listed = ", ".join(f"{c.id} ({c.name})" for c in CLUSTERS)
-            raise ConfigurationError(
-                f"There is no cluster {cluster}.", hint=f"There are: {listed}."
-            ) from error
-    found = [c for c in wanted if topic in topics.get(c.id, ())]
+            known = ", ".join(f"{c.id} ({c.name})" for c in CLUSTERS)
+            raise ConfigurationError(f"There is no cluster {cluster}.", hint=f"Clusters: {known}.") from error
+    found = [c for c in clusters if topic in topics.get(c.id, ())]
     if len(found) == 1:
-        return Place(found[0], topic)
+        return ClusterTopic(found[0], topic)
     if found:
         options = " or ".join(f"--cluster {c.id} ({c.name})" for c in found)
-        raise ConfigurationError(f"Topic {topic} is in {len(found)} clusters.", hint=f"Say which: {options}.")
-    names = sorted({name for c in wanted for name in topics.get(c.id, ()) if not name.startswith("__")})
+        raise ConfigurationError(
+            f"Topic {topic} is in {len(found)} clusters.", hint=f"Specify one: {options}."
+        )
+    names = sorted({name for c in clusters for name in topics.get(c.id, ()) if not name.startswith("__")})
     folded = {name.lower(): name for name in names}
-    near = [folded[n] for n in difflib.get_close_matches(topic.lower(), folded, n=3, cutoff=0.5)]
-    where = f" in {wanted[0].name}" if cluster else ""
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
+    similar = [folded[n] for n in difflib.get_close_matches(topic.lower(), folded, n=3, cutoff=0.5)]
+    where = f" in {clusters[0].name}" if cluster else ""
+    hint = f"Did you mean {' or '.join(similar)}?" if similar else f"Topics: {', '.join(names)}."
     raise ConfigurationError(f"There is no topic {topic}{where}.", hint=hint)
 
 
 class _Client:
-    """The emulator, asked as a user's own tools would ask Confluent Cloud."""
+    """Client of the emulator's public APIs."""
 
     def __init__(self, stack: StackFile) -> None:
         self._http = httpx.Client(base_url=stack.confluent_url, timeout=30, trust_env=False)
@@ -159,34 +160,34 @@ class _Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def find(self, topic: str, cluster: str | None) -> Place:
-        return choose({c.id: self._topics(c) for c in CLUSTERS}, topic, cluster)
+    def find(self, topic: str, cluster: str | None) -> ClusterTopic:
+        return resolve_topic({c.id: self._topics(c) for c in CLUSTERS}, topic, cluster)
 
     def _topics(self, cluster: Cluster) -> list[str]:
         key = api_key("kafka", cluster.id)
         path = f"/kafka/{cluster.id}/kafka/v3/clusters/{cluster.id}/topics"
-        answer = self._send("GET", path, auth=(key.key, key.secret))
-        self.check(answer, f"list the topics of {cluster.name}")
-        return [item["topic_name"] for item in answer.json()["data"]]
+        response = self._send("GET", path, auth=(key.key, key.secret))
+        self.check(response, f"list the topics of {cluster.name}")
+        return [item["topic_name"] for item in response.json()["data"]]
 
-    def tableflow(self, method: str, path: str, **more: object) -> httpx.Response:
+    def tableflow(self, method: str, path: str, **options: object) -> httpx.Response:
         key = api_key("tableflow")
-        return self._send(method, path, auth=(key.key, key.secret), **more)
+        return self._send(method, path, auth=(key.key, key.secret), **options)
 
-    def _send(self, method: str, path: str, **more: object) -> httpx.Response:
+    def _send(self, method: str, path: str, **options: object) -> httpx.Response:
         try:
-            return self._http.request(method, path, **more)  # type: ignore[arg-type]
+            return self._http.request(method, path, **options)  # type: ignore[arg-type]
         except httpx.HTTPError as error:
-            raise WorldError(
-                f"The Confluent emulator at {self._http.base_url} does not answer: {error}",
+            raise StackRequestError(
+                f"The Confluent emulator at {self._http.base_url} does not respond: {error}",
                 hint="Start it with: lineage-bridge local up",
             ) from error
 
     @staticmethod
-    def check(answer: httpx.Response, doing: str) -> None:
-        if answer.is_success:
+    def check(response: httpx.Response, action: str) -> None:
+        if response.is_success:
             return
-        raise WorldError(
-            f"The Confluent emulator did not {doing}: {answer.status_code} {answer.text[:300]}",
-            hint="See its log with: lineage-bridge local logs",
+        raise StackRequestError(
+            f"The Confluent emulator did not {action}: {response.status_code} {response.text[:300]}",
+            hint="Show the logs with: lineage-bridge local logs",
         )

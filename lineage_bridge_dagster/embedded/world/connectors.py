@@ -1,6 +1,6 @@
-"""The managed connectors of both clusters, as the Connect API would list them.
+"""The managed connectors of both clusters, as the Connect API returns them.
 
-Class ids and config keys are Confluent's own. That API masks secrets, so they are masked here.
+Classes and config keys are Confluent's own. Secrets are masked, as in the API.
 """
 
 from __future__ import annotations

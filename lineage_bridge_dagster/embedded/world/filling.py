@@ -1,8 +1,8 @@
-"""Fills the brokers with the sample topics and records.
+"""Create the sample topics, schemas and records on the brokers.
 
-Everything may be repeated: a topic that is there stays, a schema registered again keeps its id, and records
-go on where they were interrupted. Record i of a topic goes to partition i mod n, in order, so a partition's
-end offset tells exactly which of its records are there.
+Every step is idempotent: existing topics are kept, a registered schema keeps its id, and producing resumes
+where it was interrupted. Record i of a topic with n partitions goes to partition i mod n, in order, so a
+partition's end offset determines which of its records exist.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from lineage_bridge_dagster.embedded.world.places import SCHEMA_REGISTRY_ID, api
 from lineage_bridge_dagster.embedded.world.topics import GROUPS, TOPICS
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 
-#: First byte of a value in Confluent's wire format; the schema's id follows in four bytes, big end first.
+#: First byte of a value in Confluent's wire format; the schema id follows as a big-endian 4-byte integer.
 MAGIC = 0
+#: Records produced per request.
 BATCH = 2000
 
 Progress = Callable[[str], None]
 
 
-class WorldError(LineageBridgeError):
-    """The sample world could not be filled or changed."""
+class StackRequestError(LineageBridgeError):
+    """A request to the local stack failed."""
 
 
 class HasHome(Protocol):
-    """The stack itself, or anything else that knows its home."""
+    """An object with a stack's home folder, such as the stack."""
 
     @property
     def home(self) -> Path: ...
@@ -49,7 +50,7 @@ Home = Path | HasHome
 
 @dataclass(frozen=True, slots=True)
 class StackFile:
-    """What `stack.json` says of the running stack: the emulator's URL and the brokers by cluster id."""
+    """The emulator's URL and the brokers' addresses by cluster id, from `stack.json`."""
 
     confluent_url: str
     brokers: Mapping[str, str]
@@ -59,7 +60,7 @@ class StackFile:
         """Read `{home}/stack.json`.
 
         Raises:
-            ConfigurationError: it is missing or says neither.
+            ConfigurationError: it does not exist or is invalid.
         """
         home = home if isinstance(home, Path) else home.home
         path = home / "stack.json"
@@ -72,12 +73,12 @@ class StackFile:
             ) from error
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(
-                f"{path} does not say where the stack is ({error}).",
-                hint="Start it again with: lineage-bridge local down && lineage-bridge local up",
+                f"{path} is not valid: {type(error).__name__}: {error}.",
+                hint="Restart the stack with: lineage-bridge local down && lineage-bridge local up",
             ) from error
 
     def open_brokers(self) -> dict[str, Broker]:
-        """A client of each broker, by cluster id."""
+        """Return a client of each broker, by cluster id."""
         from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 
         return {cluster: KafkaBroker(address) for cluster, address in self.brokers.items()}
@@ -85,32 +86,32 @@ class StackFile:
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """What seeding added; a second run adds nothing."""
+    """Number of topics and records that were added; a second run adds none."""
 
     topics: int
     records: int
 
 
 class Encoder:
-    """Values of one schema, in Confluent's wire format."""
+    """Serializer of one schema's values to Confluent's wire format."""
 
     def __init__(self, schema: Mapping[str, Any], schema_id: int) -> None:
         self._schema = fastavro.parse_schema(dict(schema))
-        self._head = struct.pack(">bI", MAGIC, schema_id)
+        self._header = struct.pack(">bI", MAGIC, schema_id)
 
     def __call__(self, value: Mapping[str, Any]) -> bytes:
         buffer = io.BytesIO()
-        buffer.write(self._head)
+        buffer.write(self._header)
         fastavro.schemaless_writer(buffer, self._schema, dict(value))
         return buffer.getvalue()
 
 
 def seed(home: Home, progress: Progress = lambda _: None) -> SeedReport:
-    """Fill the stack of this home: topics, schemas, records, consumer groups.
+    """Add the sample topics, schemas, records and consumer groups to a stack.
 
     Raises:
-        ConfigurationError: there is no stack in this home.
-        WorldError: a broker or the registry could not be asked.
+        ConfigurationError: there is no stack in this home folder.
+        StackRequestError: a request to a broker or the registry failed.
     """
     stack = StackFile.read(home)
     with registry_client(stack.confluent_url) as registry:
@@ -123,10 +124,10 @@ def fill(
     progress: Progress = lambda _: None,
     topics: Collection[Topic] = TOPICS,
 ) -> SeedReport:
-    """Fill these brokers and this registry.
+    """Add the sample topics, schemas, records and consumer groups to brokers and a registry.
 
     Raises:
-        WorldError: a broker or the registry could not be asked.
+        StackRequestError: a request to a broker or the registry failed.
     """
     created = produced = 0
     try:
@@ -143,15 +144,15 @@ def fill(
         for group in GROUPS:
             _commit(brokers[group.cluster], group)
     except BrokerError as error:
-        raise WorldError(
+        raise StackRequestError(
             f"The sample records could not be written: {error}",
-            hint="See what the broker says with: lineage-bridge local logs",
+            hint="Show the logs with: lineage-bridge local logs",
         ) from error
     return SeedReport(created, produced)
 
 
 def registry_client(confluent_url: str) -> httpx.Client:
-    """A client of the emulator's Schema Registry, with its key."""
+    """Return an authenticated client of the emulator's Schema Registry."""
     key = api_key("schema_registry")
     return httpx.Client(
         base_url=f"{confluent_url}/schema-registry/{SCHEMA_REGISTRY_ID}",
@@ -162,33 +163,33 @@ def registry_client(confluent_url: str) -> httpx.Client:
 
 
 def register(registry: httpx.Client, topic: Topic) -> int:
-    """Register the topic's value schema; returns its id.
+    """Register the topic's value schema; return its id.
 
     Raises:
-        WorldError: the registry refused it or could not be asked.
+        StackRequestError: the registry rejected the schema or does not respond.
     """
     path = f"/subjects/{quote(topic.subject, safe='')}/versions"
     try:
-        answer = registry.post(path, json={"schemaType": "AVRO", "schema": topic.schema_text})
-        answer.raise_for_status()
-        return int(answer.json()["id"])
+        response = registry.post(path, json={"schemaType": "AVRO", "schema": topic.schema_text})
+        response.raise_for_status()
+        return int(response.json()["id"])
     except (httpx.HTTPError, ValueError, KeyError) as error:
-        raise WorldError(
+        raise StackRequestError(
             f"The schema of {topic.name} could not be registered: {error}",
-            hint="See whether the Confluent emulator runs with: lineage-bridge local status",
+            hint="Check that the Confluent emulator is running: lineage-bridge local status",
         ) from error
 
 
 def is_filled(broker: Broker, topic: Topic) -> bool:
-    """Whether all of the topic's first records are there."""
+    """Whether all initial records of the topic exist."""
     if topic.name not in broker.topics():
         return False
     ends = broker.end_offsets(topic.name)
-    return all(ends.get(p, 0) >= _share(topic, p) for p in range(topic.partitions))
+    return all(ends.get(p, 0) >= _initial_count(topic, p) for p in range(topic.partitions))
 
 
 def append(broker: Broker, topic: Topic, encoder: Encoder, count: int) -> int:
-    """Produce the next `count` records of a topic; returns the topic's records from then on."""
+    """Produce the next `count` records of a topic; return how many records it now has."""
     ends = broker.end_offsets(topic.name)
     partitions, start = len(ends), sum(ends.values())
     for batch in _batches(topic, encoder, ((i, i % partitions) for i in range(start, start + count))):
@@ -196,8 +197,8 @@ def append(broker: Broker, topic: Topic, encoder: Encoder, count: int) -> int:
     return start + count
 
 
-def _share(topic: Topic, partition: int) -> int:
-    """How many of the first records belong to a partition."""
+def _initial_count(topic: Topic, partition: int) -> int:
+    """Return how many of the initial records belong to a partition."""
     return len(range(partition, topic.records, topic.partitions))
 
 
@@ -228,7 +229,7 @@ def _batches(topic: Topic, encoder: Encoder, indexes: Iterable[tuple[int, int]])
 
 
 def _commit(broker: Broker, group: ConsumerGroup) -> None:
-    """Set a group's offsets, unless it has some: it may have read on since."""
+    """Commit a group's offsets unless the group exists, as it may have advanced since."""
     if group.name in broker.groups():
         return
     ends = broker.end_offsets(group.topic)

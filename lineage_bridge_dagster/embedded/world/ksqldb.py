@@ -1,6 +1,6 @@
 """The ksqlDB cluster over `orders-platform`: its streams, tables and persistent queries.
 
-Names are as ksqlDB has them: what was written without quotes is in capitals.
+ksqlDB converts unquoted names to upper case.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from lineage_bridge_dagster.embedded.world.places import KSQLDB_CLUSTER_ID, ORDE
 
 @dataclass(frozen=True, slots=True)
 class KsqlSource:
-    """A stream or a table, and the topic behind it."""
+    """A stream or a table, and its topic."""
 
     kind: str
     name: str
@@ -23,7 +23,7 @@ class KsqlSource:
 
 @dataclass(frozen=True, slots=True)
 class KsqlQuery:
-    """A persistent query: the engine knows its sources and its sink."""
+    """A persistent query, with the sources and the sink that the engine reports."""
 
     id: str
     sql: str
@@ -34,7 +34,7 @@ class KsqlQuery:
 
 @dataclass(frozen=True, slots=True)
 class KsqldbCluster:
-    """A ksqlDB cluster; `topic_prefix` begins the names of its own topics."""
+    """A ksqlDB cluster; `topic_prefix` is the prefix of its internal topics."""
 
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""What the sample world is made of: plain records, no I/O."""
+"""Data classes of the sample platform, without I/O."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Makes the i-th record of a topic: its key and its Avro value. The same i always makes the same record.
-RecordMaker = Callable[[int, random.Random], tuple[str, dict[str, Any]]]
+#: Returns the key and Avro value of a topic's i-th record. Deterministic for a seeded generator.
+RecordFactory = Callable[[int, random.Random], tuple[str, dict[str, Any]]]
 
 DAY_MS = 24 * 60 * 60 * 1000
 
@@ -18,8 +18,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 class Cluster:
     """One Kafka cluster.
 
-    `glue_database` is the Glue integration's `custom_database`; None leaves the database to be named after
-    the cluster, as Tableflow does.
+    `glue_database` is the Glue integration's `custom_database`; by default Tableflow uses the cluster's id.
     """
 
     id: str
@@ -33,15 +32,15 @@ class Cluster:
 
     @property
     def database(self) -> str:
-        """The Glue database that the cluster's tables are in."""
+        """Glue database of the cluster's tables."""
         return self.glue_database or self.id
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic: where it is, what its values look like, and how many of them there are to begin with.
+    """One topic with its initial number of records.
 
-    `schema` is None for a topic without a schema, such as a dead letter queue.
+    `schema` and `make` are None for a topic without sample records, such as a dead letter queue.
     """
 
     cluster: str
@@ -49,15 +48,15 @@ class Topic:
     partitions: int
     records: int = 0
     schema: Mapping[str, Any] | None = None
-    make: RecordMaker | None = None
+    make: RecordFactory | None = None
     configs: Mapping[str, str] = field(default_factory=dict)
     tableflow: bool = False
 
     @property
     def subject(self) -> str:
-        """The value's subject, by the default naming strategy.
+        """Subject of the value schema, by the default naming strategy.
 
-        An environment has one registry, so two clusters' topics of one name share a subject and a schema.
+        An environment has one registry, so topics with the same name in both clusters share one schema.
         """
         return f"{self.name}-value"
 
@@ -66,13 +65,13 @@ class Topic:
         return json.dumps(self.schema, separators=(",", ":"))
 
     def record(self, index: int) -> tuple[bytes, dict[str, Any]]:
-        """The key and value of the record at this index, counted over the whole topic.
+        """Return the key and value of the record with this index, counted across partitions.
 
         Raises:
-            ValueError: the topic has no records of its own, such as a dead letter queue.
+            ValueError: the topic has no sample records.
         """
         if self.make is None:
-            raise ValueError(f"{self.name} has no records of its own")
+            raise ValueError(f"{self.name} has no sample records")
         rng = random.Random(f"{self.cluster}/{self.name}/{index}")  # noqa: S311 - sample data, no secret
         key, value = self.make(index, rng)
         return key.encode(), value
@@ -80,7 +79,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """One managed connector, with the config that a user would have written."""
+    """One managed connector; `kind` is source or sink."""
 
     cluster: str
     id: str
@@ -100,14 +99,14 @@ class ComputePool:
     region: str
 
     @property
-    def place(self) -> str:
-        """`{cloud}.{region}`, the cloud in lower case, as Flink's host names have it."""
+    def region_id(self) -> str:
+        """`{cloud}.{region}` with the cloud in lower case, as in Flink's host names."""
         return f"{self.cloud.lower()}.{self.region}"
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One Flink statement; `catalog` and `database` are what unqualified names resolve in."""
+    """One Flink statement; unqualified names resolve in `catalog` and `database`."""
 
     name: str
     pool: str
@@ -128,7 +127,7 @@ class ServiceAccount:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroup:
-    """A group that has read the first `read_share` (0 to 1) of each of a topic's partitions."""
+    """A consumer group that has read a fraction (`read_share`, 0 to 1) of each partition of a topic."""
 
     cluster: str
     name: str

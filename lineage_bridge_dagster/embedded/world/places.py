@@ -1,4 +1,4 @@
-"""The organization, its environment and clusters, and the keys that open them."""
+"""The organization, its environment, clusters and compute pools, and their API keys."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ORGANIZATION_NAME = "Sample Retail"
 ENVIRONMENT_ID = "env-7m3kq2"
 ENVIRONMENT_NAME = "retail"
 SCHEMA_REGISTRY_ID = "lsrc-9d4g2w"
-#: When everything in the world was created, for the fields that ask for a time.
+#: Creation time of all sample resources.
 CREATED_AT = "2026-01-05T08:00:00Z"
-#: The account that owns the buckets, and the one Glue catalog that both clusters publish to.
+#: The account of the buckets and of the Glue catalog that both clusters publish to.
 AWS_ACCOUNT = "123456789012"
 GLUE_REGION = "us-east-1"
 
@@ -55,9 +55,9 @@ SERVICE_ACCOUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key of one plane, or of one place in it: a cluster, a registry, `{cloud}.{region}`.
+    """API key of a plane, optionally restricted to a `place`: a cluster, a registry or `{cloud}.{region}`.
 
-    These open the local emulator and nothing else, so they stand here in the open.
+    The keys are valid for the local emulator only, so they need no protection.
     """
 
     plane: Literal["confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
@@ -67,10 +67,10 @@ class ApiKey:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The `LINEAGE_BRIDGE_*` variables that carry this key, named as `settings` reads them."""
-        ending = "_" + re.sub(r"[^A-Z0-9]+", "_", self.place.upper()) if self.place else ""
+        """The `LINEAGE_BRIDGE_*` variables that configure this key."""
+        suffix = "_" + re.sub(r"[^A-Z0-9]+", "_", self.place.upper()) if self.place else ""
         name = f"LINEAGE_BRIDGE_{self.plane.upper()}_API_"
-        return {f"{name}KEY{ending}": self.key, f"{name}SECRET{ending}": self.secret}
+        return {f"{name}KEY{suffix}": self.key, f"{name}SECRET{suffix}": self.secret}
 
 
 API_KEYS = (
@@ -82,9 +82,7 @@ API_KEYS = (
         for n, c in enumerate(CLUSTERS, 1)
     ),
     *(
-        ApiKey(
-            "flink", f"LOCALFLINK00000{n}", f"local-only-flink-secret-{n}", f"{p.cloud.lower()}.{p.region}"
-        )
+        ApiKey("flink", f"LOCALFLINK00000{n}", f"local-only-flink-secret-{n}", p.region_id)
         for n, p in enumerate(POOLS, 1)
     ),
     ApiKey("ksqldb", "LOCALKSQLDB00001", "local-only-ksqldb-secret", KSQLDB_CLUSTER_ID),
@@ -92,7 +90,7 @@ API_KEYS = (
 
 
 def credentials_env(confluent_url: str | None = None) -> dict[str, str]:
-    """The variables of `settings` that open the emulator, with its URL when one is given."""
+    """Return the environment variables that configure all API keys, and the emulator's URL if given."""
     env = {name: value for key in API_KEYS for name, value in key.variables.items()}
     if confluent_url:
         env["LINEAGE_BRIDGE_CONFLUENT_API_URL"] = confluent_url
@@ -100,10 +98,10 @@ def credentials_env(confluent_url: str | None = None) -> dict[str, str]:
 
 
 def api_key(plane: str, place: str = "") -> ApiKey:
-    """The key for a plane, of a place where the plane has one key each.
+    """Return the API key of a plane, and of a place if the plane has a key for each.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such key.
     """
     for key in API_KEYS:
         if key.plane == plane and key.place in ("", place):
@@ -112,12 +110,12 @@ def api_key(plane: str, place: str = "") -> ApiKey:
 
 
 def cluster(cluster_id: str) -> Cluster:
-    """The cluster of this id or name.
+    """Return the cluster with this id or name.
 
     Raises:
-        KeyError: the world has none.
+        KeyError: there is no such cluster.
     """
-    for known in CLUSTERS:
-        if cluster_id in (known.id, known.name):
-            return known
+    for candidate in CLUSTERS:
+        if cluster_id in (candidate.id, candidate.name):
+            return candidate
     raise KeyError(cluster_id)

@@ -1,7 +1,7 @@
-"""Avro schemas of the sample topics, and the makers of their records.
+"""Avro schemas of the sample topics, and functions that create their records.
 
-A maker is a pure function of the record's index, so that seeding can go on where it was interrupted and
-two machines hold the same data. Event times count up from a fixed day.
+Each function is deterministic for a record's index and seeded generator, so that seeding can resume after an
+interruption and every machine has the same data. Event times increase from a fixed date.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FIRST_NAMES = ("Ada", "Grace", "Zoë", "Iñaki", "Søren", "Mária", "Noor", "Ł
 LAST_NAMES = ("Okafor", "Lindqvist", "García", "Müller", "Novák", "Haddad", "Silva", "Kim")
 
 
-#: An Avro schema, or a value of one.
+#: An Avro schema, or a record's value.
 Avro = dict[str, Any]
 
 
@@ -48,7 +48,7 @@ UUID = {"type": "string", "logicalType": "uuid"}
 
 
 def _change_fields() -> tuple[Avro, ...]:
-    """What Debezium's ExtractNewRecordState adds to a flattened row."""
+    """Return the fields that Debezium's ExtractNewRecordState adds to a flattened row."""
     return (
         _optional("__op", "string", "c, u, d or r (snapshot)"),
         _optional("__source_ts_ms", "long", "When the source database committed the change"),
@@ -222,7 +222,7 @@ def click(index: int, rng: random.Random) -> tuple[str, Avro]:
 
 
 def checkout_click(index: int, rng: random.Random) -> tuple[str, Avro]:
-    """A hit that ksqlDB lets through to the checkout's own topic."""
+    """Return a click that passes the filter of the ksqlDB query CSAS_CHECKOUT_CLICKS_3."""
     key, row = click(index, rng)
     return key, {**row, "page": {**row["page"], "path": "/checkout"}}
 
@@ -368,7 +368,7 @@ def order_status(index: int, rng: random.Random) -> tuple[str, Avro]:
 
 
 def open_order(index: int, rng: random.Random) -> tuple[str, Avro]:
-    """The status of an order that is neither delivered nor cancelled."""
+    """Return the status of an order that is neither delivered nor cancelled."""
     key, row = order_status(index, rng)
     return key, {**row, "status": rng.choice(("PLACED", "PAID", "SHIPPED"))}
 

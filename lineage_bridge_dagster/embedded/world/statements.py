@@ -1,8 +1,8 @@
 """The Flink statements of both regions.
 
 Catalogs are environments and databases are clusters, each by name or by id, as Confluent Cloud resolves them.
-The European statements read the American cluster too: what matters here is that names resolve across
-clusters (Confluent Cloud itself wants the clusters of one statement in one region).
+The European statements also read the American cluster, to cover name resolution across clusters (Confluent
+Cloud itself requires the clusters of a statement to be in one region).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _us(name: str, sql_kind: str, sql: str, phase: str = "RUNNING") -> Statement
 
 
 def _eu(name: str, sql_kind: str, sql: str, phase: str = "RUNNING") -> Statement:
-    """Here the session's catalog and database are set by id."""
+    """Return a European statement, whose catalog and database are set by id."""
     return Statement(name, POOL_EU.id, sql, sql_kind, ENVIRONMENT_ID, ANALYTICS_EU.id, phase, _EU_PRINCIPAL)
 
 

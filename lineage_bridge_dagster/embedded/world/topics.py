@@ -1,9 +1,9 @@
 """The topics of both clusters.
 
-Names are chosen to trip what is careless with them: `orders.v1` is in both clusters; `orders.v1` and
-`orders-v1`, `payments-v1` and `payments_v1` differ in one character that other systems fold; and some have
-dots, hyphens and capitals at once. (`orders.v1` and `orders_v1` can't be in one cluster: Kafka itself refuses
-names that collide once dots become underscores.)
+The names provoke collisions: `orders.v1` is in both clusters; `orders.v1` and `orders-v1`, `payments-v1` and
+`payments_v1` differ only in a character that other systems normalize; and some combine dots, hyphens and
+upper case. (`orders.v1` and `orders_v1` cannot be in one cluster: Kafka rejects names that are equal after
+replacing dots with underscores.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _days(days: int) -> dict[str, str]:
     return {"cleanup.policy": "delete", "retention.ms": str(days * DAY_MS)}
 
 
-#: Where Tableflow logs the records of `clickstream` that it can't write.
+#: Topic to which Tableflow logs the records of `clickstream` that it cannot write.
 TABLEFLOW_ERRORS = "tableflow-errors"
 
 TOPICS = (
@@ -48,23 +48,23 @@ TOPICS = (
     Topic(EU, "dlq-lcc-4s6sf0", 1, configs=_days(30)),
 )
 
-#: The Datagen topic that goes on growing while the stack is up.
+#: The Datagen topic that keeps growing while the stack is running.
 TRICKLE_TOPIC = (US, "clickstream")
 
 
 def topic(cluster: str, name: str) -> Topic:
-    """The topic of this name in this cluster.
+    """Return a topic by cluster id and name.
 
     Raises:
-        KeyError: the world has none.
+        KeyError: there is no such sample topic.
     """
-    for known in TOPICS:
-        if known.cluster == cluster and known.name == name:
-            return known
+    for candidate in TOPICS:
+        if (candidate.cluster, candidate.name) == (cluster, name):
+            return candidate
     raise KeyError((cluster, name))
 
 
-#: Groups that have read some of a topic: the sinks' own, and a dashboard that lags behind.
+#: Consumer groups: those of the sink connectors, and a dashboard that lags behind.
 GROUPS = (
     ConsumerGroup(US, "connect-lcc-8v2s3k", "orders.v1", 1.0),
     ConsumerGroup(US, "orders-dashboard", "orders.v1", 0.8),

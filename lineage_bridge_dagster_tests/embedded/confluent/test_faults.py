@@ -85,7 +85,7 @@ def test_requests_are_counted_by_api(emulator: ConfluentEmulator, call: Caller) 
     ("body", "message"),
     [
         ({"api": "nothing", "status": 500}, "api must be one of"),
-        ({"api": "org"}, "nothing would happen"),
+        ({"api": "org"}, "no effect"),
         ({"api": "org", "staus": 500}, "unknown fields: staus"),
     ],
 )
