@@ -1,4 +1,4 @@
-"""The sample world: what is in it, and how it gets onto the brokers."""
+"""The sample platform: its contents, seeding, and the user actions on it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 US, EU = (cluster.id for cluster in world.CLUSTERS)
 
 
-def test_it_has_what_trips_the_careless() -> None:
+def test_topic_names_provoke_collisions() -> None:
     names = {
         cluster.id: {t.name for t in world.TOPICS if t.cluster == cluster.id} for cluster in world.CLUSTERS
     }
@@ -35,24 +35,24 @@ def test_it_has_what_trips_the_careless() -> None:
     assert [bool(cluster.glue_database) for cluster in world.CLUSTERS] == [False, True]
 
 
-def test_there_is_enough_of_it() -> None:
+def test_sample_is_large_enough() -> None:
     assert sum(t.records for t in world.TOPICS) >= 10_000
     assert sum(t.tableflow for t in world.TOPICS) >= 6
     assert any(not t.tableflow and t.schema for t in world.TOPICS)
 
 
-def test_no_two_topics_of_a_cluster_collide_as_kafka_sees_it() -> None:
-    for one, other in combinations(world.TOPICS, 2):
-        if one.cluster == other.cluster:
-            assert one.name.replace(".", "_") != other.name.replace(".", "_")
+def test_topic_names_of_a_cluster_do_not_collide_in_kafka() -> None:
+    for first, second in combinations(world.TOPICS, 2):
+        if first.cluster == second.cluster:
+            assert first.name.replace(".", "_") != second.name.replace(".", "_")
 
 
-def test_everything_refers_to_something_that_is_there() -> None:
+def test_references_resolve() -> None:
     topics = {(t.cluster, t.name) for t in world.TOPICS}
     for connector in world.CONNECTORS:
-        named = connector.config.get("topics", connector.config.get("kafka.topic", "")).split(",")
-        named.append(connector.config.get("errors.deadletterqueue.topic.name", ""))
-        assert all((connector.cluster, name) in topics for name in named if name)
+        referenced = connector.config.get("topics", connector.config.get("kafka.topic", "")).split(",")
+        referenced.append(connector.config.get("errors.deadletterqueue.topic.name", ""))
+        assert all((connector.cluster, name) in topics for name in referenced if name)
     pools = {pool.id for pool in world.POOLS}
     accounts = {account.id for account in world.SERVICE_ACCOUNTS}
     assert all(s.pool in pools and s.principal in accounts for s in world.STATEMENTS)
@@ -65,7 +65,7 @@ def test_everything_refers_to_something_that_is_there() -> None:
         assert all({*query.sources, query.sink} <= names for query in ksqldb.queries)
 
 
-def test_a_record_is_the_same_every_time_and_keeps_its_schema() -> None:
+def test_records_are_deterministic_and_match_their_schema() -> None:
     for topic in world.TOPICS:
         if topic.schema is None:
             with pytest.raises(ValueError, match="no sample records"):
@@ -78,14 +78,14 @@ def test_a_record_is_the_same_every_time_and_keeps_its_schema() -> None:
             assert fastavro.validate(value, schema)
 
 
-def test_topics_of_one_name_share_a_subject_and_so_a_schema() -> None:
+def test_topics_with_the_same_name_share_a_schema() -> None:
     by_subject: dict[str, str] = {}
     for topic in world.TOPICS:
         if topic.schema:
             assert by_subject.setdefault(topic.subject, topic.schema_text) == topic.schema_text
 
 
-def test_the_variables_are_those_that_the_settings_read() -> None:
+def test_settings_read_the_variables() -> None:
     settings = Settings.from_env(world.credentials_env("http://127.0.0.1:1234")).confluent
     assert settings.api_url == "http://127.0.0.1:1234"
     for plane, place in (
@@ -98,12 +98,12 @@ def test_the_variables_are_those_that_the_settings_read() -> None:
         ("flink", "aws.eu-west-1"),
     ):
         found = settings.credential(plane, place)  # type: ignore[arg-type]
-        wanted = world.api_key(plane, place)
+        expected = world.api_key(plane, place)
         assert found is not None
-        assert (found.key, found.secret.get_secret_value()) == (wanted.key, wanted.secret)
+        assert (found.key, found.secret.get_secret_value()) == (expected.key, expected.secret)
 
 
-def test_values_are_in_the_wire_format_with_the_registered_schema() -> None:
+def test_values_are_in_the_wire_format_of_the_registered_schema() -> None:
     with ConfluentEmulator() as emulator:
         report = emulator.seed()
         assert report == world.SeedReport(len(world.TOPICS), sum(t.records for t in world.TOPICS))
@@ -126,35 +126,35 @@ def test_values_are_in_the_wire_format_with_the_registered_schema() -> None:
 
 
 class Interrupted(MemoryBroker):
-    """A broker that goes away after some batches, having taken part of the last one."""
+    """A broker that fails at the fourth batch, after storing a third of it."""
 
-    left = 4
+    remaining = 4
 
     def produce(self, topic: str, messages: Sequence[Message]) -> None:
-        self.left -= 1
-        if self.left == 0:
+        self.remaining -= 1
+        if self.remaining == 0:
             super().produce(topic, messages[: len(messages) // 3])
-            raise BrokerError("gone")
+            raise BrokerError("connection lost")
         super().produce(topic, messages)
 
 
-def test_seeding_goes_on_where_it_was_interrupted() -> None:
+def test_seeding_resumes_after_an_interruption() -> None:
     brokers: Mapping[str, MemoryBroker] = {US: Interrupted(), EU: MemoryBroker()}
     with ConfluentEmulator(brokers=brokers) as emulator:
-        with pytest.raises(world.StackRequestError, match="gone"):
+        with pytest.raises(world.StackRequestError, match="connection lost"):
             emulator.seed()
         assert emulator.seed().records > 0
         assert emulator.seed() == world.SeedReport(0, 0)
-        with ConfluentEmulator() as whole:
-            whole.seed()
+        with ConfluentEmulator() as uninterrupted:
+            uninterrupted.seed()
             for topic in world.TOPICS:
-                other = whole.brokers[topic.cluster]
-                assert isinstance(other, MemoryBroker)
+                broker = uninterrupted.brokers[topic.cluster]
+                assert isinstance(broker, MemoryBroker)
                 seeded = [(m.partition, m.key) for m in brokers[topic.cluster].records(topic.name)]
-                assert seeded == [(m.partition, m.key) for m in other.records(topic.name)]
+                assert seeded == [(m.partition, m.key) for m in broker.records(topic.name)]
 
 
-def test_groups_keep_what_they_have_read_since() -> None:
+def test_seeding_keeps_committed_offsets() -> None:
     with ConfluentEmulator() as emulator:
         emulator.seed()
         broker = emulator.brokers[US]
@@ -163,7 +163,7 @@ def test_groups_keep_what_they_have_read_since() -> None:
         assert broker.group_offsets("orders-dashboard")[0].current == 1
 
 
-def test_a_registry_that_does_not_answer_is_said() -> None:
+def test_unreachable_registry_is_reported() -> None:
     brokers = {cluster.id: MemoryBroker() for cluster in world.CLUSTERS}
     with registry_client("http://127.0.0.1:9") as registry, pytest.raises(world.StackRequestError) as error:
         fill(brokers, registry)
@@ -181,12 +181,12 @@ def write_stack(home: Path, emulator: ConfluentEmulator) -> None:
     (home / "stack.json").write_text(json.dumps(stack))
 
 
-def test_tableflow_is_enabled_and_disabled_from_the_command_line(home: Path) -> None:
+def test_tableflow_can_be_enabled_and_disabled(home: Path) -> None:
     with ConfluentEmulator() as emulator:
         emulator.seed()
         write_stack(home, emulator)
-        said = world.enable_tableflow(home, "inventory-products")
-        assert f"{US}.inventory-products" in said
+        message = world.enable_tableflow(home, "inventory-products")
+        assert f"{US}.inventory-products" in message
         assert "already" in world.enable_tableflow(home, "inventory-products")
         assert "analytics_eu.payments_v1" in world.enable_tableflow(home, "payments_v1")
         with emulator.client() as client:
@@ -196,7 +196,7 @@ def test_tableflow_is_enabled_and_disabled_from_the_command_line(home: Path) -> 
         assert "was not enabled" in world.disable_tableflow(home, "inventory-products")
 
 
-def test_an_emulator_that_refuses_is_quoted(home: Path) -> None:
+def test_error_of_the_emulator_is_reported(home: Path) -> None:
     with ConfluentEmulator() as emulator:
         emulator.seed()
         write_stack(home, emulator)
@@ -204,14 +204,14 @@ def test_an_emulator_that_refuses_is_quoted(home: Path) -> None:
             world.enable_tableflow(home, "inventory-products")
 
 
-def test_an_emulator_that_is_away_is_said(home: Path) -> None:
+def test_unreachable_emulator_is_reported(home: Path) -> None:
     (home / "stack.json").write_text(json.dumps({"ports": {"confluent": 9}, "brokers": {}}))
     with pytest.raises(world.StackRequestError) as error:
         world.enable_tableflow(home, "inventory-products")
     assert "local up" in error.value.hint
 
 
-def test_no_stack_is_said(home: Path) -> None:
+def test_missing_or_invalid_stack_file_is_reported(home: Path) -> None:
     with pytest.raises(ConfigurationError) as error:
         world.produce(home, "orders.v1", 1)
     assert "local up" in error.value.hint
@@ -223,7 +223,7 @@ def test_no_stack_is_said(home: Path) -> None:
 TOPICS = {US: ["orders.v1", "Sessions.Enriched", "__consumer_offsets"], EU: ["orders.v1"]}
 
 
-def test_a_topic_in_two_clusters_needs_one_named() -> None:
+def test_topic_in_two_clusters_requires_the_cluster() -> None:
     with pytest.raises(ConfigurationError) as error:
         actions.resolve_topic(TOPICS, "orders.v1", None)
     assert f"--cluster {US}" in error.value.hint
@@ -238,20 +238,20 @@ def test_a_topic_in_two_clusters_needs_one_named() -> None:
         ("zzzzz", "Topics: Sessions.Enriched, orders.v1."),
     ],
 )
-def test_an_unknown_topic_is_answered_with_the_near_names(topic: str, hint: str) -> None:
+def test_error_for_an_unknown_topic_suggests_names(topic: str, hint: str) -> None:
     with pytest.raises(ConfigurationError) as error:
         actions.resolve_topic(TOPICS, topic, None)
     assert error.value.hint == hint
 
 
-def test_an_unknown_cluster_is_answered_with_the_clusters() -> None:
+def test_error_for_an_unknown_cluster_lists_the_clusters() -> None:
     with pytest.raises(ConfigurationError) as error:
         actions.resolve_topic(TOPICS, "orders.v1", "lkc-none")
     assert "orders-platform" in error.value.hint
 
 
 @pytest.mark.parametrize(("topic", "count"), [("tableflow-errors", 5), ("orders-v1", 0)])
-def test_records_that_cannot_be_made_are_refused(home: Path, topic: str, count: int) -> None:
+def test_invalid_produce_requests_are_rejected(home: Path, topic: str, count: int) -> None:
     with ConfluentEmulator() as emulator:
         emulator.seed()
         write_stack(home, emulator)

@@ -85,6 +85,17 @@ class ConfluentEmulator:
         return httpx.Client(base_url=self.url, timeout=30, trust_env=False)
 
     @contextlib.contextmanager
+    def options(self, **options: object) -> Iterator[None]:
+        """Change options during a block; the keyword arguments are the fields of `answers.Options`."""
+        with self.client() as client:
+            before = client.post("/emulator/options", json={}).json()
+            client.post("/emulator/options", json=options).raise_for_status()
+            try:
+                yield
+            finally:
+                client.post("/emulator/options", json=before).raise_for_status()
+
+    @contextlib.contextmanager
     def fault(self, **fault: object) -> Iterator[None]:
         """Activate a fault during a block; the keyword arguments are the fields of `faults.Fault`."""
         with self.client() as client:

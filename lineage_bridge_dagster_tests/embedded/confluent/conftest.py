@@ -1,4 +1,4 @@
-"""An emulator on brokers in memory, filled with the sample world."""
+"""Fixtures: an emulator with in-memory brokers and the sample data, and an authenticated client."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[ConfluentEmulator]:
-    """One for a module; a test that changes something changes it back."""
-    with ConfluentEmulator() as started:
-        started.seed()
-        yield started
+    """Module-wide emulator; tests that change it must revert the change."""
+    with ConfluentEmulator() as running:
+        running.seed()
+        yield running
 
 
 class Caller:
-    """Asks the emulator with the key that a path wants."""
+    """Calls the emulator with an API key that the path accepts."""
 
     def __init__(self, url: str) -> None:
         self.http = httpx.Client(base_url=url, timeout=30, trust_env=False)
 
-    def __call__(self, path: str, method: str = "GET", **more: object) -> httpx.Response:
-        wanted = planes.target(path.partition("?")[0])
-        key = world.api_key(wanted.planes[0], wanted.place)
-        return self.http.request(method, path, auth=(key.key, key.secret), **more)  # type: ignore[arg-type]
+    def __call__(self, path: str, method: str = "GET", **options: object) -> httpx.Response:
+        target = planes.target(path.partition("?")[0])
+        key = world.api_key(target.planes[0], target.place)
+        return self.http.request(method, path, auth=(key.key, key.secret), **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Holds requests and answers to Confluent's OpenAPI documents."""
+"""Validate requests and responses against Confluent's OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lineage_bridge_dagster_tests.conftest import shared
 
 Json = dict[str, Any]
 
-#: Where a path's document is, by the path's beginning, and what of it the document leaves out.
+#: Pattern of a path's start -> its document. The group is the prefix that the document's paths omit.
 _DOCUMENTS = (
     (r"()/org/v2/", "org-v2.yaml"),
     (r"()/cmk/v2/", "cmk-v2.yaml"),
@@ -36,7 +36,7 @@ _DOCUMENTS = (
 
 
 class Document:
-    """One OpenAPI document, read once, its schemas turned into JSON Schema."""
+    """One OpenAPI document, with its schemas converted to JSON Schema."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -46,23 +46,23 @@ class Document:
         self._registry = Registry().with_resource("document", resource)
 
     def operation(self, method: str, path: str, query: str) -> tuple[str, Json]:
-        """The path template that fits best, and the operation.
+        """Return the most specific matching path template, and its operation.
 
         Raises:
-            AssertionError: the document has no such operation.
+            AssertionError: the document has no matching operation.
         """
         templates = list(self.contents["paths"])
-        # Connect's document has one path with its query in it.
+        # Connect's document has one path that includes its query.
         with_query = [t for t in templates if "?" in t and unquote(query).startswith(t.partition("?")[2])]
-        fitting = [t for t in with_query if _fits(t.partition("?")[0], path)]
-        fitting = fitting or [t for t in templates if "?" not in t and _fits(t, path)]
-        fitting = [t for t in fitting if method.lower() in self.contents["paths"][t]]
-        assert fitting, f"{self.name} has no {method} {path}"
-        best = min(fitting, key=lambda t: t.count("{"))
+        matching = [t for t in with_query if _matches(t.partition("?")[0], path)]
+        matching = matching or [t for t in templates if "?" not in t and _matches(t, path)]
+        matching = [t for t in matching if method.lower() in self.contents["paths"][t]]
+        assert matching, f"{self.name} has no {method} {path}"
+        best = min(matching, key=lambda t: t.count("{"))
         return best, self.contents["paths"][best][method.lower()]
 
     def resolve(self, item: Json) -> Json:
-        """The object that a reference of this document stands for."""
+        """Resolve a `$ref` within this document."""
         while "$ref" in item:
             target: Any = self.contents
             for part in item["$ref"].removeprefix("document#/").split("/"):
@@ -71,8 +71,11 @@ class Document:
         return item
 
     def parameters(self, template: str, operation: Json) -> list[Json]:
-        listed = [*operation.get("parameters", ()), *self.contents["paths"][template].get("parameters", ())]
-        return [self.resolve(p) for p in listed]
+        parameters = [
+            *operation.get("parameters", ()),
+            *self.contents["paths"][template].get("parameters", ()),
+        ]
+        return [self.resolve(p) for p in parameters]
 
     def errors(self, schema: Json, body: Any) -> list[str]:
         validator = Draft7Validator(schema, registry=self._registry, format_checker=FormatChecker())
@@ -87,62 +90,62 @@ def document(name: str) -> Document:
     return Document(name)
 
 
-def place(path: str) -> tuple[Document, str]:
-    """The document that a path of the emulator belongs to, and the path as the document has it.
+def find_document(path: str) -> tuple[Document, str]:
+    """Return the document of an emulator path, and the path as in that document.
 
     Raises:
-        AssertionError: it belongs to none.
+        AssertionError: no document covers it.
     """
     for pattern, name in _DOCUMENTS:
         if match := re.match(pattern, path):
             return document(name), path[len(match[1]) :]
-    raise AssertionError(f"no document has {path}")
+    raise AssertionError(f"no document covers {path}")
 
 
 def check_request(request: httpx.Request) -> None:
-    """Assert that the document has the operation and its parameters, and that none required is missing."""
+    """Assert that the operation is documented, with all given parameters and no required one missing."""
     url = urlsplit(str(request.url))
-    found, path = place(url.path)
-    template, operation = found.operation(request.method, path, url.query)
-    known = {p["name"]: p for p in found.parameters(template, operation) if p["in"] == "query"}
-    given = set(request.url.params.keys())
-    # The document has `expand` both as a parameter and as a path of its own.
-    given -= {"expand"} if "?expand" in template else set()
-    assert given <= known.keys(), f"{request.method} {path}: unknown parameters {given - known.keys()}"
-    missing = {name for name, p in known.items() if p.get("required")} - given
+    document, path = find_document(url.path)
+    template, operation = document.operation(request.method, path, url.query)
+    known = {p["name"]: p for p in document.parameters(template, operation) if p["in"] == "query"}
+    sent = set(request.url.params.keys())
+    # The document has `expand` both as a parameter and in a separate path.
+    sent -= {"expand"} if "?expand" in template else set()
+    assert sent <= known.keys(), f"{request.method} {path}: unknown parameters {sent - known.keys()}"
+    missing = {name for name, p in known.items() if p.get("required")} - sent
     assert not missing, f"{request.method} {path}: missing parameters {missing}"
 
 
-def check_answer(answer: httpx.Response) -> None:
-    """Assert that an answer's body has the shape that the document gives this operation and status."""
-    url = urlsplit(str(answer.request.url))
-    found, path = place(url.path)
-    template, operation = found.operation(answer.request.method, path, url.query)
-    where = f"{answer.request.method} {template} {answer.status_code}"
+def check_response(response: httpx.Response) -> None:
+    """Assert that the headers and body match the document of this operation and status."""
+    url = urlsplit(str(response.request.url))
+    document, path = find_document(url.path)
+    template, operation = document.operation(response.request.method, path, url.query)
+    where = f"{response.request.method} {template} {response.status_code}"
     responses: Mapping[str, Json] = {str(k): v for k, v in operation["responses"].items()}
-    described = responses.get(str(answer.status_code)) or responses.get("default")
-    assert described is not None, f"{where} is not in {found.name}, which has {sorted(responses)}"
-    described = found.resolve(described)
-    _check_headers(answer, described.get("headers", {}), where)
-    content = described.get("content")
+    documented = responses.get(str(response.status_code)) or responses.get("default")
+    assert documented is not None, f"{where} is not in {document.name}, which has {sorted(responses)}"
+    documented = document.resolve(documented)
+    _check_headers(response, documented.get("headers", {}), where)
+    content = documented.get("content")
     if not content:
-        assert not answer.content, f"{where} should have no body"
+        assert not response.content, f"{where} should have no body"
         return
-    given = answer.headers["content-type"].partition(";")[0]
+    media_type = response.headers["content-type"].partition(";")[0]
     kinds = {kind.partition(";")[0]: body for kind, body in content.items()}
-    assert given in kinds, f"{where}: {given} is not one of {sorted(kinds)}"
-    schema = kinds[given].get("schema", {})
-    body = answer.json() if schema.get("type") != "string" else answer.text
-    errors = found.errors(schema, body)
+    assert media_type in kinds, f"{where}: {media_type} is not one of {sorted(kinds)}"
+    schema = kinds[media_type].get("schema", {})
+    body = response.json() if schema.get("type") != "string" else response.text
+    errors = document.errors(schema, body)
     assert not errors, f"{where}:\n" + "\n".join(errors[:10])
 
 
-def _check_headers(answer: httpx.Response, wanted: Iterable[str], where: str) -> None:
-    missing = [name for name in wanted if name not in answer.headers]
+def _check_headers(response: httpx.Response, required: Iterable[str], where: str) -> None:
+    missing = [name for name in required if name not in response.headers]
     assert not missing, f"{where}: headers {missing} are missing"
 
 
-def _fits(template: str, path: str) -> bool:
+def _matches(template: str, path: str) -> bool:
     pattern = "".join("[^/]+" if part.startswith("{") else re.escape(part) for part in _split(template))
     return re.fullmatch(pattern, path) is not None
 
@@ -152,9 +155,9 @@ def _split(template: str) -> list[str]:
 
 
 def _as_json_schema(item: Any) -> Any:
-    """The document with `nullable` as JSON Schema says it and references into one document.
+    """Convert `nullable` to JSON Schema, and make references absolute.
 
-    `x-extensible-enum` is no constraint, by its meaning; `readOnly` is none on answers.
+    `x-extensible-enum` is by definition no constraint, and `readOnly` is none on responses.
     """
     if isinstance(item, list):
         return [_as_json_schema(part) for part in item]
@@ -162,9 +165,9 @@ def _as_json_schema(item: Any) -> Any:
         return item
     if isinstance(item.get("$ref"), str):
         return {"$ref": f"document{item['$ref']}"}
-    made = {str(key): _as_json_schema(value) for key, value in item.items() if key != "example"}
-    if made.get("nullable") is True and isinstance(made.get("type"), str):
-        made["type"] = [made["type"], "null"]
-        if isinstance(made.get("enum"), list):
-            made["enum"] = [*made["enum"], None]
-    return made
+    schema = {str(key): _as_json_schema(value) for key, value in item.items() if key != "example"}
+    if schema.get("nullable") is True and isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+        if isinstance(schema.get("enum"), list):
+            schema["enum"] = [*schema["enum"], None]
+    return schema

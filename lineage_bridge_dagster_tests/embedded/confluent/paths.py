@@ -1,4 +1,4 @@
-"""Paths of the emulator, for tests that go through many of them."""
+"""Emulator paths for parametrized tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TABLEFLOW = "/tableflow/v1"
 TOPICS_US = f"{TABLEFLOW}/tableflow-topics?{ENV}&spec.kafka_cluster={US}"
 TOPICS_EU = f"{TABLEFLOW}/tableflow-topics?{ENV}&spec.kafka_cluster={EU}"
 
-#: Lists that come in pages, with every filter they require.
+#: Paginated lists, with their required filters.
 PAGED = (
     "/org/v2/organizations",
     "/org/v2/environments",
@@ -40,7 +40,7 @@ PAGED = (
     f"{FLINK_US}/materialized-tables",
 )
 
-#: Everything else that can be read.
+#: All other readable paths.
 UNPAGED = (
     f"/org/v2/organizations/{world.ORGANIZATION_ID}",
     f"/org/v2/environments/{world.ENVIRONMENT_ID}",
@@ -85,7 +85,7 @@ UNPAGED = (
     f"{REGISTRY}/contexts",
 )
 
-#: Paths with a required filter left out, and which.
+#: Paths without a required filter, and the missing filter.
 INCOMPLETE = (
     ("/cmk/v2/clusters", "environment"),
     ("/fcpm/v2/compute-pools", "environment"),

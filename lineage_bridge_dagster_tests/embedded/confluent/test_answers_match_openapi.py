@@ -1,4 +1,4 @@
-"""Every answer has the shape that Confluent's own documents give it."""
+"""Responses conform to Confluent's OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
-from lineage_bridge_dagster_tests.embedded.confluent.openapi import check_answer, check_request
+from lineage_bridge_dagster_tests.embedded.confluent.openapi import check_request, check_response
 
 pytestmark = [pytest.mark.shared, pytest.mark.xdist_group("openapi")]
 
 
 @pytest.mark.parametrize("path", [*paths.PAGED, *paths.UNPAGED])
-def test_every_list_and_object_is_as_documented(call: Caller, path: str) -> None:
-    answer = call(path)
-    assert answer.status_code == 200, answer.text
-    check_request(answer.request)
-    check_answer(answer)
+def test_lists_and_objects_are_as_documented(call: Caller, path: str) -> None:
+    response = call(path)
+    assert response.status_code == 200, response.text
+    check_request(response.request)
+    check_response(response)
 
 
 @pytest.mark.parametrize("path", [*paths.PAGED, *paths.UNPAGED])
-def test_a_key_of_no_plane_gets_the_documented_error(call: Caller, path: str) -> None:
-    answer = call.http.get(path, auth=("NOBODY", "nothing"))
-    assert answer.status_code == 401
-    check_answer(answer)
+def test_unknown_key_gets_the_documented_error(call: Caller, path: str) -> None:
+    response = call.http.get(path, auth=("NOBODY", "nothing"))
+    assert response.status_code == 401
+    check_response(response)
 
 
 @pytest.mark.parametrize(("path", "missing"), paths.INCOMPLETE)
-def test_a_missing_filter_is_named_in_the_documented_error(call: Caller, path: str, missing: str) -> None:
-    answer = call(path)
-    assert answer.status_code == 400
-    check_answer(answer)
-    assert answer.json()["errors"][0]["source"] == {"parameter": missing}
+def test_error_for_a_missing_filter_names_it_as_documented(call: Caller, path: str, missing: str) -> None:
+    response = call(path)
+    assert response.status_code == 400
+    check_response(response)
+    assert response.json()["errors"][0]["source"] == {"parameter": missing}
 
 
 @pytest.mark.parametrize(
@@ -51,21 +51,21 @@ def test_a_missing_filter_is_named_in_the_documented_error(call: Caller, path: s
         f"{paths.REGISTRY}/schemas/ids/1",
     ],
 )
-def test_what_is_not_there_gets_the_documented_error(call: Caller, path: str) -> None:
-    answer = call(path)
-    assert answer.status_code == 404, answer.text
-    check_answer(answer)
+def test_missing_resource_gets_the_documented_error(call: Caller, path: str) -> None:
+    response = call(path)
+    assert response.status_code == 404, response.text
+    check_response(response)
 
 
 @pytest.mark.parametrize(
     "path", [paths.TOPICS_US, f"{paths.CONNECT}/{paths.US}/connectors", "/org/v2/environments"]
 )
-def test_a_scripted_rate_limit_is_as_documented(emulator: ConfluentEmulator, call: Caller, path: str) -> None:
+def test_scripted_rate_limit_is_as_documented(emulator: ConfluentEmulator, call: Caller, path: str) -> None:
     with emulator.fault(api="*", status=429, retry_after=3):
-        answer = call(path)
-    assert answer.status_code == 429
-    check_answer(answer)
-    assert (answer.headers["Retry-After"], answer.headers["X-RateLimit-Reset"]) == ("3", "3")
+        response = call(path)
+    assert response.status_code == 429
+    check_response(response)
+    assert (response.headers["Retry-After"], response.headers["X-RateLimit-Reset"]) == ("3", "3")
 
 
 def test_enabling_and_disabling_tableflow_is_as_documented(call: Caller) -> None:
@@ -77,15 +77,15 @@ def test_enabling_and_disabling_tableflow_is_as_documented(call: Caller) -> None
     }
     enabled = call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json={"spec": spec})
     assert enabled.status_code == 202
-    check_answer(enabled)
+    check_response(enabled)
     again = call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json={"spec": spec})
     assert again.status_code == 409
-    check_answer(again)
+    check_response(again)
     path = f"{paths.TABLEFLOW}/tableflow-topics/inventory-products?{paths.ENV}&spec.kafka_cluster={paths.US}"
-    gone = call(path, "DELETE")
-    assert gone.status_code == 204
-    check_request(gone.request)
-    check_answer(gone)
+    disabled = call(path, "DELETE")
+    assert disabled.status_code == 204
+    check_request(disabled.request)
+    check_response(disabled)
 
 
 def test_registering_a_schema_is_as_documented(call: Caller) -> None:
@@ -93,11 +93,11 @@ def test_registering_a_schema_is_as_documented(call: Caller) -> None:
     subject = f"{paths.REGISTRY}/subjects/some-value"
     registered = call(f"{subject}/versions", "POST", json=body)
     assert registered.status_code == 200
-    check_answer(registered)
+    check_response(registered)
     found = call(subject, "POST", json=body)
     assert found.status_code == 200
-    check_answer(found)
-    refused = call(f"{subject}/versions", "POST", json={"schema": '{"type": "nonsense"}'})
-    assert refused.status_code == 422
-    check_answer(refused)
+    check_response(found)
+    rejected = call(f"{subject}/versions", "POST", json={"schema": '{"type": "nonsense"}'})
+    assert rejected.status_code == 422
+    check_response(rejected)
     assert call(subject, "DELETE").json() == [1]

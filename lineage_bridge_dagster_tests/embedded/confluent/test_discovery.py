@@ -1,4 +1,4 @@
-"""What the product finds in the sample world: the lineage that a user of the local stack sees, whole."""
+"""Discovery of the sample platform: the complete lineage that a user of the local stack sees."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
-from lineage_bridge_dagster_tests.embedded.confluent.openapi import check_answer, check_request
+from lineage_bridge_dagster_tests.embedded.confluent.openapi import check_request, check_response
 
 pytestmark = pytest.mark.xdist_group("openapi")
 
-#: `from -> to` by kind, ids shortened: `us/` and `eu/` are the clusters' topics, connectors and tables.
+#: Edge type -> `source -> target` with shortened ids; `us/` and `eu/` are the two clusters.
 EXPECTED = {
     "consumes": """
         postgres://pg-shop.example:5432/shop.public.customers -> connector us/postgres-shop-cdc
@@ -103,47 +103,47 @@ _SHORT = (
 
 
 def short(node_id: str) -> str:
-    for long, brief in _SHORT:
-        node_id = node_id.replace(long, brief)
+    for prefix, replacement in _SHORT:
+        node_id = node_id.replace(prefix, replacement)
     return node_id
 
 
 def edges(discovery: Discovery, kind: str) -> set[str]:
-    found = discovery.graph.edges.values()
-    return {f"{short(e.src_id)} -> {short(e.dst_id)}" for e in found if e.edge_type == kind}
+    all_edges = discovery.graph.edges.values()
+    return {f"{short(e.src_id)} -> {short(e.dst_id)}" for e in all_edges if e.edge_type == kind}
 
 
 def expected(kind: str) -> set[str]:
     return {line.strip() for line in EXPECTED[kind].splitlines() if line.strip()}
 
 
-class Listening(httpx.HTTPTransport):
-    """Keeps every answer, to hold requests and answers to the documents."""
+class RecordingTransport(httpx.HTTPTransport):
+    """Records all responses with their requests."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.answers: list[httpx.Response] = []
+        self.responses: list[httpx.Response] = []
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        answer = super().handle_request(request)
-        answer.read()
-        answer.request = request
-        self.answers.append(answer)
-        return answer
+        response = super().handle_request(request)
+        response.read()
+        response.request = request
+        self.responses.append(response)
+        return response
 
 
 @pytest.fixture(scope="module")
 def parser() -> Iterator[FlinkSqlParser]:
-    with FlinkSqlParser() as started:
-        yield started
+    with FlinkSqlParser() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
-def listening() -> Listening:
-    return Listening()
+def transport() -> RecordingTransport:
+    return RecordingTransport()
 
 
-def found_in(
+def run_discovery(
     emulator: ConfluentEmulator, parser: FlinkSqlParser, transport: httpx.BaseTransport | None = None
 ) -> Discovery:
     settings = Settings.from_env({**emulator.env(), "LINEAGE_BRIDGE_CONFLUENT_MAX_ATTEMPTS": "1"})
@@ -151,78 +151,73 @@ def found_in(
 
 
 @pytest.fixture(scope="module")
-def found(emulator: ConfluentEmulator, parser: FlinkSqlParser, listening: Listening) -> Discovery:
+def found(emulator: ConfluentEmulator, parser: FlinkSqlParser, transport: RecordingTransport) -> Discovery:
     with emulator.client() as client:
         for entry in client.get("/emulator/tableflow").json():
             url = f"/emulator/tableflow/{entry['cluster']}/{entry['topic']}/status"
             client.put(url, json={"phase": "RUNNING"}).raise_for_status()
-    return found_in(emulator, parser, listening)
+    return run_discovery(emulator, parser, transport)
 
 
 @pytest.mark.parametrize("kind", list(EXPECTED))
-def test_the_lineage_of_the_sample_world_is_found_whole(found: Discovery, kind: str) -> None:
+def test_lineage_of_the_sample_platform_is_complete(found: Discovery, kind: str) -> None:
     assert edges(found, kind) == expected(kind)
 
 
-def test_every_edge_joins_nodes_that_are_there(found: Discovery) -> None:
+def test_edges_connect_existing_nodes(found: Discovery) -> None:
     for edge in found.graph.edges.values():
         assert {edge.src_id, edge.dst_id} <= found.graph.nodes.keys(), edge
 
 
-def test_every_topic_with_a_schema_has_it(found: Discovery) -> None:
+def test_topics_are_linked_to_their_schemas(found: Discovery) -> None:
     topics = {n.node_id for n in found.graph.of_type(NodeType.KAFKA_TOPIC) if "dlq-" not in n.qualified_name}
     with_schema = {e.src_id for e in found.graph.edges.values() if e.edge_type == "has_schema"}
     assert {short(t) for t in topics - with_schema} == {"topic us/tableflow-errors"}
 
 
-def test_a_table_says_where_it_is_and_in_which_database(found: Discovery) -> None:
+def test_tables_have_their_location_and_database(found: Discovery) -> None:
     tables = {short(n.node_id): n for n in found.graph.of_type(NodeType.TABLEFLOW_TABLE)}
     texts = {name: str(dict(node.attributes)) for name, node in tables.items()}
     assert "analytics_eu" in texts["table eu/orders.v1"]
     assert all("s3://" in text for text in texts.values())
 
 
-def test_the_coverage_is_complete(found: Discovery) -> None:
+def test_coverage_is_complete(found: Discovery) -> None:
     assert [str(report.scope) for report in found.coverage.incomplete] == []
     assert found.coverage.complete
 
 
-def test_no_secret_is_in_what_was_found(found: Discovery, emulator: ConfluentEmulator) -> None:
+def test_discovery_contains_no_secrets(found: Discovery, emulator: ConfluentEmulator) -> None:
     text = repr([*found.graph.nodes.values(), *found.graph.edges.values(), *found.coverage])
     secrets = [value for name, value in emulator.env().items() if "SECRET" in name]
     assert not [secret for secret in secrets if secret in text]
 
 
 @pytest.mark.shared
-def test_every_request_and_answer_of_a_discovery_is_as_documented(
-    found: Discovery, listening: Listening
+def test_requests_and_responses_of_a_discovery_are_as_documented(
+    found: Discovery, transport: RecordingTransport
 ) -> None:
     assert found.graph.nodes
-    for answer in listening.answers:
-        if answer.request.url.path.endswith("/ksql"):
-            # ksqlDB's own interface is in none of the documents.
+    for response in transport.responses:
+        if response.request.url.path.endswith("/ksql"):
+            # The OpenAPI documents do not cover ksqlDB's REST API.
             continue
-        check_request(answer.request)
-        check_answer(answer)
+        check_request(response.request)
+        check_response(response)
 
 
-def test_a_discovery_asks_little(found: Discovery, listening: Listening) -> None:
-    # Two clusters, two regions, one registry, one ksqlDB; a group's lags are one request each.
+def test_discovery_needs_few_requests(found: Discovery, transport: RecordingTransport) -> None:
+    # Two clusters, two regions, one registry and one ksqlDB cluster; one request per group for its lags.
     assert found.graph.nodes
-    assert len(listening.answers) <= 34
+    assert len(transport.responses) <= 34
 
 
 @pytest.mark.parametrize("style", ["null", "empty", "absent"])
-def test_small_pages_hide_nothing(
+def test_page_size_does_not_change_the_result(
     emulator: ConfluentEmulator, parser: FlinkSqlParser, found: Discovery, style: str
 ) -> None:
-    with emulator.client() as client:
-        before = client.post("/emulator/options", json={}).json()
-        client.post("/emulator/options", json={"max_page_size": 1, "next_style": style}).raise_for_status()
-        try:
-            again = found_in(emulator, parser)
-        finally:
-            client.post("/emulator/options", json=before).raise_for_status()
+    with emulator.options(max_page_size=1, next_style=style):
+        again = run_discovery(emulator, parser)
     assert again.graph.nodes.keys() == found.graph.nodes.keys()
     assert again.graph.edges.keys() == found.graph.edges.keys()
     assert again.coverage.complete
@@ -243,7 +238,7 @@ def test_small_pages_hide_nothing(
     ("fault", "status"),
     [({"status": 500}, Status.FAILED), ({"status": 403}, Status.DENIED), ({"garbage": True}, Status.FAILED)],
 )
-def test_an_api_that_fails_is_said_and_the_others_are_read(
+def test_failing_api_is_reported_and_the_others_are_read(
     emulator: ConfluentEmulator,
     parser: FlinkSqlParser,
     found: Discovery,
@@ -253,35 +248,30 @@ def test_an_api_that_fails_is_said_and_the_others_are_read(
     status: Status,
 ) -> None:
     with emulator.fault(api=api, **fault):
-        less = found_in(emulator, parser)
-    assert {report.scope.api for report in less.coverage.incomplete} == scopes
-    assert {report.status for report in less.coverage.incomplete} == {status}
-    assert all(report.reason for report in less.coverage.incomplete)
+        partial = run_discovery(emulator, parser)
+    assert {report.scope.api for report in partial.coverage.incomplete} == scopes
+    assert {report.status for report in partial.coverage.incomplete} == {status}
+    assert all(report.reason for report in partial.coverage.incomplete)
     topics = {n.node_id for n in found.graph.of_type(NodeType.KAFKA_TOPIC)}
-    assert {n.node_id for n in less.graph.of_type(NodeType.KAFKA_TOPIC)} >= topics
+    assert {n.node_id for n in partial.graph.of_type(NodeType.KAFKA_TOPIC)} >= topics
 
 
-def test_a_later_page_that_fails_leaves_the_scope_partial(
+def test_failure_of_a_later_page_makes_the_scope_partial(
     emulator: ConfluentEmulator, parser: FlinkSqlParser
 ) -> None:
-    with emulator.client() as client:
-        before = client.post("/emulator/options", json={}).json()
-        client.post("/emulator/options", json={"max_page_size": 2}).raise_for_status()
-        try:
-            with emulator.fault(api="tableflow", path="tableflow-topics", partial_page=True):
-                less = found_in(emulator, parser)
-        finally:
-            client.post("/emulator/options", json=before).raise_for_status()
-    broken = {str(r.scope): r.status for r in less.coverage.incomplete}
-    assert broken == {
+    partial_page = emulator.fault(api="tableflow", path="tableflow-topics", partial_page=True)
+    with emulator.options(max_page_size=2), partial_page:
+        partial = run_discovery(emulator, parser)
+    incomplete = {str(r.scope): r.status for r in partial.coverage.incomplete}
+    assert incomplete == {
         "tableflow:env-7m3kq2:lkc-7k2m9p": Status.PARTIAL,
         "tableflow:env-7m3kq2:lkc-4x8w1q": Status.PARTIAL,
     }
-    # What the first pages told is kept.
-    assert len(edges(less, "materializes")) == 4
+    # The contents of the first pages are kept.
+    assert len(edges(partial, "materializes")) == 4
 
 
-def test_a_rate_limit_is_waited_out(
+def test_rate_limited_requests_are_retried(
     emulator: ConfluentEmulator, parser: FlinkSqlParser, found: Discovery
 ) -> None:
     settings = Settings.from_env(emulator.env())

@@ -1,4 +1,4 @@
-"""Failures on request."""
+"""Scripted faults, the rate limit and request counts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
 ENVIRONMENTS = "/org/v2/environments"
 
 
-def test_a_fault_meets_its_api_as_often_as_asked(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_fault_applies_to_its_api_the_configured_number_of_times(
+    emulator: ConfluentEmulator, call: Caller
+) -> None:
     with emulator.fault(api="org", status=500, after=1, times=2):
         assert [call(ENVIRONMENTS).status_code for _ in range(4)] == [200, 500, 500, 200]
         assert call(f"/cmk/v2/clusters?{paths.ENV}").status_code == 200
 
 
-def test_a_fault_without_times_lasts_until_it_is_cleared(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_fault_without_times_lasts_until_cleared(emulator: ConfluentEmulator, call: Caller) -> None:
     with emulator.fault(api="connect", status=503):
         statuses = {call(f"{paths.CONNECT}/{paths.US}/connectors").status_code for _ in range(5)}
         assert statuses == {503}
@@ -28,45 +30,40 @@ def test_a_fault_without_times_lasts_until_it_is_cleared(emulator: ConfluentEmul
     assert call(f"{paths.CONNECT}/{paths.US}/connectors").status_code == 200
 
 
-def test_a_fault_can_be_for_one_resource(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_fault_can_select_a_path(emulator: ConfluentEmulator, call: Caller) -> None:
     with emulator.fault(api="connect", path=paths.EU, status=403):
         assert call(f"{paths.CONNECT}/{paths.EU}/connectors").status_code == 403
         assert call(f"{paths.CONNECT}/{paths.US}/connectors").status_code == 200
 
 
-def test_a_page_past_the_first_can_fail(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_only_later_pages_can_fail(emulator: ConfluentEmulator, call: Caller) -> None:
     with emulator.fault(api="tableflow", partial_page=True):
         first = call(f"{paths.TOPICS_US}&page_size=2")
         assert first.status_code == 200
-        following = first.json()["metadata"]["next"].removeprefix(emulator.url)
-        assert call(following).status_code == 500
+        next_page = first.json()["metadata"]["next"].removeprefix(emulator.url)
+        assert call(next_page).status_code == 500
 
 
-def test_an_answer_can_be_garbage(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_response_can_be_garbage(emulator: ConfluentEmulator, call: Caller) -> None:
     with emulator.fault(api="flink", garbage=True):
-        answer = call(f"{paths.FLINK_US}/statements")
-    assert answer.status_code == 200
+        response = call(f"{paths.FLINK_US}/statements")
+    assert response.status_code == 200
     with pytest.raises(ValueError, match="Expecting value"):
-        answer.json()
+        response.json()
 
 
-def test_a_delay_outlasts_a_client_that_waits_less(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_delay_can_exceed_the_clients_timeout(emulator: ConfluentEmulator, call: Caller) -> None:
     with emulator.fault(api="org", delay=30), pytest.raises(httpx.ReadTimeout):
         call(ENVIRONMENTS, timeout=0.2)
     assert call(ENVIRONMENTS).status_code == 200
 
 
-def test_the_rate_limit_is_one(emulator: ConfluentEmulator, call: Caller) -> None:
-    with emulator.client() as client:
-        before = client.post("/emulator/options", json={}).json()
-        client.post("/emulator/options", json={"rate_limit": 0}).raise_for_status()
-        try:
-            answer = call(ENVIRONMENTS)
-        finally:
-            client.post("/emulator/options", json=before).raise_for_status()
-    assert answer.status_code == 429
-    assert 1 <= int(answer.headers["Retry-After"]) <= 60
-    assert answer.headers["X-RateLimit-Remaining"] == "0"
+def test_requests_above_the_rate_limit_are_rejected(emulator: ConfluentEmulator, call: Caller) -> None:
+    with emulator.options(rate_limit=0):
+        response = call(ENVIRONMENTS)
+    assert response.status_code == 429
+    assert 1 <= int(response.headers["Retry-After"]) <= 60
+    assert response.headers["X-RateLimit-Remaining"] == "0"
     assert call(ENVIRONMENTS).status_code == 200
 
 
@@ -76,9 +73,9 @@ def test_requests_are_counted_by_api(emulator: ConfluentEmulator, call: Caller) 
         call(ENVIRONMENTS)
         call(f"{paths.KAFKA_US}/topics")
         call(f"{paths.KAFKA_EU}/topics")
-        counted = client.get("/emulator/requests").json()
-    assert counted["org"] == 1
-    assert counted["kafka"] == 2
+        counts = client.get("/emulator/requests").json()
+    assert counts["org"] == 1
+    assert counts["kafka"] == 2
 
 
 @pytest.mark.parametrize(
@@ -89,12 +86,12 @@ def test_requests_are_counted_by_api(emulator: ConfluentEmulator, call: Caller) 
         ({"api": "org", "staus": 500}, "unknown fields: staus"),
     ],
 )
-def test_a_fault_that_is_none_is_refused(
+def test_invalid_fault_is_rejected(
     emulator: ConfluentEmulator, body: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         Fault.parse(body)
     with emulator.client() as client:
-        answer = client.post("/emulator/faults", json=body)
-    assert answer.status_code == 400
-    assert message in answer.text
+        response = client.post("/emulator/faults", json=body)
+    assert response.status_code == 400
+    assert message in response.text

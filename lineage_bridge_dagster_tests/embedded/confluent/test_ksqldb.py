@@ -1,4 +1,4 @@
-"""The emulated ksqlDB answers as the engine does."""
+"""ksqlDB: cluster list, statements and errors."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ PATH = f"{ksqldb_prefix(CLUSTER.id)}/ksql"
 MEDIA_TYPE = "application/vnd.ksql.v1+json"
 
 
-def asked(call: Caller, text: str, media_type: str = MEDIA_TYPE) -> httpx.Response:
+def execute(call: Caller, text: str, media_type: str = MEDIA_TYPE) -> httpx.Response:
     return call(PATH, "POST", json={"ksql": text}, headers={"Content-Type": media_type})
 
 
-def test_the_control_plane_names_the_address_of_its_data_plane(call: Caller) -> None:
-    (listed,) = call(f"/ksqldbcm/v2/clusters?{paths.ENV}").json()["data"]
-    assert listed["status"]["http_endpoint"].endswith(ksqldb_prefix(listed["id"]))
-    assert listed["spec"]["kafka_cluster"]["id"] == paths.US
+def test_control_plane_lists_the_endpoint_of_the_data_plane(call: Caller) -> None:
+    (cluster,) = call(f"/ksqldbcm/v2/clusters?{paths.ENV}").json()["data"]
+    assert cluster["status"]["http_endpoint"].endswith(ksqldb_prefix(cluster["id"]))
+    assert cluster["spec"]["kafka_cluster"]["id"] == paths.US
 
 
-def test_every_statement_of_a_request_has_its_entity(call: Caller) -> None:
-    answer = asked(call, "SHOW STREAMS; list tables; SHOW QUERIES; SHOW QUERIES EXTENDED;")
-    assert answer.headers["content-type"].startswith(MEDIA_TYPE)
-    entities = answer.json()
+def test_each_statement_of_a_request_returns_an_entity(call: Caller) -> None:
+    response = execute(call, "SHOW STREAMS; list tables; SHOW QUERIES; SHOW QUERIES EXTENDED;")
+    assert response.headers["content-type"].startswith(MEDIA_TYPE)
+    entities = response.json()
     assert [e["@type"] for e in entities] == ["streams", "tables", "queries", "query_descriptions"]
     assert {s["type"] for s in entities[0]["streams"]} == {"STREAM"}
     assert {t["type"] for t in entities[1]["tables"]} == {"TABLE"}
@@ -39,7 +39,7 @@ def test_every_statement_of_a_request_has_its_entity(call: Caller) -> None:
         assert running["sinkKafkaTopics"] == [topics[described["sinks"][0]]]
 
 
-def test_what_the_engine_says_is_what_the_texts_say() -> None:
+def test_sources_and_sinks_match_the_sql() -> None:
     for query in CLUSTER.queries:
         lineage = language.parse_text(query.sql).lineage
         assert lineage.error is None
@@ -47,25 +47,25 @@ def test_what_the_engine_says_is_what_the_texts_say() -> None:
         assert lineage.writes == ((query.sink,),)
 
 
-def test_a_statement_that_is_not_known_is_refused_with_what_was_answered_before(call: Caller) -> None:
-    answer = asked(call, "SHOW STREAMS; DROP STREAM CLICKSTREAM;")
-    assert answer.status_code == 400
-    body = answer.json()
+def test_unsupported_statement_is_rejected_with_the_entities_before_it(call: Caller) -> None:
+    response = execute(call, "SHOW STREAMS; DROP STREAM CLICKSTREAM;")
+    assert response.status_code == 400
+    body = response.json()
     assert (body["@type"], body["error_code"]) == ("statement_error", 40001)
     assert [entity["@type"] for entity in body["entities"]] == ["streams"]
 
 
 @pytest.mark.parametrize("plane", ["confluent_cloud", "kafka"])
-def test_keys_of_other_planes_are_refused_in_ksqldbs_shape(call: Caller, plane: str) -> None:
+def test_keys_of_other_planes_are_rejected_in_ksqldbs_error_shape(call: Caller, plane: str) -> None:
     key = world.api_key(plane, paths.US)
-    answer = call.http.post(PATH, json={"ksql": "SHOW STREAMS;"}, auth=(key.key, key.secret))
-    assert answer.status_code == 401
-    assert (answer.json()["@type"], answer.json()["error_code"]) == ("generic_error", 40100)
+    response = call.http.post(PATH, json={"ksql": "SHOW STREAMS;"}, auth=(key.key, key.secret))
+    assert response.status_code == 401
+    assert (response.json()["@type"], response.json()["error_code"]) == ("generic_error", 40100)
 
 
-def test_other_bodies_and_clusters_are_refused(call: Caller) -> None:
-    assert asked(call, "SHOW STREAMS;", "text/plain").status_code == 415
+def test_invalid_bodies_and_unknown_clusters_are_rejected(call: Caller) -> None:
+    assert execute(call, "SHOW STREAMS;", "text/plain").status_code == 415
     assert call(PATH, "POST", json=["nonsense"]).status_code == 400
     key = world.api_key("ksqldb", CLUSTER.id)
-    other = call.http.post("/ksqldb/lksqlc-none/ksql", json={}, auth=(key.key, key.secret))
-    assert other.status_code == 401
+    unknown = call.http.post("/ksqldb/lksqlc-none/ksql", json={}, auth=(key.key, key.secret))
+    assert unknown.status_code == 401

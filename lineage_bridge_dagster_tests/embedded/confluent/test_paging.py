@@ -1,8 +1,7 @@
-"""Lists come in pages, and following them yields everything once."""
+"""Pagination and filters of lists."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,82 +13,73 @@ from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
 
 
 def walk(call: Caller, path: str) -> tuple[list[Any], list[Any]]:
-    """Everything in a list, and what each page said came next."""
-    items, said = [], []
-    following: str | None = path
-    while following:
-        body = call(following).json()
+    """Return all items of a list, and the `next` value of each page."""
+    items, next_values = [], []
+    next_page: str | None = path
+    while next_page:
+        body = call(next_page).json()
         items += body["data"]
-        said.append(body["metadata"].get("next", "absent"))
-        following = said[-1] if said[-1] not in ("", None, "absent") else None
-        if following:
-            following = following.removeprefix(str(call.http.base_url).rstrip("/"))
-    return items, said
-
-
-@pytest.fixture
-def options(emulator: ConfluentEmulator) -> Iterator[Any]:
-    """Sets options for a test."""
-    with emulator.client() as client:
-        before = client.post("/emulator/options", json={}).json()
-        yield lambda **wanted: client.post("/emulator/options", json=wanted).raise_for_status()
-        client.post("/emulator/options", json=before).raise_for_status()
+        next_values.append(body["metadata"].get("next", "absent"))
+        next_page = next_values[-1] if next_values[-1] not in ("", None, "absent") else None
+        if next_page:
+            next_page = next_page.removeprefix(str(call.http.base_url).rstrip("/"))
+    return items, next_values
 
 
 @pytest.mark.parametrize("path", paths.PAGED)
-def test_pages_of_one_yield_what_one_page_yields(call: Caller, path: str) -> None:
-    joined = "&" if "?" in path else "?"
-    whole, said = walk(call, f"{path}{joined}page_size=100")
-    assert len(said) == 1
-    pieces, _ = walk(call, f"{path}{joined}page_size=1")
-    # A catalog's last sync is the moment that it was asked.
-    assert [_name(i) for i in pieces] == [_name(i) for i in whole]
+def test_single_item_pages_yield_the_same_items_as_one_page(call: Caller, path: str) -> None:
+    separator = "&" if "?" in path else "?"
+    one_page, next_values = walk(call, f"{path}{separator}page_size=100")
+    assert len(next_values) == 1
+    single_item_pages, _ = walk(call, f"{path}{separator}page_size=1")
+    # By name, because a catalog integration's last_sync_at is the time of the request.
+    assert [_name(i) for i in single_item_pages] == [_name(i) for i in one_page]
 
 
 def _name(item: dict[str, Any]) -> str:
     return str(item.get("id") or item.get("name") or item["spec"]["display_name"])
 
 
-def test_the_next_page_is_a_full_url_that_keeps_the_filters(call: Caller) -> None:
-    following = call(f"{paths.TOPICS_US}&page_size=2").json()["metadata"]["next"]
-    assert following.startswith(str(call.http.base_url))
-    assert paths.US in following
-    assert world.ENVIRONMENT_ID in following
-    assert "page_size=2" in following
+def test_next_is_an_absolute_url_with_the_filters(call: Caller) -> None:
+    next_url = call(f"{paths.TOPICS_US}&page_size=2").json()["metadata"]["next"]
+    assert next_url.startswith(str(call.http.base_url))
+    assert paths.US in next_url
+    assert world.ENVIRONMENT_ID in next_url
+    assert "page_size=2" in next_url
 
 
-def test_a_page_has_ten_unless_asked(call: Caller, options: Any) -> None:
+def test_default_and_maximum_page_size(emulator: ConfluentEmulator, call: Caller) -> None:
     statements = call(f"{paths.FLINK_US}/statements").json()["data"]
     assert len(statements) == min(10, sum(s.pool == world.POOLS[0].id for s in world.STATEMENTS))
-    options(max_page_size=2)
-    assert len(call(f"{paths.FLINK_US}/statements?page_size=100").json()["data"]) == 2
+    with emulator.options(max_page_size=2):
+        assert len(call(f"{paths.FLINK_US}/statements?page_size=100").json()["data"]) == 2
 
 
 @pytest.mark.parametrize(("style", "last"), [("null", None), ("empty", ""), ("absent", "absent")])
-def test_the_last_page_says_so_in_each_way_there_is(
-    call: Caller, options: Any, style: str, last: object
+def test_next_of_the_last_page_in_each_style(
+    emulator: ConfluentEmulator, call: Caller, style: str, last: object
 ) -> None:
-    options(next_style=style)
-    items, said = walk(call, f"{paths.TOPICS_US}&page_size=2")
-    assert said[-1] == last
-    assert len(said) == 3
+    with emulator.options(next_style=style):
+        items, next_values = walk(call, f"{paths.TOPICS_US}&page_size=2")
+    assert next_values[-1] == last
+    assert len(next_values) == 3
     assert len(items) == 5
 
 
 @pytest.mark.parametrize("size", ["0", "101", "-1", "ten", ""])
-def test_a_page_size_that_is_none_is_refused(call: Caller, size: str) -> None:
-    answer = call(f"{paths.TOPICS_US}&page_size={size}")
-    assert answer.status_code == 400
-    assert answer.json()["errors"][0]["source"] == {"parameter": "page_size"}
+def test_invalid_page_size_is_rejected(call: Caller, size: str) -> None:
+    response = call(f"{paths.TOPICS_US}&page_size={size}")
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["source"] == {"parameter": "page_size"}
 
 
 @pytest.mark.parametrize("token", ["!!!", "eyJ9", "e30=", "eyJvIjogOTk5fQ=="])
-def test_a_page_token_that_is_none_is_refused(call: Caller, token: str) -> None:
-    answer = call.http.get(
+def test_invalid_page_token_is_rejected(call: Caller, token: str) -> None:
+    response = call.http.get(
         f"{paths.TOPICS_US}&page_token={token}",
         auth=(world.api_key("tableflow").key, world.api_key("tableflow").secret),
     )
-    assert answer.status_code == 400
+    assert response.status_code == 400
 
 
 def test_filters_narrow_a_list(call: Caller) -> None:

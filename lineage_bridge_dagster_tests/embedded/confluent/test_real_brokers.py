@@ -1,4 +1,4 @@
-"""The emulator and the sample world over real Kafka brokers."""
+"""The emulator and the sample data on real Kafka brokers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.embedded.world.filling import StackFile, registry_client
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
-from lineage_bridge_dagster_tests.embedded.confluent.openapi import check_answer
+from lineage_bridge_dagster_tests.embedded.confluent.openapi import check_response
 
 pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("local_stack"), pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    started = Stack(tmp_path_factory.mktemp("world") / "home", materializer=False)
+    running = Stack(tmp_path_factory.mktemp("world") / "home", materializer=False)
     try:
-        started.up()
-        yield started
+        running.up()
+        yield running
     finally:
-        started.reset()
+        running.reset()
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def call(stack: Stack) -> Iterator[Caller]:
 
 
 def counts(stack: Stack) -> dict[tuple[str, str], int]:
-    """Records of each topic, but for the one that keeps growing."""
+    """Number of records per topic, without the topic that keeps growing."""
     brokers = StackFile.read(stack.home).open_brokers()
     return {
         (t.cluster, t.name): sum(brokers[t.cluster].end_offsets(t.name).values())
@@ -50,31 +50,33 @@ def counts(stack: Stack) -> dict[tuple[str, str], int]:
     }
 
 
-def test_every_sample_record_is_there(stack: Stack) -> None:
-    wanted = {(t.cluster, t.name): t.records for t in world.TOPICS}
-    del wanted[world.TRICKLE_TOPIC]
-    assert counts(stack) == wanted
+def test_all_sample_records_exist(stack: Stack) -> None:
+    expected = {(t.cluster, t.name): t.records for t in world.TOPICS}
+    del expected[world.TRICKLE_TOPIC]
+    assert counts(stack) == expected
 
 
 @pytest.mark.parametrize("path", [p for p in paths.UNPAGED if p.startswith("/kafka")])
-def test_kafka_rest_answers_as_documented(call: Caller, path: str) -> None:
-    answer = call(path)
-    assert answer.status_code == 200, answer.text
-    check_answer(answer)
+def test_kafka_rest_responses_are_as_documented(call: Caller, path: str) -> None:
+    response = call(path)
+    assert response.status_code == 200, response.text
+    check_response(response)
 
 
-def test_topics_and_configs_are_the_brokers_own(stack: Stack, call: Caller) -> None:
+def test_topics_and_configs_come_from_the_broker(stack: Stack, call: Caller) -> None:
     broker = KafkaBroker(StackFile.read(stack.home).brokers[paths.US])
-    broker.create_topic("made.by-Hand", 2, {"retention.ms": "1234567"})
+    broker.create_topic("Manually.created-topic", 2, {"retention.ms": "1234567"})
     listed = {t["topic_name"]: t for t in call(f"{paths.KAFKA_US}/topics").json()["data"]}
-    assert listed["made.by-Hand"]["partitions_count"] == 2
+    assert listed["Manually.created-topic"]["partitions_count"] == 2
     rows = call(f"{paths.KAFKA_US}/topics/-/configs").json()["data"]
-    found = next(r for r in rows if (r["topic_name"], r["name"]) == ("made.by-Hand", "retention.ms"))
+    found = next(
+        r for r in rows if (r["topic_name"], r["name"]) == ("Manually.created-topic", "retention.ms")
+    )
     assert (found["value"], found["source"]) == ("1234567", "DYNAMIC_TOPIC_CONFIG")
     assert {r["topic_name"] for r in rows} >= set(listed)
 
 
-def test_groups_lag_as_they_have_read(call: Caller) -> None:
+def test_lag_follows_from_the_committed_offsets(call: Caller) -> None:
     groups = {g["consumer_group_id"]: g for g in call(f"{paths.KAFKA_US}/consumer-groups").json()["data"]}
     assert groups["orders-dashboard"]["state"] == "EMPTY"
     lags = call(f"{paths.KAFKA_US}/consumer-groups/orders-dashboard/lags").json()["data"]
@@ -84,15 +86,15 @@ def test_groups_lag_as_they_have_read(call: Caller) -> None:
     assert call(f"{paths.KAFKA_EU}/consumer-groups/connect-lcc-4s6sf0/lags").status_code == 404
 
 
-def test_a_consumer_reads_what_was_produced(stack: Stack) -> None:
+def test_consumer_reads_the_produced_records(stack: Stack) -> None:
     topic = world.topic(paths.EU, "Customer.Profiles-EU")
-    file = StackFile.read(stack.home)
-    consumer = Consumer({"bootstrap.servers": file.brokers[topic.cluster], "group.id": "reader"})
+    stack_file = StackFile.read(stack.home)
+    consumer = Consumer({"bootstrap.servers": stack_file.brokers[topic.cluster], "group.id": "reader"})
     consumer.assign([TopicPartition(topic.name, p, 0) for p in range(topic.partitions)])
     messages = consumer.consume(topic.records, timeout=30)
     consumer.close()
     assert len(messages) == topic.records
-    with registry_client(file.confluent_url) as registry:
+    with registry_client(stack_file.confluent_url) as registry:
         _, schema_id = struct.unpack(">bI", messages[0].value()[:5])
         schema = fastavro.parse_schema(json.loads(registry.get(f"/schemas/ids/{schema_id}").json()["schema"]))
     read = {
@@ -107,7 +109,9 @@ def test_records_are_produced_on_request(stack: Stack) -> None:
     assert counts(stack)[(paths.US, "inventory-products")] == before + 7
 
 
-def test_a_killed_emulator_comes_back_knowing_all_and_nothing_is_doubled(stack: Stack, call: Caller) -> None:
+def test_killed_emulator_restarts_with_its_state_and_without_duplicate_records(
+    stack: Stack, call: Caller
+) -> None:
     world.enable_tableflow(stack.home, "orders.status")
     schemas = call(f"{paths.REGISTRY}/schemas").json()
     before = counts(stack)
@@ -119,17 +123,17 @@ def test_a_killed_emulator_comes_back_knowing_all_and_nothing_is_doubled(stack: 
     assert counts(stack) == before
 
 
-def test_names_that_kafka_holds_for_one_are_refused(stack: Stack) -> None:
+def test_colliding_topic_names_are_rejected(stack: Stack) -> None:
     broker = KafkaBroker(StackFile.read(stack.home).brokers[paths.US])
     with pytest.raises(BrokerError, match="collides"):
         broker.create_topic("orders_v1", 1, {})
 
 
-def test_a_broker_that_is_away_is_a_503_of_its_cluster_alone(stack: Stack, call: Caller) -> None:
+def test_unavailable_broker_gives_503_for_its_cluster_only(stack: Stack, call: Caller) -> None:
     processes.find(stack.paths)[f"broker-{paths.EU}"].process.kill()
-    answer = call(f"{paths.KAFKA_EU}/topics")
-    assert answer.status_code == 503
-    assert "error_code" in answer.json()
+    response = call(f"{paths.KAFKA_EU}/topics")
+    assert response.status_code == 503
+    assert "error_code" in response.json()
     assert call(f"{paths.KAFKA_US}/topics").status_code == 200
     stack.up()
     assert call(f"{paths.KAFKA_EU}/topics").status_code == 200

@@ -1,4 +1,4 @@
-"""The registry as producers and readers use it."""
+"""Schema Registry: registration and lookup of schemas."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ LONG = json.dumps({"type": "long"})
 
 @pytest.fixture
 def emulator() -> Iterator[ConfluentEmulator]:
-    with ConfluentEmulator() as started:
-        yield started
+    with ConfluentEmulator() as running:
+        yield running
 
 
-def register(call: Caller, subject: str, schema: str, **more: object) -> dict[str, int]:
-    answer = call(f"{paths.REGISTRY}/subjects/{subject}/versions", "POST", json={"schema": schema, **more})
-    assert answer.status_code == 200, answer.text
-    found: dict[str, int] = answer.json()
-    return found
+def register(call: Caller, subject: str, schema: str, **fields: object) -> dict[str, int]:
+    response = call(
+        f"{paths.REGISTRY}/subjects/{subject}/versions", "POST", json={"schema": schema, **fields}
+    )
+    assert response.status_code == 200, response.text
+    registered: dict[str, int] = response.json()
+    return registered
 
 
-def test_the_same_schema_keeps_its_id_and_version(call: Caller) -> None:
+def test_registered_schema_keeps_its_id_and_version(call: Caller) -> None:
     first = register(call, "a-value", STRING)
     second = register(call, "a-value", LONG)
     again = register(call, "a-value", STRING)
@@ -41,20 +43,20 @@ def test_the_same_schema_keeps_its_id_and_version(call: Caller) -> None:
     assert uses == [{"subject": "a-value", "version": 1}, {"subject": "b-value", "version": 1}]
 
 
-def test_one_call_yields_every_latest_schema(call: Caller, emulator: ConfluentEmulator) -> None:
+def test_one_request_returns_all_latest_schemas(call: Caller, emulator: ConfluentEmulator) -> None:
     emulator.seed()
     register(call, "orders.v1-value", LONG)
     latest = call(f"{paths.REGISTRY}/schemas?latestOnly=true").json()
     by_subject = {entry["subject"]: entry for entry in latest}
     assert set(by_subject) == {t.subject for t in world.TOPICS if t.schema}
     assert by_subject["orders.v1-value"]["version"] == 2
-    # AVRO is the type that goes without saying.
+    # The default type, AVRO, is omitted.
     assert all("schemaType" not in entry for entry in latest)
     assert len(call(f"{paths.REGISTRY}/schemas").json()) == len(latest) + 1
     assert call(f"{paths.REGISTRY}/schemas?latestOnly=true&offset=1&limit=2").json() == latest[1:3]
 
 
-def test_subjects_with_slashes_and_contexts_are_told_apart(call: Caller) -> None:
+def test_subjects_with_slashes_and_contexts_are_distinct(call: Caller) -> None:
     register(call, "%3A.eu%3Aa%2Fb-value", STRING)
     register(call, "a%2Fb-value", LONG)
     assert call(f"{paths.REGISTRY}/subjects").json() == [":.eu:a/b-value", "a/b-value"]
@@ -64,7 +66,7 @@ def test_subjects_with_slashes_and_contexts_are_told_apart(call: Caller) -> None
     assert call(f"{paths.REGISTRY}/subjects?subjectPrefix=:.eu:").json() == [":.eu:a/b-value"]
 
 
-def test_other_types_are_kept_with_their_references(call: Caller) -> None:
+def test_other_schema_types_are_stored_with_their_references(call: Caller) -> None:
     references = [{"name": "other.proto", "subject": "other", "version": 1}]
     register(call, "p-value", "message A {}", schemaType="PROTOBUF", references=references)
     version = call(f"{paths.REGISTRY}/subjects/p-value/versions/1").json()
@@ -84,14 +86,14 @@ def test_other_types_are_kept_with_their_references(call: Caller) -> None:
         b'{"schema": "\\"thing\\""}',
     ],
 )
-def test_what_is_no_schema_is_refused(call: Caller, body: bytes) -> None:
-    answer = call(f"{paths.REGISTRY}/subjects/a-value/versions", "POST", content=body)
-    assert answer.status_code == 422, answer.text
-    assert answer.json()["error_code"] == 42201
+def test_invalid_schema_is_rejected(call: Caller, body: bytes) -> None:
+    response = call(f"{paths.REGISTRY}/subjects/a-value/versions", "POST", content=body)
+    assert response.status_code == 422, response.text
+    assert response.json()["error_code"] == 42201
     assert call(f"{paths.REGISTRY}/subjects").json() == []
 
 
-def test_versions_that_are_none_are_refused(call: Caller) -> None:
+def test_invalid_and_unknown_versions_are_rejected(call: Caller) -> None:
     register(call, "a-value", STRING)
     root = f"{paths.REGISTRY}/subjects/a-value/versions"
     assert call(f"{root}/-1").status_code == 200

@@ -1,4 +1,4 @@
-"""What the emulator remembers survives it, and a kill at any moment."""
+"""The emulator's state survives restarts and kills."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
 
 
-def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
+def test_state_survives_a_restart(tmp_path: Path) -> None:
     with ConfluentEmulator(data=tmp_path) as emulator:
         emulator.seed()
         call = Caller(emulator.url)
@@ -35,7 +35,7 @@ def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
         assert emulator.seed() == world.SeedReport(topics=0, records=0)
 
 
-def test_the_sample_world_is_filled_in_once(tmp_path: Path) -> None:
+def test_sample_data_is_written_only_once(tmp_path: Path) -> None:
     state = State(tmp_path)
     with state.changing("connectors") as document:
         document[paths.US].clear()
@@ -44,40 +44,40 @@ def test_the_sample_world_is_filled_in_once(tmp_path: Path) -> None:
         assert document[paths.EU]
 
 
-def test_a_change_that_fails_is_undone_and_not_saved(tmp_path: Path) -> None:
+def test_failed_change_is_undone_and_not_saved(tmp_path: Path) -> None:
     state = State(tmp_path)
     before = (tmp_path / "tableflow.json").read_text("utf-8")
 
-    def change() -> None:
+    def fail_during_change() -> None:
         with state.changing("tableflow") as document:
             document["topics"].clear()
             raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError):
-        change()
+        fail_during_change()
     with state.reading("tableflow") as document:
         assert document["topics"]
     assert (tmp_path / "tableflow.json").read_text("utf-8") == before
 
 
-def test_what_a_kill_left_half_written_is_not_read(tmp_path: Path) -> None:
+def test_partially_written_file_is_ignored(tmp_path: Path) -> None:
     State(tmp_path)
     (tmp_path / "schemas.part").write_text('{"next_id": 1')
     with State(tmp_path).reading("schemas") as document:
         assert document["subjects"] == {}
 
 
-def test_every_file_is_whole_json(tmp_path: Path) -> None:
+def test_files_contain_valid_json(tmp_path: Path) -> None:
     State(tmp_path)
     kinds = {path.stem: json.loads(path.read_text("utf-8")) for path in tmp_path.glob("*.json")}
     assert set(kinds) == {"schemas", "connectors", "statements", "tableflow"}
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_tables_of_the_sample_are_at_the_same_place_on_every_machine() -> None:
+def test_paths_of_sample_tables_are_deterministic() -> None:
     def tables() -> dict[str, str]:
         with State(None).reading("tableflow") as document:
-            return {key: one["table_path"] for key, one in document["topics"].items()}
+            return {key: topic["table_path"] for key, topic in document["topics"].items()}
 
     first = tables()
     assert first == tables()

@@ -1,4 +1,4 @@
-"""A topic's way to being a table, and back."""
+"""Tableflow: enabling, materializing and disabling topics."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
 
 @pytest.fixture
 def emulator() -> Iterator[ConfluentEmulator]:
-    with ConfluentEmulator() as started:
-        started.seed()
-        yield started
+    with ConfluentEmulator() as running:
+        running.seed()
+        yield running
 
 
-def spec(topic: str, cluster: str = paths.US, **more: object) -> dict[str, object]:
+def spec(topic: str, cluster: str = paths.US, **fields: object) -> dict[str, object]:
     return {
         "spec": {
             "display_name": topic,
             "storage": {"kind": "Managed"},
             "environment": {"id": world.ENVIRONMENT_ID},
             "kafka_cluster": {"id": cluster},
-            **more,
+            **fields,
         }
     }
 
 
-def one(topic: str, cluster: str = paths.US) -> str:
+def topic_path(topic: str, cluster: str = paths.US) -> str:
     return f"{paths.TABLEFLOW}/tableflow-topics/{topic}?{paths.ENV}&spec.kafka_cluster={cluster}"
 
 
-def test_a_topic_is_pending_until_its_table_is_there(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_topic_is_pending_until_its_table_exists(emulator: ConfluentEmulator, call: Caller) -> None:
     assert (
         call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=spec("Sessions.Enriched")).status_code == 202
     )
-    pending = call(one("Sessions.Enriched")).json()
+    pending = call(topic_path("Sessions.Enriched")).json()
     assert pending["status"]["phase"] == "PENDING"
     assert "table_path" not in pending["spec"]["storage"]
     assert pending["status"]["catalog_sync_statuses"][0]["sync_status"] == "PENDING"
@@ -48,28 +48,28 @@ def test_a_topic_is_pending_until_its_table_is_there(emulator: ConfluentEmulator
         assert (entry["glue_database"], entry["glue_table"]) == (paths.US, "sessions.enriched")
         url = f"/emulator/tableflow/{paths.US}/Sessions.Enriched/status"
         client.put(url, json={"phase": "RUNNING"}).raise_for_status()
-    running = call(one("Sessions.Enriched")).json()
+    running = call(topic_path("Sessions.Enriched")).json()
     assert running["status"]["phase"] == "RUNNING"
     assert running["status"]["catalog_sync_statuses"][0]["sync_status"] == "SYNCED"
     assert running["spec"]["storage"]["table_path"] == entry["table_path"]
     assert entry["table_path"].startswith("s3://")
 
 
-def test_a_failed_table_says_why(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_failed_table_has_a_reason(emulator: ConfluentEmulator, call: Caller) -> None:
     with emulator.client() as client:
         url = f"/emulator/tableflow/{paths.EU}/orders.v1/status"
         client.put(url, json={"phase": "FAILED", "error_message": "no schema"}).raise_for_status()
-    status = call(one("orders.v1", paths.EU)).json()["status"]
+    status = call(topic_path("orders.v1", paths.EU)).json()["status"]
     assert status["phase"] == "FAILED"
     assert status["failing_table_formats"] == [{"format": "ICEBERG", "error_message": "no schema"}]
-    assert call(one("orders.v1", paths.US)).json()["status"]["phase"] == "PENDING"
+    assert call(topic_path("orders.v1", paths.US)).json()["status"]["phase"] == "PENDING"
 
 
-def test_a_disabled_topic_is_handed_over_to_be_cleaned_up(emulator: ConfluentEmulator, call: Caller) -> None:
-    path = call(one("orders-v1")).json()["spec"]["storage"]
+def test_disabled_topic_is_listed_as_dropped_until_removed(emulator: ConfluentEmulator, call: Caller) -> None:
+    path = call(topic_path("orders-v1")).json()["spec"]["storage"]
     assert path["bucket_region"] == "us-east-1"
-    assert call(one("orders-v1"), "DELETE").status_code == 204
-    assert call(one("orders-v1")).status_code == 404
+    assert call(topic_path("orders-v1"), "DELETE").status_code == 204
+    assert call(topic_path("orders-v1")).status_code == 404
     with emulator.client() as client:
         assert "orders-v1" not in [e["topic"] for e in client.get("/emulator/tableflow").json()]
         dropped = client.get("/emulator/tableflow/dropped").json()
@@ -80,14 +80,14 @@ def test_a_disabled_topic_is_handed_over_to_be_cleaned_up(emulator: ConfluentEmu
         assert client.get("/emulator/tableflow/dropped").json() == []
 
 
-def test_a_topic_enabled_again_gets_a_table_of_its_own(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_reenabled_topic_gets_a_new_table(emulator: ConfluentEmulator, call: Caller) -> None:
     def path() -> str:
         with emulator.client() as client:
             entries = client.get("/emulator/tableflow").json()
         return str(next(e["table_path"] for e in entries if e["topic"] == "orders-v1"))
 
     before = path()
-    call(one("orders-v1"), "DELETE")
+    call(topic_path("orders-v1"), "DELETE")
     call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=spec("orders-v1"))
     assert path() != before
 
@@ -106,15 +106,15 @@ def test_a_topic_enabled_again_gets_a_table_of_its_own(emulator: ConfluentEmulat
         (spec("orders.status", kafka_cluster={}), 400, "/spec/kafka_cluster/id"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused_by_name(
+def test_error_for_an_invalid_request_names_the_field(
     call: Caller, body: object, status: int, pointer: str
 ) -> None:
-    answer = call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=body)
-    assert answer.status_code == status, answer.text
-    assert answer.json()["errors"][0]["source"] == {"pointer": pointer}
+    response = call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=body)
+    assert response.status_code == status, response.text
+    assert response.json()["errors"][0]["source"] == {"pointer": pointer}
 
 
-def test_a_phase_that_is_none_is_refused(emulator: ConfluentEmulator) -> None:
+def test_invalid_status_report_is_rejected(emulator: ConfluentEmulator) -> None:
     with emulator.client() as client:
         url = f"/emulator/tableflow/{paths.US}/orders.v1/status"
         assert client.put(url, json={"phase": "ACTIVE"}).status_code == 400
@@ -123,11 +123,11 @@ def test_a_phase_that_is_none_is_refused(emulator: ConfluentEmulator) -> None:
         assert client.put(other, json={"phase": "RUNNING"}).status_code == 404
 
 
-def test_one_clusters_tables_are_in_a_custom_database(call: Caller) -> None:
+def test_one_cluster_has_a_custom_database(call: Caller) -> None:
     def config(cluster: str) -> dict[str, str]:
         path = f"{paths.TABLEFLOW}/catalog-integrations?{paths.ENV}&spec.kafka_cluster={cluster}"
-        found: dict[str, str] = call(path).json()["data"][0]["spec"]["config"]
-        return found
+        config: dict[str, str] = call(path).json()["data"][0]["spec"]["config"]
+        return config
 
     assert config(paths.EU)["custom_database"] == "analytics_eu"
     assert "custom_database" not in config(paths.US)

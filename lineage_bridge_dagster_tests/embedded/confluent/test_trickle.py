@@ -1,4 +1,4 @@
-"""The Datagen topic goes on growing."""
+"""The Datagen topic keeps growing."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def total(emulator: ConfluentEmulator) -> int:
     return sum(emulator.brokers[cluster].end_offsets(topic).values())
 
 
-def test_it_waits_for_the_sample_records_and_then_adds_to_them() -> None:
+def test_records_are_added_after_the_sample_records() -> None:
     with ConfluentEmulator() as emulator:
         trickle = Trickle(emulator.brokers, emulator.app.state, rate=2)
         assert not trickle.step()
         emulator.seed()
-        wanted = world.topic(*world.TRICKLE_TOPIC).records
-        assert total(emulator) == wanted
+        initial = world.topic(*world.TRICKLE_TOPIC).records
+        assert total(emulator) == initial
         assert all(trickle.step() for _ in range(5))
-        assert total(emulator) == wanted + 5
+        assert total(emulator) == initial + 5
 
 
-def test_it_rests_while_its_connector_does() -> None:
+def test_no_records_while_the_connector_is_paused() -> None:
     with ConfluentEmulator() as emulator:
         emulator.seed()
         trickle = Trickle(emulator.brokers, emulator.app.state, rate=2)
@@ -35,14 +35,14 @@ def test_it_rests_while_its_connector_does() -> None:
         assert not trickle.step()
 
 
-def test_a_broker_that_is_away_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(*_: object) -> None:
-        raise BrokerError("away")
+def test_unavailable_broker_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise BrokerError("unavailable")
 
     with ConfluentEmulator() as emulator:
         emulator.seed()
         trickle = Trickle(emulator.brokers, emulator.app.state, rate=2)
         with monkeypatch.context() as patch:
-            patch.setattr(MemoryBroker, "produce", away)
+            patch.setattr(MemoryBroker, "produce", fail)
             assert not trickle.step()
         assert trickle.step()

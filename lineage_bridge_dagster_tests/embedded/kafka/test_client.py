@@ -1,4 +1,4 @@
-"""A broker that isn't ready for a question yet."""
+"""The broker client retries transient errors."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 
 
 class Admin:
-    """Answers a list of groups with each of these errors, then without."""
+    """Lists no groups, and reports one of the given errors in each call until none is left."""
 
     def __init__(self, *errors: int) -> None:
         self.errors = list(errors)
-        self.asked = 0
+        self.calls = 0
 
     def list_consumer_groups(self, **_: Any) -> Future[Any]:
-        self.asked += 1
+        self.calls += 1
         errors = [KafkaError(self.errors.pop(0))] if self.errors else []
-        answer: Future[Any] = Future()
-        answer.set_result(SimpleNamespace(valid=[], errors=errors))
-        return answer
+        result: Future[Any] = Future()
+        result.set_result(SimpleNamespace(valid=[], errors=errors))
+        return result
 
 
-def _asked(admin: Admin) -> KafkaBroker:
+def _broker(admin: Admin) -> KafkaBroker:
     broker = KafkaBroker("127.0.0.1:1")
     broker._admin = admin  # type: ignore[assignment]
     return broker
 
 
-def test_groups_are_asked_again_while_their_coordinator_loads() -> None:
+def test_listing_groups_is_retried_while_the_coordinator_loads() -> None:
     admin = Admin(KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE)
-    assert _asked(admin).groups() == {}
-    assert admin.asked == 3
+    assert _broker(admin).groups() == {}
+    assert admin.calls == 3
 
 
-def test_another_error_is_said_at_once() -> None:
+def test_other_errors_are_raised_without_retry() -> None:
     admin = Admin(KafkaError.CLUSTER_AUTHORIZATION_FAILED)
     with pytest.raises(BrokerError, match=r"127\.0\.0\.1:1"):
-        _asked(admin).groups()
-    assert admin.asked == 1
+        _broker(admin).groups()
+    assert admin.calls == 1
