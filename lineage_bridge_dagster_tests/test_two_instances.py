@@ -111,3 +111,34 @@ def test_one_run_over_both_pushes_each_table_to_its_own_glue(
         assert accounts[name].calls["UpdateTable"] == 1
         assert [len(tables) for tables in fakes[f"{name}_spark"].writes] == [1]
         assert {(cluster, "lineage_in_sync"), (name, "discovery_complete")} <= checks
+
+
+def test_a_key_prefix_keeps_tables_and_external_datasets_of_the_same_name_apart(
+    instance: DagsterInstance,
+) -> None:
+    """As `dg scaffold defs` writes it for a second instance."""
+    w = World()
+    connector = w.connector(EAST, "orders-cdc", "PostgresCdcSourceV2")
+    w.edge(w.dataset("postgres://db:5432/shop.public.orders"), connector, EdgeType.CONSUMES)
+    w.edge(connector, w.topic(EAST, "orders"), EdgeType.PRODUCES)
+    w.glue(EAST, "orders")
+    instances: dict[str, dict[str, Any]] = {
+        "": {},
+        "us": {"name": "us", "translation": {"key_prefix": "us"}},
+    }
+    with create_defs_folder_sandbox() as sandbox:
+        for name, attributes in instances.items():
+            key = f"LineageBridgeComponent[{name}]" if name else "LineageBridgeComponent"
+            StateStore.of(instance, key).store(w.discovery())
+            sandbox.scaffold_component(
+                component_cls=LineageBridgeComponent,
+                defs_path=name or "first",
+                defs_yaml_contents={
+                    "type": "lineage_bridge_dagster.component.LineageBridgeComponent",
+                    "attributes": attributes,
+                },
+            )
+        with sandbox.build_all_defs() as loaded:
+            keys = {key.to_user_string() for key in loaded.resolve_asset_graph().get_all_asset_keys()}
+    for shared in (f"glue/{EAST}/orders", "external/postgres:||db:5432|shop.public.orders"):
+        assert {shared, f"us/{shared}"} <= keys

@@ -55,6 +55,9 @@ def instance_yaml(component: type[YamlSection], type_name: str, *, instance_name
     lines = [f"type: {type_name}", "", "attributes:", *_section(component, component, (), "  ")]
     if instance_name:
         lines[lines.index('  name: ""')] = f"  name: {instance_name}"
+        # Two instances may have tables, topics or external datasets of the same name.
+        start = lines.index("  # translation:")
+        lines[start : start + 2] = ["  translation:", f"    key_prefix: {instance_name}"]
     return _HEADER + "\n".join(lines) + "\n"
 
 

@@ -92,8 +92,8 @@ def test_an_appended_instance_is_a_document_of_its_own(tmp_path: Path) -> None:
     assert second == yaml.safe_load(scaffolded())
 
 
-def test_a_second_instance_gets_the_name_of_its_folder(tmp_path: Path) -> None:
-    names = []
+def test_a_second_instance_gets_the_name_of_its_folder_and_keys_of_its_own(tmp_path: Path) -> None:
+    instances = []
     for folder in ("confluent", "eu-west"):
         path = tmp_path / "defs" / folder
         path.mkdir(parents=True)
@@ -101,5 +101,8 @@ def test_a_second_instance_gets_the_name_of_its_folder(tmp_path: Path) -> None:
             type_name=TYPE, target_path=path, scaffold_format="yaml", project_root=tmp_path, params=None
         )
         InstanceScaffolder().scaffold(request)
-        names.append(yaml.safe_load((path / "defs.yaml").read_text())["attributes"]["name"])
-    assert names == ["", "eu_west"]
+        instances.append(yaml.safe_load((path / "defs.yaml").read_text())["attributes"])
+    first, second = instances
+    assert (first["name"], "translation" in first) == ("", False)
+    assert (second["name"], second["translation"]) == ("eu_west", {"key_prefix": "eu_west"})
+    LineageBridgeComponent.model().model_validate(second)
