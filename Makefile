@@ -1,7 +1,7 @@
-# Every target performs the setup it needs and can be run again from any state.
+# Every target performs the setup it needs and can be repeated at any time.
 #   make demo             the embedded stack, the Dagster UI and its sensors
-#   make demo HEADLESS=1  the same run without the UI; exits 0 only when all lineage is in Glue
-#   make test             lint, types and all tests; browser tests are skipped where there is no browser
+#   make demo HEADLESS=1  the same run without the UI; exits 0 only if all lineage is in Glue
+#   make test             lint, types and all tests; browser tests are skipped if no browser is found
 #   make room ROOM=glue   lint, types and one package's fast tests, in seconds: no stack and no Spark
 #   make browser          install Chromium for the browser tests with apt-get, unless it or Chrome is found
 #   make screenshots      retake the README's screenshots with the browser tests
@@ -29,7 +29,7 @@ $(READY): requirements.txt pyproject.toml
 	  echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1)."; \
 	  echo "  -> sudo apt-get install python3.11 python3.11-venv, or: make PYTHON=/path/to/python3.11"; exit 2; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
-	  echo "[1/3] Making $(VENV)"; \
+	  echo "[1/3] Creating $(VENV)"; \
 	  $(PYTHON) -m venv --clear $(VENV) || { echo "  -> sudo apt-get install python3-venv"; exit 2; }; }
 	@echo "[2/3] Installing the $$(grep -c '==' requirements.txt) locked packages (one to three minutes the first time)"
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes -r requirements.txt
@@ -63,7 +63,7 @@ browser: setup
 	command -v apt-get >/dev/null || { \
 	  echo "  -> Fedora: sudo dnf install chromium; Arch: sudo pacman -S chromium; macOS: brew install --cask chromium"; \
 	  exit 2; }; \
-	echo "Installing Chromium by apt-get"; \
+	echo "Installing Chromium with apt-get"; \
 	as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	$$as_root apt-get update -qq; \
 	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
