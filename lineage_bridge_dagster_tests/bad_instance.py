@@ -1,4 +1,4 @@
-"""YAML instances that are wrong in known ways, and a user's own project that holds one."""
+"""Invalid YAML instances of the component, and a user's project that contains one."""
 
 from __future__ import annotations
 
@@ -90,24 +90,24 @@ MISTAKES = [
 
 
 def project(folder: Path, yaml: str | list[str]) -> Path:
-    """A user's project with an instance for each text; returns its folder."""
+    """Write a user's project with an instance for each text and return its folder."""
     package = folder / "ours"
     for number, text in enumerate([yaml] if isinstance(yaml, str) else yaml):
-        home = package / "defs" / f"lineage_{number}"
-        home.mkdir(parents=True, exist_ok=True)
-        (home / "defs.yaml").write_text(text, encoding="utf-8")
+        instance = package / "defs" / f"lineage_{number}"
+        instance.mkdir(parents=True, exist_ok=True)
+        (instance / "defs.yaml").write_text(text, encoding="utf-8")
     (folder / "pyproject.toml").write_text(_PYPROJECT, encoding="utf-8")
     (package / "__init__.py").touch()
     (package / "definitions.py").write_text(_DEFINITIONS, encoding="utf-8")
     return folder
 
 
-def all_at_once() -> tuple[str, dict[int, Mistake]]:
-    """One instance with every mistake that can stand beside the others; and line -> mistake."""
+def combined_mistakes() -> tuple[str, dict[int, Mistake]]:
+    """Return an instance with one mistake per field, and its mistakes by line number."""
     sections: dict[str, list[Mistake]] = {}
     for mistake in MISTAKES:
         sections.setdefault(mistake.section, []).append(mistake)
-    lines, at, seen = [f"type: {TYPE}", "attributes:"], {}, set()
+    lines, by_line, seen = [f"type: {TYPE}", "attributes:"], {}, set()
     for section, mistakes in sections.items():
         if section:
             lines.append(f"  {section}:")
@@ -116,13 +116,13 @@ def all_at_once() -> tuple[str, dict[int, Mistake]]:
             if field not in seen:
                 seen.add(field)
                 lines.append(("    " if section else "  ") + mistake.line)
-                at[len(lines)] = mistake
-    return "\n".join(lines) + "\n", at
+                by_line[len(lines)] = mistake
+    return "\n".join(lines) + "\n", by_line
 
 
 @contextmanager
 def loaded(attributes: dict[str, Any]) -> Iterator[Definitions]:
-    """The definitions of a component instance with these attributes."""
+    """Load a component instance with the given attributes and yield its definitions."""
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
             component_cls=LineageBridgeComponent,
@@ -133,7 +133,7 @@ def loaded(attributes: dict[str, Any]) -> Iterator[Definitions]:
 
 
 def load_error(attributes: dict[str, Any]) -> str:
-    """The innermost error of loading a component instance, as text."""
+    """Return the root cause's message of a component instance that fails to load."""
     with pytest.raises(Exception, match=r"defs\.yaml") as raised, loaded(attributes):
         pass
     error: BaseException = raised.value

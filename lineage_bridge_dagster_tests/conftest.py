@@ -1,4 +1,4 @@
-"""Fixtures for every room's tests."""
+"""Fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 def shared(*parts: str) -> Path:
-    """A path in the reference material beside the repository.
+    """Return a path in the reference material next to the repository.
 
-    A user's clone has none: the test skips with a clear word. In CI it must be there.
+    Skips the test if it is missing, as in a user's clone, but fails it in CI.
     """
     path = SHARED.joinpath(*parts)
     if not path.exists():
         if os.environ.get("CI") == "true":
-            pytest.fail(f"{path} is missing, and in CI it must be there")
-        pytest.skip(f"the reference material is not beside this clone ({path})")
+            pytest.fail(f"{path} is missing, but required in CI")
+        pytest.skip(f"{path} is missing; the reference material is not part of the repository")
     return path
 
 
 @pytest.fixture(autouse=True)
 def _no_ambient_configuration(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A developer's own variables must not decide how a test ends."""
+    """Remove a developer's own variables, which must not influence tests."""
     if request.node.get_closest_marker("stack"):
         return
     for name in list(os.environ):

@@ -1,4 +1,4 @@
-"""A running webserver, asked as the UI asks it: by GraphQL."""
+"""GraphQL client of a running webserver, with the queries that the UI sends."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _LOCATIONS = """query { workspaceOrError { ... on Workspace { locationEntries { 
     ... on PythonError { message } } } } } }"""
 
 
-def eventually(look: Callable[[], T | None], seconds: float, what: str, every: float = 0.5) -> T:
-    """The first answer that is there; fails, naming what was waited for, when none came in time."""
-    until = time.monotonic() + seconds
+def eventually(probe: Callable[[], T | None], seconds: float, description: str, interval: float = 0.5) -> T:
+    """Call `probe` until it returns a truthy value and return that; fail after `seconds`."""
+    deadline = time.monotonic() + seconds
     while True:
-        found = look()
-        if found:
-            return found
-        assert time.monotonic() < until, f"{what}: not within {seconds:.0f} s"
-        time.sleep(every)
+        result = probe()
+        if result:
+            return result
+        assert time.monotonic() < deadline, f"{description}: not within {seconds:.0f} s"
+        time.sleep(interval)
 
 
 @dataclass(slots=True)
@@ -52,57 +52,59 @@ class DagsterUi:
 
     url: str
 
-    def ask(self, query: str, **variables: Any) -> dict[str, Any]:
-        answer = httpx.post(
+    def query(self, query: str, **variables: Any) -> dict[str, Any]:
+        """Send a query or mutation and return the response's data."""
+        response = httpx.post(
             f"{self.url}/graphql", json={"query": query, "variables": variables}, timeout=30
         ).json()
-        assert "errors" not in answer, answer["errors"]
-        return dict(answer["data"])
+        assert "errors" not in response, response["errors"]
+        return dict(response["data"])
 
     def assets(self) -> set[str]:
-        """Asset keys, their parts joined by `/`."""
-        return {"/".join(node["assetKey"]["path"]) for node in self.ask(_ASSETS)["assetNodes"]}
+        """Return all asset keys, with their parts joined by `/`."""
+        return {"/".join(node["assetKey"]["path"]) for node in self.query(_ASSETS)["assetNodes"]}
 
     def runs(self, limit: int = 50) -> list[dict[str, Any]]:
-        return list(self.ask(_RUNS, limit=limit)["runsOrError"]["results"])
+        return list(self.query(_RUNS, limit=limit)["runsOrError"]["results"])
 
     def selector(self) -> dict[str, str]:
-        """The one repository of the one code location."""
-        entry = self.ask(_LOCATIONS)["workspaceOrError"]["locationEntries"][0]
-        place = entry["locationOrLoadError"]
-        assert place["__typename"] == "RepositoryLocation", place
-        return {"repositoryLocationName": entry["name"], "repositoryName": place["repositories"][0]["name"]}
+        """Return the selector of the only code location's only repository."""
+        entry = self.query(_LOCATIONS)["workspaceOrError"]["locationEntries"][0]
+        location = entry["locationOrLoadError"]
+        assert location["__typename"] == "RepositoryLocation", location
+        repository = location["repositories"][0]["name"]
+        return {"repositoryLocationName": entry["name"], "repositoryName": repository}
 
     def sensors(self) -> dict[str, dict[str, Any]]:
-        found = self.ask(_SENSORS, s=self.selector())["sensorsOrError"]["results"]
-        return {sensor["name"]: sensor["sensorState"] for sensor in found}
+        sensors = self.query(_SENSORS, s=self.selector())["sensorsOrError"]["results"]
+        return {sensor["name"]: sensor["sensorState"] for sensor in sensors}
 
     def launch(self, job: str, config: Mapping[str, Any] | None = None) -> str:
-        """Launch a job as the launchpad does; returns the run's id."""
+        """Launch a job as the launchpad does and return the run's id."""
         params = {
             "selector": {**self.selector(), "jobName": job},
             "runConfigData": config or {},
             "mode": "default",
         }
-        answer = self.ask(_LAUNCH, p=params)["launchRun"]
-        assert answer["__typename"] == "LaunchRunSuccess", answer
-        return str(answer["run"]["runId"])
+        launch = self.query(_LAUNCH, p=params)["launchRun"]
+        assert launch["__typename"] == "LaunchRunSuccess", launch
+        return str(launch["run"]["runId"])
 
     def run(self, run_id: str) -> dict[str, Any]:
-        return dict(self.ask(_RUN, id=run_id)["runOrError"])
+        return dict(self.query(_RUN, id=run_id)["runOrError"])
 
     def finished(self, run_id: str, seconds: float = 180) -> dict[str, Any]:
-        """The run once it has ended, however it did."""
+        """Wait for a run to end, with whatever status, and return it."""
 
-        def look() -> dict[str, Any] | None:
+        def ended() -> dict[str, Any] | None:
             run = self.run(run_id)
             return run if run["status"] in ("SUCCESS", "FAILURE", "CANCELED") else None
 
-        return eventually(look, seconds, f"the end of run {run_id}")
+        return eventually(ended, seconds, f"the end of run {run_id}")
 
     def metadata(self, key: str) -> dict[str, Any]:
-        """Label -> value of an asset's last materialization; empty when it has none."""
-        node = self.ask(_MATERIALIZATION, k={"path": key.split("/")})["assetNodeOrError"]
+        """Return the metadata of an asset's last materialization by label; empty if it has none."""
+        node = self.query(_MATERIALIZATION, k={"path": key.split("/")})["assetNodeOrError"]
         events = node.get("assetMaterializations", [])
         entries = events[0]["metadataEntries"] if events else []
         kinds = ("text", "mdStr", "intValue", "jsonString")

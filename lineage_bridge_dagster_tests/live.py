@@ -1,4 +1,4 @@
-"""The embedded stack and `dagster dev` for tests that show the whole path; started once for all of them."""
+"""The embedded stack and `dagster dev`, started once for all end-to-end tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 
 @dataclass(slots=True)
 class LiveStack:
-    """The running stack, and Glue as anyone would ask it."""
+    """The running stack and the content of its Glue catalog."""
 
     stack: Stack
 
@@ -29,16 +29,17 @@ class LiveStack:
         return Settings.from_env(os.environ)
 
     def tables(self) -> dict[str, GlueTable]:
-        """`database.table` -> what Glue has, for every table that Tableflow syncs."""
+        """Return all tables that Tableflow syncs and that exist in Glue, by `database.table`."""
         reader = GlueReader(glue_client(self.settings.aws))
-        found = {f"{db}.{name}": reader.table(db, name) for db, name in self.stack.tableflow_tables()}
-        return {name: table for name, table in found.items() if table is not None}
+        tables = {f"{db}.{name}": reader.table(db, name) for db, name in self.stack.tableflow_tables()}
+        return {name: table for name, table in tables.items() if table is not None}
 
     def pushed(self) -> set[str]:
+        """Return the names of the tables that have lineage in Glue."""
         return {name for name, table in self.tables().items() if "lineage_bridge.digest" in table.parameters}
 
     def fail(self, **fault: object) -> None:
-        """Have an API of the emulator fail, until `heal`."""
+        """Make an API of the emulator fail until `heal`."""
         url = os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"]
         httpx.post(f"{url}/emulator/faults", json=fault, timeout=10).raise_for_status()
 
@@ -49,7 +50,7 @@ class LiveStack:
 
 @pytest.fixture(scope="session")
 def live_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
-    """The stack up, with the variables that point the product at it in the environment."""
+    """The running stack, with its variables in the environment."""
     home = Path(tmp_path_factory.mktemp("stack")) / "home"
     stack = Stack(home)
     try:
@@ -67,7 +68,7 @@ def live_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
 
 @pytest.fixture(scope="session")
 def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
-    """`dagster dev` on the stack, with its sensors on."""
+    """`dagster dev` on the stack, with its sensors running."""
     env = {
         **live_stack.stack.env(),
         "LINEAGE_BRIDGE_SENSORS": "on",
@@ -80,8 +81,8 @@ def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
 
 @pytest.fixture(scope="session")
 def all_pushed(live_stack: LiveStack, live_ui: DagsterUi) -> LiveStack:
-    """The sensor's first work done: every table of the sample world has its lineage."""
-    wanted = {f"{database}.{name}" for database, name in live_stack.stack.tableflow_tables()}
-    assert len(wanted) >= 6
-    eventually(lambda: live_stack.pushed() >= wanted or None, 420, "lineage of the sample world in Glue", 2)
+    """The running stack after the sensor has pushed the lineage of every table of the sample world."""
+    expected = {f"{database}.{name}" for database, name in live_stack.stack.tableflow_tables()}
+    assert len(expected) >= 6
+    eventually(lambda: live_stack.pushed() >= expected or None, 420, "lineage of the sample world in Glue", 2)
     return live_stack

@@ -1,4 +1,4 @@
-"""The project's own code location, as a code server loads it."""
+"""The project's code location, as a code server loads it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from dagster._core.storage.defs_state.base import set_defs_state_storage
 
 @pytest.fixture
 def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    """An instance in whose storage a load looks for its state."""
-    with DagsterInstance.local_temp(str(tmp_path)) as made, set_defs_state_storage(made.defs_state_storage):
-        yield made
+    """A temporary instance whose storage provides the state at load time."""
+    with (
+        DagsterInstance.local_temp(str(tmp_path)) as instance,
+        set_defs_state_storage(instance.defs_state_storage),
+    ):
+        yield instance
 
 
 def load() -> Definitions:
-    """The project's own folder, as a code server loads it first."""
+    """Load the project's definitions as a starting code server does."""
     from lineage_bridge_dagster.definitions import defs
 
     with DefinitionsLoadContext.scoped(DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION)):

@@ -1,6 +1,6 @@
-"""The one Spark session of the tests, against a Glue and an S3 of their own.
+"""The tests' shared Spark session, on its own Glue and S3.
 
-A session takes many seconds to start, so tests share it: each uses a database of its own name.
+A session takes many seconds to start, so tests share one and each test uses its own database.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def spark_aws() -> Iterator[StrictAws]:
 
 @pytest.fixture(scope="session")
 def spark_catalog(spark_aws: StrictAws) -> CatalogSettings:
-    """The catalog `glue` that the session has."""
+    """The session's catalog `glue`."""
     return CatalogSettings(
         warehouse=f"s3://{BUCKET}/warehouse",
         region=REGION,
@@ -47,7 +47,7 @@ def spark_catalog(spark_aws: StrictAws) -> CatalogSettings:
 
 @pytest.fixture(scope="session")
 def spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
-    """A small local session; nothing of it listens beyond the loopback."""
+    """A small local session that listens only on the loopback."""
     from lineage_bridge_dagster.spark.session import spark_session
 
     with pytest.MonkeyPatch.context() as patch:
@@ -62,7 +62,7 @@ def spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
             {
                 "spark.master": "local[2]",
                 "spark.driver.memory": "1g",
-                # Tests run each query once or twice: time spent on optimizing its code never comes back.
+                # Tests run each query once or twice, too few times for optimized code to pay off.
                 "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
                 "spark.sql.shuffle.partitions": "2",
                 "spark.log.level": "ERROR",
@@ -75,12 +75,12 @@ def spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def database() -> str:
-    """A Glue database's name that no other test uses, hyphenated as clusters' are."""
+    """A unique Glue database name, hyphenated like a cluster's id."""
     return f"lkc-{uuid.uuid4().hex[:8]}"
 
 
 def pyiceberg_properties(catalog: CatalogSettings) -> dict[str, str]:
-    """Properties with which `pyiceberg.catalog.load_catalog` opens the tests' catalog."""
+    """Return the properties for `pyiceberg.catalog.load_catalog` to open the tests' catalog."""
     return {
         "type": "glue",
         "client.region": REGION,
@@ -92,7 +92,7 @@ def pyiceberg_properties(catalog: CatalogSettings) -> dict[str, str]:
 
 
 def duckdb_reader(catalog: CatalogSettings) -> duckdb.DuckDBPyConnection:
-    """DuckDB with its extensions from the packages, able to read the catalog's S3."""
+    """Return a DuckDB connection that can read the catalog's S3, with the packaged extensions loaded."""
     connection = duckdb.connect()
     for name in ("avro", "httpfs", "iceberg"):
         spec = importlib.util.find_spec(f"duckdb_extension_{name}")

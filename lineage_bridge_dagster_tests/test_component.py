@@ -23,13 +23,13 @@ from lineage_bridge_dagster_tests.project import load
 KEY = "LineageBridgeComponent"
 
 
-def test_it_loads_without_variables_and_without_a_state(instance: DagsterInstance) -> None:
+def test_loads_without_variables_and_without_a_state(instance: DagsterInstance) -> None:
     repository = load().get_repository_def()
     assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
     assert not repository.asset_graph.get_all_asset_keys()
 
 
-def test_it_loads_the_newest_state(instance: DagsterInstance) -> None:
+def test_loads_the_newest_state(instance: DagsterInstance) -> None:
     store = StateStore.of(instance, KEY)
     store.store(world().discovery())
     repository = load().get_repository_def()
@@ -38,7 +38,7 @@ def test_it_loads_the_newest_state(instance: DagsterInstance) -> None:
     assert {"refresh", "push", "materialize_lineage"} <= {job.name for job in repository.get_all_jobs()}
 
 
-def test_a_run_loads_the_state_of_its_plan_even_if_a_newer_one_is_stored(
+def test_a_run_loads_the_state_version_of_its_plan_even_if_a_newer_one_exists(
     instance: DagsterInstance,
 ) -> None:
     """The process of a run loads the state that its plan names."""
@@ -65,7 +65,7 @@ def test_the_yaml_has_no_field_for_a_secret() -> None:
     assert "_API_SECRET" not in code
 
 
-def test_a_yaml_instance_changes_attributes_by_template(tmp_path: Path, instance: DagsterInstance) -> None:
+def test_a_yaml_instance_overrides_asset_attributes(tmp_path: Path, instance: DagsterInstance) -> None:
     store = StateStore.of(instance, KEY)
     store.store(world().discovery())
     with create_defs_folder_sandbox() as sandbox:
@@ -87,17 +87,18 @@ def test_a_yaml_instance_changes_attributes_by_template(tmp_path: Path, instance
             assert all(list(spec.owners) == ["team:data"] for spec in nodes)
 
 
-def test_a_subclass_changes_asset_specs(tmp_path: Path) -> None:
+def test_a_subclass_can_override_get_asset_spec(tmp_path: Path) -> None:
     from lineage_bridge_dagster.lineage import graph_json
 
-    class Ours(LineageBridgeComponent):
+    class CustomComponent(LineageBridgeComponent):
         def get_asset_spec(self, node: Node, context: NodeContext) -> AssetSpec:
             spec = super().get_asset_spec(node, context)
             return spec.replace_attributes(key=spec.key.with_prefix("ours"))
 
     state = tmp_path / "state"
     graph_json.dump(world().discovery(), state)
-    definitions = Ours(aws={"region": "us-east-1"}).build_defs_from_state(None, state)  # type: ignore[arg-type]
+    component = CustomComponent(aws={"region": "us-east-1"})  # type: ignore[arg-type]
+    definitions = component.build_defs_from_state(None, state)
     graph = definitions.get_repository_def().asset_graph
     keys = {key.to_user_string() for key in graph.get_all_asset_keys()}
     # The discovery is not a node, so the hook does not translate it.

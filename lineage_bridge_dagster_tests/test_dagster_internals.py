@@ -1,4 +1,4 @@
-"""Dagster's private names are imported in one module only."""
+"""Only one module imports Dagster's private names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGE = Path(lineage_bridge_dagster.__file__).parent
 
 
 def private_names(tree: ast.Module) -> Iterator[str]:
-    """Names that a module imports from Dagster's packages or their submodules that begin with `_`."""
+    """Yield the private names and submodules that a module imports from Dagster's packages."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             imported = [alias.name for alias in node.names]

@@ -23,7 +23,7 @@ PACKAGE = ROOT / "lineage_bridge_dagster"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL = "\n".join(page.read_text() for page in PAGES)
 
-#: Variables of LineageBridge that this project does not read; the page for its users names them.
+#: LineageBridge's own variables, which this project does not read but the page for its users mentions.
 _LINEAGEBRIDGE_ONLY = {"CLUSTER_CREDENTIALS"}
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -38,12 +38,12 @@ def _blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^ *```{language}\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
 
 
-def test_iam_policy_is_the_one_that_the_code_needs() -> None:
-    place = ("111122223333", "us-east-1", ["analytics_eu", "lkc-abc123"])
+def test_iam_policy_matches_the_code() -> None:
+    scope = ("111122223333", "us-east-1", ["analytics_eu", "lkc-abc123"])
     policy = json.loads(_blocks("docs/configuration.md", "json")[0])
     assert policy["Statement"] == [
-        *discovery_policy(*place)["Statement"],
-        *push_policy(*place)["Statement"],
+        *discovery_policy(*scope)["Statement"],
+        *push_policy(*scope)["Statement"],
         *freshness_policy("us-east-1", ["your-tableflow-bucket"])["Statement"],
     ]
 
@@ -67,13 +67,13 @@ def test_every_command_exists() -> None:
         for word in shlex.split(words):
             if not isinstance(command, click.Group):
                 break
-            found = command.commands.get(word)
-            assert found is not None, f"lineage-bridge {words}"
-            command = found
+            subcommand = command.commands.get(word)
+            assert subcommand is not None, f"lineage-bridge {words}"
+            command = subcommand
 
 
 def test_every_variable_is_read_by_the_code() -> None:
-    """Each LINEAGE_BRIDGE_* variable occurs in the code by name, or is derived from a setting or an API."""
+    """Each LINEAGE_BRIDGE_* variable is in the code, or derives from a setting or an API."""
     code = _code()
     fields = {
         name.upper() for group in Settings.model_fields.values() for name in group.annotation.model_fields
@@ -90,7 +90,7 @@ def test_every_variable_is_read_by_the_code() -> None:
 
 
 @each_page
-def test_every_image_and_link_leads_to_a_file(page: Path) -> None:
+def test_every_image_and_link_target_exists(page: Path) -> None:
     text = page.read_text()
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
         if not target.startswith("http"):
@@ -114,7 +114,7 @@ def test_troubleshooting_quotes_messages_of_the_code() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_example_of_two_instances_names_fields_that_exist(number: int) -> None:
+def test_example_of_two_instances_has_valid_fields(number: int) -> None:
     from lineage_bridge_dagster.component import LineageBridgeComponent
 
     instance = yaml.safe_load(_blocks("docs/own_project.md", "yaml")[number])

@@ -1,4 +1,4 @@
-"""The examples in docstrings run as they are written."""
+"""The examples in docstrings run and produce the output that they show."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from lineage_bridge_dagster_tests.live import LiveStack
 pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.timeout(900)]
 
 CLUSTER = "lkc-7k2m9p"
-#: Without Tableflow in the sample world, and with capitals and a dot in its name.
+#: A topic of the sample world without Tableflow, with capitals and a dot in its name.
 NEW_TOPIC = "Sessions.Enriched"
 
 
@@ -31,17 +31,19 @@ def test_the_sensor_pushes_the_lineage_of_every_table_of_the_sample_world(all_pu
     assert all("metadata_location" in table.parameters for table in tables.values())
 
 
-def test_topics_of_one_name_in_two_clusters_stay_apart(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
+def test_topics_with_the_same_name_in_two_clusters_are_kept_separate(
+    all_pushed: LiveStack, live_ui: DagsterUi
+) -> None:
     tables = all_pushed.tables()
-    one, other = tables[f"{CLUSTER}.orders.v1"], tables["analytics_eu.orders.v1"]
-    assert one.parameters["lineage_bridge.cluster_id"] != other.parameters["lineage_bridge.cluster_id"]
+    us, eu = tables[f"{CLUSTER}.orders.v1"], tables["analytics_eu.orders.v1"]
+    assert us.parameters["lineage_bridge.cluster_id"] != eu.parameters["lineage_bridge.cluster_id"]
     assert {f"kafka/{CLUSTER}/orders.v1", "kafka/lkc-4x8w1q/orders.v1"} <= live_ui.assets()
 
 
 def test_a_pushed_table_shows_its_diff_and_its_chain(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
     key = f"glue/{CLUSTER}/shop.public.orders"
-    shown = eventually(lambda: live_ui.metadata(key) or None, 120, f"a materialization of {key}")
-    text = "\n".join(str(value) for value in shown.values())
+    metadata = eventually(lambda: live_ui.metadata(key) or None, 120, f"a materialization of {key}")
+    text = "\n".join(str(value) for value in metadata.values())
     assert "lineage_bridge.source_topics" in text
     assert "Upstream lineage:" in text
 
@@ -51,13 +53,15 @@ def test_enabling_tableflow_on_a_topic_leads_to_lineage_in_glue(
 ) -> None:
     asset, table = f"glue/{CLUSTER}/sessions.enriched", f"{CLUSTER}.sessions.enriched"
     assert asset not in live_ui.assets()
-    began = time.monotonic()
+    start = time.monotonic()
     actions.enable_tableflow(all_pushed.stack.home, NEW_TOPIC)
     eventually(lambda: asset in live_ui.assets() or None, 240, f"the asset {asset} in the running graph")
-    appeared = time.monotonic() - began
+    asset_seconds = time.monotonic() - start
     eventually(lambda: table in all_pushed.pushed() or None, 240, f"lineage of {table} in Glue")
-    in_glue = time.monotonic() - began
-    logging.getLogger(__name__).warning("asset after %.0f s, lineage in Glue after %.0f s", appeared, in_glue)
+    lineage_seconds = time.monotonic() - start
+    logging.getLogger(__name__).warning(
+        "asset after %.0f s, lineage in Glue after %.0f s", asset_seconds, lineage_seconds
+    )
     sensor_runs = [
         run
         for run in live_ui.runs()
@@ -67,7 +71,7 @@ def test_enabling_tableflow_on_a_topic_leads_to_lineage_in_glue(
     assert sensor_runs
 
 
-def test_a_push_from_the_launchpad_takes_options_and_writes_nothing_twice(
+def test_a_push_from_the_launchpad_accepts_options_and_is_idempotent(
     all_pushed: LiveStack, live_ui: DagsterUi
 ) -> None:
     before = {

@@ -45,11 +45,11 @@ SQL = f"""INSERT INTO enriched SELECT id FROM orders /*+ OPTIONS(
   'connection.url'='jdbc:postgresql://svc:{SECRETS[4]}@db.example:5432/shop') */"""
 
 
-def _carrying(request: httpx.Request, answer: httpx.Response) -> httpx.Response:
+def _with_secrets(request: httpx.Request, response: httpx.Response) -> httpx.Response:
     """Return the response with every secret in each connector's configuration."""
-    if not request.url.path.endswith("/connectors") or answer.status_code != 200:
-        return answer
-    connectors = json.loads(answer.content)
+    if not request.url.path.endswith("/connectors") or response.status_code != 200:
+        return response
+    connectors = json.loads(response.content)
     for connector in connectors.values():
         config = connector["info"]["config"]
         config["connection.password"], config["aws.secret.access.key"] = SECRETS[0], SECRETS[2]
@@ -67,36 +67,36 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
     world = small_world()
     world.routes[flink_path("us-east-1")] = listing(statement("enrich", SQL))
     transport = httpx.MockTransport(
-        lambda request: _carrying(request, world.transport.handle_request(request))
+        lambda request: _with_secrets(request, world.transport.handle_request(request))
     )
     with FlinkSqlParser() as parser, StrictAws() as aws:
-        found = discover(settings(), transport=transport, parser=parser)
-        tables = [node for node in found.graph.nodes.values() if node.node_type == "tableflow_table"]
+        discovery = discover(settings(), transport=transport, parser=parser)
+        tables = [node for node in discovery.graph.nodes.values() if node.node_type == "tableflow_table"]
         catalog = Catalog(aws)
         for node in tables:
             if node.attributes.get("glue_database"):
                 catalog.create(node.attributes["glue_table"], node.attributes["glue_database"])
         client = glue_client(AwsSettings(region=REGION, endpoint_url=aws.endpoint_url))
-        enriched = enrich(found, client, region=REGION)
+        enriched = enrich(discovery, client, region=REGION)
         report = push_tables(enriched, client, PushSettings())
         assert report.counts["updated"] >= 1
         pushed = "".join(str(catalog.table(r.table_name, r.database)) for r in report.results)
     assert "INSERT INTO enriched" in pushed
     state = tmp_path / "state.json"
     graph_json.dump(enriched, state)
-    shown = build_inventory(enriched, LineageTranslator().get_asset_spec)
-    places = {
+    inventory = build_inventory(enriched, LineageTranslator().get_asset_spec)
+    outputs = {
         "Glue": pushed,
         "the report": json.dumps(report.to_json()) + repr(report),
         "the state": state.read_text(),
         "the chains": json.dumps([to_json(chain) for chain in chains_of(enriched.graph)]),
         "the UI": "".join(
             repr((a.spec.description, a.spec.metadata, a.spec.tags))
-            for a in (*shown.topics, *shown.chains, *shown.tables, *shown.external)
+            for a in (*inventory.topics, *inventory.chains, *inventory.tables, *inventory.external)
         ),
         "the logs": caplog.text,
     }
-    for place, text in places.items():
-        assert text, place
+    for output, text in outputs.items():
+        assert text, output
         for secret in SECRETS:
-            assert secret not in text, f"{secret} in {place}"
+            assert secret not in text, f"{secret} in {output}"

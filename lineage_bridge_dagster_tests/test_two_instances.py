@@ -1,4 +1,4 @@
-"""Two instances of the component in one code location: two organizations, or two AWS accounts."""
+"""Two instances of the component in one code location, as for two organizations or AWS accounts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INSTANCES = {"eu": ("eu-west-1", WEST), "us": ("us-east-1", EAST)}
 
 
 def world_of(name: str) -> World:
-    """One table of a topic that a connector fills, in the region and the cluster of an instance."""
+    """Return a connector, its topic and the topic's table in an instance's region and cluster."""
     region, cluster = INSTANCES[name]
     w = World()
     w.edge(w.connector(cluster, "generator", "DatagenSource"), w.topic(cluster, "orders"), EdgeType.PRODUCES)
@@ -36,20 +36,20 @@ def world_of(name: str) -> World:
 
 @pytest.fixture
 def accounts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, StrictAws]]:
-    """A Glue for each instance, with its table."""
+    """A Glue catalog for each instance, with its table."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
     with StrictAws() as eu, StrictAws() as us:
-        found = {"eu": eu, "us": us}
-        for name, aws in found.items():
+        by_name = {"eu": eu, "us": us}
+        for name, aws in by_name.items():
             glue = GlueResource(region_name=INSTANCES[name][0], endpoint_url=aws.endpoint_url)
             create_tables(glue.client(), world_of(name))
-        yield found
+        yield by_name
 
 
 @pytest.fixture
 def definitions(instance: DagsterInstance, accounts: dict[str, StrictAws]) -> Iterator[Definitions]:
-    """One defs folder with both instances, each with a state of its own."""
+    """One defs folder with both instances, each with its own state."""
     with create_defs_folder_sandbox() as sandbox:
         for name, (region, cluster) in INSTANCES.items():
             StateStore.of(instance, f"LineageBridgeComponent[{name}]").store(world_of(name).discovery())
@@ -71,7 +71,7 @@ def definitions(instance: DagsterInstance, accounts: dict[str, StrictAws]) -> It
             yield loaded
 
 
-def test_each_has_definitions_and_resources_of_its_own(definitions: Definitions) -> None:
+def test_each_instance_has_its_own_definitions_and_resources(definitions: Definitions) -> None:
     repository = definitions.get_repository_def()
     jobs = {job.name for job in repository.get_all_jobs()}
     assert {
@@ -92,20 +92,23 @@ def test_each_has_definitions_and_resources_of_its_own(definitions: Definitions)
         assert repository.asset_graph.has(AssetKey(["lineage_bridge", name, "discovery"]))
 
 
-def test_one_run_over_both_pushes_each_table_to_its_own_glue(
+def test_one_run_over_both_instances_pushes_each_table_to_its_own_glue(
     definitions: Definitions,
     instance: DagsterInstance,
     accounts: dict[str, StrictAws],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What one instance remembers of a run is not taken for the other's."""
+    """Each instance has its own run cache."""
     monkeypatch.setattr(write, "write_lineage", FakeSpark.write_lineage)
     fakes: dict[str, Any] = {f"{name}_spark": FakeSpark() for name in INSTANCES}
     fakes |= {f"{name}_confluent": FakeConfluent() for name in INSTANCES}
     loaded = Definitions(assets=definitions.assets, resources={**(definitions.resources or {}), **fakes})
     result = loaded.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance)
     assert result.success
-    checks = {(each.asset_key.path[1], each.check_name) for each in result.get_asset_check_evaluations()}
+    checks = {
+        (evaluation.asset_key.path[1], evaluation.check_name)
+        for evaluation in result.get_asset_check_evaluations()
+    }
     for name, (_, cluster) in INSTANCES.items():
         assert instance.get_latest_materialization_event(AssetKey(["glue", cluster, "orders"]))
         assert accounts[name].calls["UpdateTable"] == 1

@@ -1,4 +1,4 @@
-"""The built wheel in somebody else's project: installed alone, beside code of theirs."""
+"""The built wheel in a user's project, installed without extras next to the user's own code."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> WheelEnvironment:
 
 @pytest.fixture(scope="module")
 def project(environment: WheelEnvironment, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with an asset of its own, installed in the environment."""
+    """A user's project with an asset, installed in the environment."""
     root = tmp_path_factory.mktemp("project")
     package = root / "ours"
     (package / "defs").mkdir(parents=True)
@@ -71,7 +71,9 @@ def project(environment: WheelEnvironment, tmp_path_factory: pytest.TempPathFact
     return root
 
 
-def test_wheel_holds_the_typed_package_and_its_data_files_and_no_tests(environment: WheelEnvironment) -> None:
+def test_wheel_contains_the_typed_package_and_its_data_files_but_no_tests(
+    environment: WheelEnvironment,
+) -> None:
     names = zipfile.ZipFile(environment.wheel).namelist()
     package = {name.removeprefix("lineage_bridge_dagster/") for name in names}
     assert {"py.typed", "jars/ivy.xml", "jars/checksums.txt", "sql/flink/FlinkTrees.java"} <= package
@@ -90,9 +92,9 @@ def test_code_comes_from_the_wheel_and_reports_its_version(
 def test_embedded_stack_names_its_extra_when_it_is_not_installed(
     environment: WheelEnvironment, project: Path
 ) -> None:
-    done = environment.run("lineage-bridge", "local", "up", cwd=project, check=False)
-    assert done.returncode == 2
-    assert "pip install 'lineage-bridge-dagster[local]'" in done.stderr
+    process = environment.run("lineage-bridge", "local", "up", cwd=project, check=False)
+    assert process.returncode == 2
+    assert "pip install 'lineage-bridge-dagster[local]'" in process.stderr
 
 
 def test_dg_lists_the_component(environment: WheelEnvironment, project: Path) -> None:

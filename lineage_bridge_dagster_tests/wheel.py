@@ -1,4 +1,4 @@
-"""A virtual environment that holds the built wheel and what the wheel declares, and nothing else."""
+"""A virtual environment with only the built wheel and its declared dependencies."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 DISTRIBUTION = "lineage-bridge-dagster"
-#: What a build reads. Anything else in a checkout must not be needed.
+#: The only files that a build needs.
 _SOURCES = ("lineage_bridge_dagster", "pyproject.toml", "README.md", "LICENSE")
 
 
 @dataclass(frozen=True)
 class WheelEnvironment:
-    """A virtual environment, and the folder that commands run in."""
+    """A virtual environment and the wheel that is installed in it."""
 
     root: Path
     wheel: Path
@@ -38,10 +38,10 @@ class WheelEnvironment:
         return self.root / "bin"
 
     def run(self, *command: str, cwd: Path, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a command of the environment without anything of the developer's own."""
+        """Run a command of the environment, isolated from the developer's own variables."""
         env = {"PATH": f"{self.bin}{os.pathsep}/usr/bin:/bin", "HOME": str(self.root), "NO_COLOR": "1"}
         env |= {"VIRTUAL_ENV": str(self.root), "COLUMNS": "200", "PYTHONWARNINGS": "ignore"}
-        done = subprocess.run(
+        process = subprocess.run(
             [str(self.bin / command[0]), *command[1:]],
             cwd=cwd,
             env=env,
@@ -51,8 +51,8 @@ class WheelEnvironment:
             check=False,
         )
         if check:
-            assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
-        return done
+            assert process.returncode == 0, f"{' '.join(command)}\n{process.stdout}\n{process.stderr}"
+        return process
 
 
 def build_wheel(folder: Path) -> Path:
@@ -76,9 +76,9 @@ def build_wheel(folder: Path) -> Path:
 
 
 def install(wheel: Path, root: Path) -> WheelEnvironment:
-    """Make a virtual environment with the wheel and its declared dependencies, extras left out.
+    """Create a virtual environment with the wheel and its declared dependencies, without extras.
 
-    The dependencies are linked from the environment that the tests run in, which has them at locked versions.
+    The dependencies are linked from the tests' own environment, which has them at locked versions.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(root)], check=True)
     environment = WheelEnvironment(root, wheel)
@@ -90,18 +90,18 @@ def install(wheel: Path, root: Path) -> WheelEnvironment:
 
 
 def _dependencies(environment: WheelEnvironment) -> list[Distribution]:
-    """What the installed wheel requires, directly or not, as the tests' own environment has it."""
+    """Return the wheel's direct and transitive dependencies, as installed in the tests' environment."""
     (wheel,) = distributions(name=DISTRIBUTION, path=[str(environment.site_packages)])
-    found: dict[str, Distribution] = {}
+    dependencies: dict[str, Distribution] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
-    todo = list(_requirements(wheel, frozenset()))
-    while todo:
-        name, extras = todo.pop()
+    pending = list(_requirements(wheel, frozenset()))
+    while pending:
+        name, extras = pending.pop()
         if (name, extras) not in seen:
             seen.add((name, extras))
-            found[name] = distribution(name)
-            todo.extend(_requirements(found[name], extras))
-    return list(found.values())
+            dependencies[name] = distribution(name)
+            pending.extend(_requirements(dependencies[name], extras))
+    return list(dependencies.values())
 
 
 def _requirements(dist: Distribution, extras: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:

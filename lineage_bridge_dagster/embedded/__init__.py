@@ -1,1 +1,1 @@
-"""The local stack: broker, Glue and S3, Confluent. Imported by the command line and tests alone."""
+"""The local stack: Kafka brokers, Confluent, Glue and S3. Imported only by the command line and tests."""

@@ -1,4 +1,4 @@
-"""The running platform with its sensor and schedules off, so that only a hand changes anything."""
+"""Stops the running platform's automation, so that only the test changes anything."""
 
 from __future__ import annotations
 
@@ -23,49 +23,49 @@ _START = """mutation($s: SensorSelector!) { startSensor(sensorSelector: $s) { __
 _START_SCHEDULE = """mutation($s: ScheduleSelector!) { startSchedule(scheduleSelector: $s) { __typename
   ... on PythonError { message } } }"""
 
-_AT_WORK = {"QUEUED", "NOT_STARTED", "MANAGED", "STARTING", "STARTED", "CANCELING"}
+_ACTIVE = {"QUEUED", "NOT_STARTED", "MANAGED", "STARTING", "STARTED", "CANCELING"}
 
 
 @contextmanager
 def automation_off(ui: DagsterUi) -> Iterator[None]:
-    """Stop what runs by itself, wait until its last work is done, and start it again at the end."""
+    """Stop all sensors and schedules, wait for active runs and ticks to end, and restart them on exit."""
     repository = _automation(ui)
     sensors = [s for s in repository["sensors"] if s["sensorState"]["status"] == "RUNNING"]
     schedules = [s for s in repository["schedules"] if s["scheduleState"]["status"] == "RUNNING"]
     for sensor in sensors:
-        _done(ui.ask(_STOP, id=sensor["sensorState"]["id"]))
+        _check(ui.query(_STOP, id=sensor["sensorState"]["id"]))
     for schedule in schedules:
-        _done(ui.ask(_STOP_SCHEDULE, id=schedule["scheduleState"]["id"]))
+        _check(ui.query(_STOP_SCHEDULE, id=schedule["scheduleState"]["id"]))
     try:
-        eventually(lambda: _idle(ui) or None, 180, "the end of what the sensor had begun")
+        eventually(lambda: _idle(ui) or None, 180, "the end of active runs and ticks")
         yield
     finally:
         for sensor in sensors:
             turn_on(ui, sensor["name"])
         for schedule in schedules:
-            _done(ui.ask(_START_SCHEDULE, s={**ui.selector(), "scheduleName": schedule["name"]}))
+            _check(ui.query(_START_SCHEDULE, s={**ui.selector(), "scheduleName": schedule["name"]}))
 
 
 def turn_on(ui: DagsterUi, sensor: str) -> None:
-    """Start a sensor; one that runs goes on."""
-    _done(ui.ask(_START, s={**ui.selector(), "sensorName": sensor}))
+    """Start a sensor; a no-op if it is running."""
+    _check(ui.query(_START, s={**ui.selector(), "sensorName": sensor}))
 
 
 def wipe_lineage(stack: LiveStack, database: str, table: str) -> None:
-    """Take the description and our parameters from a Glue table, as another catalog's sync does."""
+    """Remove the description and our parameters from a Glue table, as another catalog's sync does."""
     client: Any = boto3.client("glue", region_name=stack.settings.aws.region)
-    found = client.get_table(DatabaseName=database, Name=table)["Table"]
+    current = client.get_table(DatabaseName=database, Name=table)["Table"]
     writable = client.meta.service_model.shape_for("TableInput").members
-    kept = {name: value for name, value in found.items() if name in writable and name != "Description"}
-    kept["Parameters"] = {
-        name: value for name, value in found["Parameters"].items() if not name.startswith("lineage_bridge.")
+    wiped = {name: value for name, value in current.items() if name in writable and name != "Description"}
+    wiped["Parameters"] = {
+        name: value for name, value in current["Parameters"].items() if not name.startswith("lineage_bridge.")
     }
-    assert kept["Parameters"] != found["Parameters"]
-    client.update_table(DatabaseName=database, TableInput=kept)
+    assert wiped["Parameters"] != current["Parameters"]
+    client.update_table(DatabaseName=database, TableInput=wiped)
 
 
 def _automation(ui: DagsterUi) -> dict[str, Any]:
-    return dict(ui.ask(_AUTOMATION, s=ui.selector())["repositoryOrError"])
+    return dict(ui.query(_AUTOMATION, s=ui.selector())["repositoryOrError"])
 
 
 def _idle(ui: DagsterUi) -> bool:
@@ -74,9 +74,9 @@ def _idle(ui: DagsterUi) -> bool:
         for sensor in _automation(ui)["sensors"]
         for tick in sensor["sensorState"]["ticks"]
     )
-    return not ticking and not any(run["status"] in _AT_WORK for run in ui.runs())
+    return not ticking and not any(run["status"] in _ACTIVE for run in ui.runs())
 
 
-def _done(answer: dict[str, Any]) -> None:
-    [said] = answer.values()
-    assert "message" not in said, said
+def _check(response: dict[str, Any]) -> None:
+    [result] = response.values()
+    assert "message" not in result, result

@@ -1,6 +1,6 @@
-"""Chromium as browser tests run it: found on this machine, headless, and kept on the loopback.
+"""Finds Chromium on this machine and restricts it to the loopback.
 
-`python -m lineage_bridge_dagster_tests.browser.chromium` prints where it is, or says what to do and exits 1.
+`python -m lineage_bridge_dagster_tests.browser.chromium` prints its path, or what to do and exits with 1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-#: Names a Chromium or Chrome that is not on PATH.
+#: Environment variable for the path of a Chromium or Chrome that is not on PATH.
 VARIABLE = "LINEAGE_BRIDGE_CHROMIUM"
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -22,10 +22,10 @@ MACOS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
 
-MISSING = f"no Chromium found: make browser (or name one in {VARIABLE})"
+MISSING = f"no Chromium found: make browser (or set {VARIABLE} to its path)"
 
 FLAGS = (
-    # In containers it can't make the namespaces of its sandbox; it sees our own pages alone.
+    # Containers do not permit the sandbox's namespaces, and the browser opens only our own pages.
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -33,7 +33,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Whatever a page or the browser itself asks for beyond the loopback is not found.
+    # Hosts beyond the loopback do not resolve, neither for pages nor for the browser itself.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 
@@ -41,33 +41,33 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ChromiumMissingError(Exception):
-    """There is none where one is looked for."""
+    """No Chromium or Chrome was found."""
 
 
-def find_chromium(env: Mapping[str, str] | None = None, places: Sequence[str] = MACOS) -> Path:
-    """The executable that the variable names, else the first on PATH, else where macOS has it.
+def find_chromium(env: Mapping[str, str] | None = None, fallbacks: Sequence[str] = MACOS) -> Path:
+    """Return the executable that the variable names, or else the first on PATH or among `fallbacks`.
 
     Raises:
-        ChromiumMissingError: there is none, or the variable names none.
+        ChromiumMissingError: none was found, or the variable's path does not exist.
     """
     env = os.environ if env is None else env
-    named = env.get(VARIABLE)
-    if named:
-        found = shutil.which(named, path=env.get("PATH", ""))
-        if found is None:
-            raise ChromiumMissingError(f"{VARIABLE} is {named}, and there is no such program")
-        return Path(found)
-    on_path = (shutil.which(name, path=env.get("PATH", "")) for name in NAMES)
-    for place in (*on_path, *(shutil.which(place) for place in places)):
-        if place:
-            return Path(place)
+    path = env.get("PATH", "")
+    if configured := env.get(VARIABLE):
+        executable = shutil.which(configured, path=path)
+        if executable is None:
+            raise ChromiumMissingError(f"{VARIABLE} is {configured}, which is not an executable")
+        return Path(executable)
+    on_path = (shutil.which(name, path=path) for name in NAMES)
+    for candidate in (*on_path, *(shutil.which(fallback) for fallback in fallbacks)):
+        if candidate:
+            return Path(candidate)
     raise ChromiumMissingError(MISSING)
 
 
 def leaves_loopback(url: str) -> bool:
-    """Whether a request would go out of this machine; `data:` and `blob:` go nowhere."""
-    address = urlsplit(url)
-    return address.scheme in ("http", "https", "ws", "wss") and address.hostname not in _LOOPBACK
+    """Whether a request would leave this machine; `data:` and `blob:` URLs are local."""
+    parts = urlsplit(url)
+    return parts.scheme in ("http", "https", "ws", "wss") and parts.hostname not in _LOOPBACK
 
 
 if __name__ == "__main__":

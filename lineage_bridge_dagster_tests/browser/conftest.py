@@ -1,4 +1,4 @@
-"""A headless Chromium, a fresh page for each test, and a picture of how each test ended."""
+"""A headless Chromium with a new page per test, and a screenshot at the end of each test."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from lineage_bridge_dagster_tests.browser.pages import DagsterPages
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi
 from lineage_bridge_dagster_tests.live import LiveStack
 
-#: Kept after a run, as CI output; not in git.
+#: CI output, ignored by git.
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "ci-output" / "screenshots"
 
-#: Milliseconds that a page gets to show what is waited for, where a test does not say otherwise.
-PATIENCE = 30_000
+#: Default timeout in milliseconds for what a test expects on a page.
+TIMEOUT = 30_000
 
 _failed = pytest.StashKey[bool]()
 
@@ -42,7 +42,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def chromium() -> Path:
-    """The executable. Without one the test is skipped, but in CI it must be there."""
+    """The browser's executable; without one the test is skipped, or fails in CI."""
     try:
         return find_chromium()
     except ChromiumMissingError as missing:
@@ -51,10 +51,10 @@ def chromium() -> Path:
         pytest.skip(str(missing))
 
 
-# Playwright keeps an event loop running in the thread, and tests of other folders start loops of their own.
+# Package-scoped: Playwright's event loop runs in this thread, and tests of other folders start their own.
 @pytest.fixture(scope="package")
 def browser(chromium: Path) -> Iterator[Browser]:
-    """One browser for all of this folder's tests in a worker."""
+    """The browser that a worker's tests share."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
         yield browser
@@ -62,73 +62,73 @@ def browser(chromium: Path) -> Iterator[Browser]:
 
 
 @dataclass
-class Witness:
-    """What a page did besides showing itself."""
+class PageMonitor:
+    """Records a page's errors and its requests to other machines."""
 
-    #: Requests that would have left this machine.
-    outside: list[str] = field(default_factory=list)
-    #: Errors of its console, and exceptions that nobody caught.
+    #: URLs that would have left this machine.
+    external_requests: list[str] = field(default_factory=list)
+    #: Console errors and uncaught exceptions.
     errors: list[str] = field(default_factory=list)
 
-    def saw_request(self, request: Request | WebSocket) -> None:
+    def on_request(self, request: Request | WebSocket) -> None:
         if leaves_loopback(request.url):
-            self.outside.append(request.url)
+            self.external_requests.append(request.url)
 
-    def saw_message(self, message: ConsoleMessage) -> None:
+    def on_console_message(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.errors.append(f"{message.text} ({message.location.get('url', '')})")
 
     def watch(self, page: Page) -> None:
-        page.context.on("request", self.saw_request)
-        page.on("websocket", self.saw_request)
-        page.on("console", self.saw_message)
+        page.context.on("request", self.on_request)
+        page.on("websocket", self.on_request)
+        page.on("console", self.on_console_message)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
 
 
 @pytest.fixture
-def witness() -> Witness:
-    """What the test's page asked for and complained of, so far."""
-    return Witness()
+def page_monitor() -> PageMonitor:
+    """The monitor of the test's page."""
+    return PageMonitor()
 
 
 @pytest.fixture
-def page(browser: Browser, witness: Witness, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page with nothing remembered from another test. It needs nothing from outside this machine."""
+def page(browser: Browser, page_monitor: PageMonitor, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page with its own browser context; fails the test if the page requests anything off this machine."""
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     page = context.new_page()
-    page.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE)
-    witness.watch(page)
+    page.set_default_timeout(TIMEOUT)
+    expect.set_options(timeout=TIMEOUT)
+    page_monitor.watch(page)
     yield page
     name = re.sub(r"\W+", "_", request.node.name).strip("_")
-    for before in SCREENSHOTS.glob(f"{name}.*"):
-        before.unlink()
+    for outdated in SCREENSHOTS.glob(f"{name}.*"):
+        outdated.unlink()
     failed = request.node.stash.get(_failed, False)
-    _keep(page, f"{name}.failed" if failed else name)
-    if witness.errors:
-        (SCREENSHOTS / f"{name}.errors.txt").write_text("\n".join(witness.errors), encoding="utf-8")
+    _save_screenshot(page, f"{name}.failed" if failed else name)
+    if page_monitor.errors:
+        (SCREENSHOTS / f"{name}.errors.txt").write_text("\n".join(page_monitor.errors), encoding="utf-8")
     context.close()
-    assert not witness.outside
+    assert not page_monitor.external_requests
 
 
-def _keep(page: Page, name: str) -> None:
+def _save_screenshot(page: Page, name: str) -> None:
     page.screenshot(path=SCREENSHOTS / f"{name}.png", animations="disabled")
 
 
 @pytest.fixture
 def picture(page: Page) -> Callable[[str], None]:
-    """Keeps a picture for the README, by the name that it has there."""
-    return lambda name: _keep(page, f"readme/{name}")
+    """Saves a screenshot for the README under its name there."""
+    return lambda name: _save_screenshot(page, f"readme/{name}")
 
 
 @pytest.fixture
 def dagster(page: Page, all_pushed: LiveStack, live_ui: DagsterUi) -> DagsterPages:
-    """The UI on the running stack, every table of the sample world with its lineage."""
+    """The UI on the running stack, with the lineage of the sample world pushed."""
     return DagsterPages(page, live_ui.url)
 
 
 @pytest.fixture
-def by_hand(all_pushed: LiveStack, live_ui: DagsterUi) -> Iterator[LiveStack]:
-    """The running stack with the sensor and the schedules off for the test."""
+def manual_stack(all_pushed: LiveStack, live_ui: DagsterUi) -> Iterator[LiveStack]:
+    """The running stack, with the sensor and the schedules stopped during the test."""
     with automation_off(live_ui):
         yield all_pushed

@@ -1,4 +1,4 @@
-"""Dagster's UI as a person uses it: found by what it says, since it has no ids for tests."""
+"""Page objects of Dagster's UI, which locate elements by text because the UI has no test ids."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from urllib.parse import quote
 
 from playwright.sync_api import Locator, Page, expect
 
-#: Milliseconds for a run from its launch to its end: it waits in the queue, and its process starts.
-RUN = 180_000
+#: Timeout in milliseconds for a run, including its time in the queue and the start of its process.
+RUN_TIMEOUT = 180_000
 
 
 def exactly(text: str) -> re.Pattern[str]:
-    """Matches an element whose whole text this is."""
+    """Return a pattern for an element whose entire text is `text`."""
     return re.compile(rf"^\s*{re.escape(text)}\s*$")
 
 
 @dataclass(frozen=True)
 class DagsterPages:
-    """One browser page on the UI at `url`."""
+    """A browser page on the UI at `url`."""
 
     page: Page
     url: str
 
     def open_asset(self, key: str, **view: str) -> None:
-        """An asset's page, its key's parts joined by `/`; `view="checks"` and such open a tab of it."""
+        """Open the page of an asset key, with parts joined by `/`; `view="checks"` and such open a tab."""
         path = "/".join(quote(part, safe="") for part in key.split("/"))
         query = "&".join(f"{name}={value}" for name, value in view.items())
         self.page.goto(f"{self.url}/assets/{path}?{query}")
 
     def open_graph(self, selection: str = "") -> None:
-        """The whole asset graph, or the part that a selection leaves."""
+        """Open the asset graph, optionally limited to a selection."""
         self.page.goto(f"{self.url}/asset-groups" + (f"~{quote(selection, safe='')}" if selection else ""))
         expect(self.node().first).to_be_visible()
 
@@ -42,24 +42,24 @@ class DagsterPages:
         field.click()
         self.page.keyboard.type(selection)
         self.page.keyboard.press("Enter")
-        # Out of the field, whose keys are words.
+        # Leave the field, which would take shortcuts as text.
         field.locator("textarea").evaluate("field => field.blur()")
 
     def hide_navigation(self) -> None:
-        """Leave its room to the page, here and on the pages to come."""
+        """Hide the navigation, on this and all later pages."""
         self.page.get_by_text("Hide navigation").click()
 
     def hide_groups(self) -> None:
-        """Take the list of groups from beside the open graph."""
-        # The navigation's own button, before it, has the same icon.
+        """Hide the list of groups next to the open graph."""
+        # The navigation's button, which comes first, has the same icon.
         self.page.get_by_role("img", name="panel_show_right").last.click()
 
     def open_list(self, selection: str) -> None:
-        """The catalog's list of the assets of a selection."""
+        """Open the catalog's list of the assets in a selection."""
         self.page.goto(f"{self.url}/assets?asset-selection={quote(selection, safe='')}")
 
     def launch_job(self, job: str) -> str:
-        """Launch a job from its launchpad, as it stands there; returns the run's id."""
+        """Launch a job from its launchpad with the default config and return the run's id."""
         self.page.goto(f"{self.url}/locations/lineage_bridge_dagster/jobs/{job}/playground")
         self.button("Launch Run").click()
         self.page.wait_for_url("**/runs/*")
@@ -69,49 +69,49 @@ class DagsterPages:
         self.page.goto(f"{self.url}/locations/lineage_bridge_dagster/sensors/{sensor}")
 
     def node(self, label: str | None = None) -> Locator:
-        """Nodes of the graph, groups included, by their label. Those out of view are not there."""
+        """Locate the graph's nodes, including groups, by their label; nodes out of view do not exist."""
         nodes = self.page.locator("foreignObject:visible").filter(has_text=re.compile(r"\S"))
         return nodes if label is None else nodes.filter(has=self.page.get_by_text(label, exact=True))
 
     def expand_all_groups(self) -> None:
-        """Where none is expanded: the keys collapse them otherwise."""
+        """Expand all groups, provided that none is expanded: otherwise the shortcut collapses them."""
         self.page.keyboard.press("Alt+KeyE")
 
     def button(self, text: str) -> Locator:
-        """By its words alone: the name that it tells readers of the screen begins with its icon's."""
+        """Locate a button by its text, since its accessible name starts with its icon's."""
         return self.page.get_by_role("button").filter(has_text=exactly(text))
 
     def launch(self, button: str) -> str:
-        """Press what launches a run, and is told so; returns the run's id."""
+        """Press a button that launches a run and return the run's id."""
         self.button(button).click()
         link = self.page.get_by_role("link", name="View", exact=True)
         return _run_id(link.get_attribute("href") or "")
 
     def await_success(self, run_id: str) -> None:
-        """Look at a run until it has ended, and well."""
+        """Wait for a run to end and assert its success."""
         self.page.goto(f"{self.url}/runs/{run_id}")
-        ended = self.page.get_by_text(re.compile("^(Success|Failure|Canceled)$")).first
-        expect(ended).to_be_visible(timeout=RUN)
-        expect(ended).to_have_text("Success")
+        status = self.page.get_by_text(re.compile("^(Success|Failure|Canceled)$")).first
+        expect(status).to_be_visible(timeout=RUN_TIMEOUT)
+        expect(status).to_have_text("Success")
 
     def metadata(self, label: str) -> Locator:
-        """The row of an entry in the metadata of an asset's page."""
+        """Locate the row of a metadata entry on an asset's page."""
         return self.page.get_by_role("row").filter(has=self.page.get_by_text(label, exact=True))
 
-    def read(self, label: str, seen: Callable[[], None] = lambda: None) -> str:
-        """The text of an entry, also of one so long that it opens in a dialog; `seen` while it is in view."""
+    def read(self, label: str, on_visible: Callable[[], None] = lambda: None) -> str:
+        """Return a metadata entry's text, from its dialog if needed; `on_visible` runs while it is shown."""
         row = self.metadata(label)
         expect(row).to_be_visible()
         more = row.get_by_text("[Show Markdown]")
         if not more.count():
             row.scroll_into_view_if_needed()
-            seen()
+            on_visible()
             return row.inner_text()
         more.click()
         dialog = self.page.get_by_role("dialog")
         expect(dialog.get_by_text("Close", exact=True)).to_be_visible()
         text = dialog.inner_text()
-        seen()
+        on_visible()
         dialog.get_by_text("Close", exact=True).click()
         expect(dialog).to_have_count(0)
         return text

@@ -1,4 +1,4 @@
-"""The sensor's own page: turned off and on, and ticks that say what they saw."""
+"""The sensor's page: its switch, and the logs of its ticks."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ _STATE = """query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ...
 
 
 @pytest.fixture
-def on_again(live_ui: DagsterUi) -> Iterator[None]:
-    """However the test ends, the sensor is on for the next one."""
+def restart_sensor(live_ui: DagsterUi) -> Iterator[None]:
+    """Restart the sensor after the test, whatever its outcome."""
     yield
     turn_on(live_ui, SENSOR)
 
 
-@pytest.mark.usefixtures("on_again")
-def test_the_sensor_is_turned_off_and_on_from_its_page_and_ticks_again(
+@pytest.mark.usefixtures("restart_sensor")
+def test_the_sensor_can_be_turned_off_and_on_from_its_page_and_ticks_again(
     dagster: DagsterPages, page: Page, live_ui: DagsterUi, picture: Callable[[str], None]
 ) -> None:
     dagster.open_sensor(SENSOR)
-    running = page.get_by_role("checkbox")
-    expect(running).to_be_checked()
-    # The box itself is drawn over by the switch that people see.
-    running.dispatch_event("click")
-    expect(running).not_to_be_checked()
-    eventually(lambda: _state(live_ui)["status"] == "STOPPED" or None, 30, "the sensor off")
-    # A tick that is still going on writes the sensor's state when it ends, and one may take a minute.
-    eventually(lambda: _idle(live_ui) or None, 90, "the end of the tick that was going on")
+    checkbox = page.get_by_role("checkbox")
+    expect(checkbox).to_be_checked()
+    # The visible switch covers the checkbox.
+    checkbox.dispatch_event("click")
+    expect(checkbox).not_to_be_checked()
+    eventually(lambda: _state(live_ui)["status"] == "STOPPED" or None, 30, "the sensor to stop")
+    # A running tick, which may take a minute, writes the sensor's state when it ends.
+    eventually(lambda: _idle(live_ui) or None, 90, "the end of the running tick")
 
     turned_on = time.time()
-    running.dispatch_event("click")
-    expect(running).to_be_checked()
+    checkbox.dispatch_event("click")
+    expect(checkbox).to_be_checked()
     eventually(lambda: _ticked_after(live_ui, turned_on) or None, 180, "a tick after it was turned on")
     page.get_by_text("All ticks").click()
     page.get_by_role("menuitem", name="Requested").click()
@@ -54,8 +54,8 @@ def test_the_sensor_is_turned_off_and_on_from_its_page_and_ticks_again(
 
 
 def _state(ui: DagsterUi) -> dict[str, Any]:
-    asked = ui.ask(_STATE, s={**ui.selector(), "sensorName": SENSOR})
-    return dict(asked["sensorOrError"]["sensorState"])
+    response = ui.query(_STATE, s={**ui.selector(), "sensorName": SENSOR})
+    return dict(response["sensorOrError"]["sensorState"])
 
 
 def _idle(ui: DagsterUi) -> bool:

@@ -1,4 +1,4 @@
-"""Which browser is taken, what is said where there is none, and that it stays on this machine."""
+"""Finding a browser, the behaviour without one, and its restriction to this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lineage_bridge_dagster_tests.browser.chromium import (
     find_chromium,
     leaves_loopback,
 )
-from lineage_bridge_dagster_tests.browser.conftest import Witness
+from lineage_bridge_dagster_tests.browser.conftest import PageMonitor
 
 pytest_plugins = ["pytester"]
 
@@ -29,16 +29,16 @@ def _program(folder: Path, name: str) -> Path:
     return program
 
 
-def test_the_variable_wins_over_the_path_and_the_path_over_the_places_of_macos(tmp_path: Path) -> None:
-    named, macos = _program(tmp_path, "mine"), _program(tmp_path / "apps", "Google Chrome")
+def test_the_variable_precedes_the_path_and_the_path_precedes_the_fallbacks(tmp_path: Path) -> None:
+    configured, fallback = _program(tmp_path, "mine"), _program(tmp_path / "apps", "Google Chrome")
     on_path = _program(tmp_path / "bin", "google-chrome")
     path = {"PATH": str(on_path.parent)}
-    assert find_chromium({**path, VARIABLE: str(named)}, [str(macos)]) == named
-    assert find_chromium(path, [str(macos)]) == on_path
-    assert find_chromium({"PATH": ""}, [str(macos)]) == macos
+    assert find_chromium({**path, VARIABLE: str(configured)}, [str(fallback)]) == configured
+    assert find_chromium(path, [str(fallback)]) == on_path
+    assert find_chromium({"PATH": ""}, [str(fallback)]) == fallback
 
 
-def test_where_there_is_none_the_word_says_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_browser_is_reported_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(ChromiumMissingError, match="no Chromium found: make browser"):
         find_chromium({"PATH": str(tmp_path)}, [])
     with pytest.raises(ChromiumMissingError, match=f"{VARIABLE} is /nowhere"):
@@ -46,7 +46,7 @@ def test_where_there_is_none_the_word_says_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("", "skipped"), ("true", "errors")])
-def test_without_a_chromium_tests_are_skipped_but_never_in_ci(
+def test_without_a_browser_tests_are_skipped_except_in_ci(
     ci: str, outcome: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CI", ci)
@@ -71,13 +71,13 @@ def test_without_a_chromium_tests_are_skipped_but_never_in_ci(
         ("wss://example.com/socket", True),
     ],
 )
-def test_what_leaves_the_loopback(url: str, leaves: bool) -> None:
+def test_leaves_loopback(url: str, leaves: bool) -> None:
     assert leaves_loopback(url) is leaves
 
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    """A page of this machine's own."""
+    """A page that is served on the loopback."""
 
     class Hello(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -94,14 +94,14 @@ def site() -> Iterator[str]:
         server.shutdown()
 
 
-def test_a_request_that_would_leave_this_machine_is_blocked_and_named(
-    page: Page, witness: Witness, site: str
+def test_requests_to_other_machines_are_blocked_and_recorded(
+    page: Page, page_monitor: PageMonitor, site: str
 ) -> None:
     page.goto(site)
     assert page.get_by_role("heading", name="Hello").is_visible()
-    assert not witness.outside
+    assert not page_monitor.external_requests
     for url in ("http://example.com/", "http://192.0.2.1/"):
         with pytest.raises(Error, match="Failed to fetch"):
             page.evaluate("url => fetch(url, {mode: 'no-cors'})", url)
-        assert witness.outside.pop() == url
-        assert "ERR_NAME_NOT_RESOLVED" in witness.errors[-1]
+        assert page_monitor.external_requests.pop() == url
+        assert "ERR_NAME_NOT_RESOLVED" in page_monitor.errors[-1]

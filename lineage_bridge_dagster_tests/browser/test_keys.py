@@ -1,4 +1,4 @@
-"""Names that other systems fold or break open by the UI's own links."""
+"""Assets with special characters in their names open by the UI's own links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.t
 
 
 @pytest.mark.parametrize(
-    ("key", "says"),
+    ("key", "text"),
     [
         ("glue/lkc-7k2m9p/orders.v1", "orders.v1"),
         ("glue/lkc-7k2m9p/orders-v1", "orders-v1"),
@@ -25,19 +25,19 @@ pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.t
     ],
     ids=["dots", "hyphens", "capitals", "slashes"],
 )
-def test_an_asset_opens_by_the_link_of_the_list_and_by_its_address(
-    key: str, says: str, dagster: DagsterPages, page: Page
+def test_an_asset_opens_from_the_asset_list_and_by_its_url(
+    key: str, text: str, dagster: DagsterPages, page: Page
 ) -> None:
     dagster.open_list(f'key:"{key}"')
     page.get_by_role("link").filter(has_text=key.replace("/", " / ")).click()
-    _is_shown(page, says)
-    address = page.url
+    _expect_shown(page, text)
+    url = page.url
     page.goto("about:blank")
-    page.goto(address)
-    _is_shown(page, says)
+    page.goto(url)
+    _expect_shown(page, text)
 
 
-def _is_shown(page: Page, says: str) -> None:
-    """The asset's own page, with what it says of itself: the UI has a page for an unknown key, too."""
+def _expect_shown(page: Page, text: str) -> None:
+    """Expect the asset's page with its content: the UI has a page for unknown keys, too."""
     expect(page.get_by_text("lineage_bridge/node_id")).to_be_visible()
-    expect(page.get_by_text(re.compile(re.escape(says))).first).to_be_visible()
+    expect(page.get_by_text(re.compile(re.escape(text))).first).to_be_visible()

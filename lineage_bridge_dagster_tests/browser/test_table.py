@@ -1,4 +1,4 @@
-"""A Glue table's page: its checks, materialized by hand, and what it then says."""
+"""A Glue table's page: its checks, a manual materialization, and the metadata that it shows."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ KEY = f"glue/{DATABASE}/{TABLE}"
 CHECK = {"view": "checks", "checkDetail": "lineage_in_sync"}
 
 
-def test_a_wiped_table_turns_red_and_materialize_pushes_it_green_and_shows_what_it_did(
-    dagster: DagsterPages, page: Page, by_hand: LiveStack, picture: Callable[[str], None]
+def test_a_wiped_tables_check_fails_and_materializing_it_fixes_it_and_shows_the_diff(
+    dagster: DagsterPages, page: Page, manual_stack: LiveStack, picture: Callable[[str], None]
 ) -> None:
-    wipe_lineage(by_hand, DATABASE, TABLE)
+    wipe_lineage(manual_stack, DATABASE, TABLE)
     dagster.open_asset(KEY, **CHECK)
     for check in ("schema_matches", "tableflow_healthy"):
         expect(page.get_by_text(check).first).to_be_visible()
@@ -33,7 +33,7 @@ def test_a_wiped_table_turns_red_and_materialize_pushes_it_green_and_shows_what_
 
     dagster.open_asset(KEY)
     dagster.await_success(dagster.launch("Materialize"))
-    assert "lineage_bridge.digest" in by_hand.tables()[f"{DATABASE}.{TABLE}"].parameters
+    assert "lineage_bridge.digest" in manual_stack.tables()[f"{DATABASE}.{TABLE}"].parameters
     dagster.open_asset(KEY, **CHECK)
     expect(_result(page)).to_have_text("Passed")
 
@@ -50,18 +50,18 @@ def test_a_wiped_table_turns_red_and_materialize_pushes_it_green_and_shows_what_
     assert tree.index("external_dataset: postgres://") < tree.index("tableflow_table: lkc-4x8w1q")
 
 
-def test_a_chain_is_drawn_on_its_page(
+def test_a_chains_page_shows_its_drawing(
     dagster: DagsterPages, page: Page, picture: Callable[[str], None]
 ) -> None:
     dagster.open_asset("upstream_chain/lkc-7k2m9p/orders.v1")
     dagster.metadata("lineage_bridge/drawing").get_by_text("[Show Markdown]").click()
     image = page.get_by_role("dialog").locator("img")
     expect(image).to_be_visible()
-    # One that the UI's rules for content keep out, or that is no SVG, has no width.
+    # An image that the UI's content policy blocks, or that is not an SVG, has no width.
     assert image.evaluate("image => image.naturalWidth") > 100
     picture("drawing")
 
 
 def _result(page: Page) -> Locator:
-    """What stands below `Evaluation result` on a check's tab."""
+    """Locate the text below `Evaluation result` on a check's tab."""
     return page.get_by_text("Evaluation result", exact=True).locator("xpath=following::*[text()][1]")

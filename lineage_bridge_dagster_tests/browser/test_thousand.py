@@ -1,4 +1,4 @@
-"""A code location of a thousand assets: it opens collapsed, finds one, and shows one's lineage."""
+"""The UI with a thousand assets: the graph opens collapsed, and one asset can be selected or searched."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLUSTERS, TABLES = 10, 33
 
 
 def _thousand() -> World:
-    """Each table has its topic and its chain, all of a cluster behind one connector: 1,000 assets."""
+    """Build 10 clusters with a connector, 33 topics, and each topic's table and chain: 1,000 assets."""
     w = World()
     for cluster in (f"lkc-{number:06d}" for number in range(CLUSTERS)):
         connector = w.connector(cluster, "generator", "DatagenSource")
@@ -36,7 +36,7 @@ def _thousand() -> World:
 
 @pytest.fixture(scope="module")
 def thousand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The UI's address: a webserver on a stored discovery, with no daemon, and nothing outside."""
+    """The URL of a webserver on a stored discovery, without a daemon or external services."""
     paths = StackPaths(tmp_path_factory.mktemp("thousand") / "home")
     paths.prepare()
     home = paths.home / "dagster"
@@ -55,13 +55,13 @@ def thousand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         processes.stop(paths)
 
 
-def test_a_thousand_assets_open_in_groups_and_one_is_selected_with_its_lineage_or_searched(
+def test_a_thousand_assets_open_collapsed_and_one_can_be_selected_or_searched(
     page: Page, thousand: str
 ) -> None:
     dagster = DagsterPages(page, thousand)
     dagster.open_graph()
     expect(dagster.button("Materialize all (990)")).to_be_visible()
-    # Groups alone, and few enough to be read.
+    # Only groups are shown, few enough to read.
     expect(dagster.node("topic.0007")).to_have_count(0)
     assert dagster.node().count() <= 4 * CLUSTERS
 
@@ -69,7 +69,7 @@ def test_a_thousand_assets_open_in_groups_and_one_is_selected_with_its_lineage_o
     expect(dagster.button("Materialize all (3)")).to_be_visible()
     dagster.expand_all_groups()
     expect(dagster.node("generator")).to_have_count(1)
-    # The topic, its table and the table's chain; of one cluster alone.
+    # The topic, its table and the table's chain, of one cluster only.
     expect(dagster.node("topic.0007")).to_have_count(3)
     expect(dagster.node("topic.0008")).to_have_count(0)
 

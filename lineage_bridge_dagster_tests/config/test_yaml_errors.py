@@ -23,7 +23,7 @@ from lineage_bridge_dagster_tests.bad_instance import (
     MISTAKES,
     TYPE,
     Mistake,
-    all_at_once,
+    combined_mistakes,
     load_error,
     loaded,
     project,
@@ -78,7 +78,7 @@ def test_every_field_accepts_a_template_and_has_a_description() -> None:
 
 
 def test_dg_check_yaml_reports_all_mistakes_with_line_and_remedy(tmp_path: Path) -> None:
-    text, at = all_at_once()
+    text, at = combined_mistakes()
     done = dg(project(tmp_path, text), "check", "yaml")
     assert done.returncode != 0, done.stderr
     lines = done.stdout.splitlines()
@@ -114,7 +114,7 @@ def test_dg_check_defs_and_the_ui_name_the_line_and_what_to_write(tmp_path: Path
     with webserver(folder) as ui:
 
         def failure() -> dict[str, Any] | None:
-            entry = ui.ask(_ERROR)["workspaceOrError"]["locationEntries"][0]
+            entry = ui.query(_ERROR)["workspaceOrError"]["locationEntries"][0]
             return entry["locationOrLoadError"] if entry["loadStatus"] == "LOADED" else None
 
         error = eventually(failure, 60, "the code location")

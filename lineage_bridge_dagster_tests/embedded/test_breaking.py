@@ -1,4 +1,4 @@
-"""Breaking an API on purpose: what a user is told, what a discovery makes of it, and that healing ends it."""
+"""Fault injection with `break` and `heal`: its messages, its effect on discoveries, and its removal."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ Discover = Callable[[], Discovery]
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[ConfluentEmulator]:
-    with ConfluentEmulator() as started:
-        started.seed()
-        yield started
+    with ConfluentEmulator() as emulator:
+        emulator.seed()
+        yield emulator
 
 
 @pytest.fixture(scope="module")
 def aws() -> Iterator[StrictAws]:
-    with StrictAws() as started:
-        yield started
+    with StrictAws() as aws:
+        yield aws
 
 
 @pytest.fixture
 def breaker(emulator: ConfluentEmulator, aws: StrictAws) -> Iterator[Breaker]:
-    made = Breaker(emulator.url, aws.endpoint_url)
-    yield made
-    made.heal()
+    breaker = Breaker(emulator.url, aws.endpoint_url)
+    yield breaker
+    breaker.heal()
 
 
 @pytest.fixture(scope="module")
-def look(emulator: ConfluentEmulator) -> Iterator[Discover]:
+def run_discovery(emulator: ConfluentEmulator) -> Iterator[Discover]:
     env = {**emulator.env(), "LINEAGE_BRIDGE_CONFLUENT_MAX_ATTEMPTS": "1"}
     settings = Settings.from_env(env).confluent
     with FlinkSqlParser() as parser:
@@ -59,10 +59,10 @@ def look(emulator: ConfluentEmulator) -> Iterator[Discover]:
 
 
 @pytest.fixture(scope="module")
-def whole(look: Discover) -> Discovery:
-    found = carry_forward(look(), None)
-    assert found.coverage.complete
-    return found
+def complete(run_discovery: Discover) -> Discovery:
+    discovery = carry_forward(run_discovery(), None)
+    assert discovery.coverage.complete
+    return discovery
 
 
 @pytest.mark.parametrize(
@@ -74,29 +74,31 @@ def whole(look: Discover) -> Discovery:
         (ALL, "500"),
     ],
 )
-def test_a_broken_api_is_told_in_the_coverage_and_loses_nothing(
-    breaker: Breaker, look: Discover, whole: Discovery, api: str, status: str
+def test_a_broken_api_is_reported_in_the_coverage_and_loses_nothing(
+    breaker: Breaker, run_discovery: Discover, complete: Discovery, api: str, status: str
 ) -> None:
     broken = breaker.break_api(api, status)
     assert breaker.active() == [broken] == [Broken(api, status)]
-    found = look()
-    assert not found.coverage.complete
-    kept = carry_forward(found, whole)
-    assert set(kept.graph.nodes) == set(whole.graph.nodes)
-    assert set(kept.graph.edges) == set(whole.graph.edges)
+    partial = run_discovery()
+    assert not partial.coverage.complete
+    carried = carry_forward(partial, complete)
+    assert set(carried.graph.nodes) == set(complete.graph.nodes)
+    assert set(carried.graph.edges) == set(complete.graph.edges)
     assert breaker.heal(api) == [broken]
     assert breaker.active() == []
-    assert carry_forward(look(), kept).coverage.complete
+    assert carry_forward(run_discovery(), carried).coverage.complete
 
 
-def test_a_timeout_is_longer_than_a_client_waits(breaker: Breaker, emulator: ConfluentEmulator) -> None:
+def test_a_timeout_exceeds_the_clients_timeout(breaker: Breaker, emulator: ConfluentEmulator) -> None:
     assert breaker.break_api("org", "timeout") == Broken("org", "timeout")
     assert breaker.active() == [Broken("org", "timeout")]
     with emulator.client() as client:
         assert client.get("/emulator/faults").json()[0]["delay"] > ConfluentSettings().timeout_seconds
 
 
-def test_an_api_heals_by_itself_after_so_many_requests(breaker: Breaker, emulator: ConfluentEmulator) -> None:
+def test_an_api_heals_by_itself_after_the_given_number_of_requests(
+    breaker: Breaker, emulator: ConfluentEmulator
+) -> None:
     breaker.break_api("org", "503", 2)
     assert str(breaker.active()[0]) == "org fails the next 2 requests with 503"
     with httpx.Client(base_url=emulator.url, auth=("LOCALCLOUD000001", "local-only-cloud-secret")) as client:
@@ -105,7 +107,7 @@ def test_an_api_heals_by_itself_after_so_many_requests(breaker: Breaker, emulato
     assert breaker.active() == []
 
 
-def test_one_api_is_healed_and_the_others_stay_broken(breaker: Breaker) -> None:
+def test_one_api_can_be_healed_while_the_others_stay_broken(breaker: Breaker) -> None:
     for api in ("org", "connect", GLUE):
         breaker.break_api(api, "403")
     assert [broken.api for broken in breaker.heal("connect")] == ["connect"]
@@ -114,34 +116,34 @@ def test_one_api_is_healed_and_the_others_stay_broken(breaker: Breaker) -> None:
     assert breaker.heal() == []
 
 
-def test_an_api_is_broken_in_one_way_at_a_time(breaker: Breaker) -> None:
+def test_breaking_an_api_again_replaces_its_fault(breaker: Breaker) -> None:
     breaker.break_api("flink", "403")
     breaker.break_api("flink", "half-page")
     breaker.break_api("flink", "garbage")
     assert breaker.active() == [Broken("flink", "garbage")]
 
 
-def test_pages_are_whole_again_once_no_half_is_left(breaker: Breaker, emulator: ConfluentEmulator) -> None:
-    def size() -> int:
+def test_the_page_size_is_restored_once_no_half_page_fault_is_left(
+    breaker: Breaker, emulator: ConfluentEmulator
+) -> None:
+    def page_size() -> int:
         with emulator.client() as client:
             return int(client.post("/emulator/options", json={}).json()["max_page_size"])
 
-    usual = size()
+    default = page_size()
     breaker.break_api("flink", "half-page")
     breaker.break_api("tableflow", "half-page")
-    assert size() == 1
+    assert page_size() == 1
     breaker.heal("flink")
-    assert size() == 1
+    assert page_size() == 1
     breaker.heal("tableflow")
-    assert size() == usual
+    assert page_size() == default
 
 
 @pytest.mark.parametrize(
     ("status", "code"), [("403", "AccessDeniedException"), ("429", "ThrottlingException")]
 )
-def test_a_broken_glue_refuses_its_lists_and_nothing_else(
-    breaker: Breaker, aws: StrictAws, status: str, code: str
-) -> None:
+def test_a_broken_glue_fails_only_its_lists(breaker: Breaker, aws: StrictAws, status: str, code: str) -> None:
     from botocore.config import Config
 
     glue = aws.client("glue", config=Config(retries={"total_max_attempts": 1}))
@@ -169,7 +171,7 @@ def test_a_broken_glue_refuses_its_lists_and_nothing_else(
         (GLUE, "404", "Use one of 401, 403"),
     ],
 )
-def test_what_cannot_be_broken_is_refused_with_what_can(api: str, status: str, hint: str) -> None:
+def test_an_invalid_api_or_status_is_rejected_with_the_valid_ones(api: str, status: str, hint: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         check(api, status)
     assert hint in str(caught.value.hint)
@@ -180,7 +182,7 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.mark.parametrize("arguments", [("break", "tableflow", "503"), ("heal",)])
-def test_without_a_stack_it_says_how_to_start_one(
+def test_without_a_stack_the_error_explains_how_to_start_one(
     arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_BRIDGE_LOCAL_HOME", str(tmp_path / "none"))
@@ -190,14 +192,14 @@ def test_without_a_stack_it_says_how_to_start_one(
 
 
 def test_the_help_lists_every_api_and_every_status() -> None:
-    text = run("break", "--help").output
-    assert all(f" {api} " in text for api in APIS)
-    assert all(status in text for status in STATUSES)
-    assert "local break tableflow 503" in text
+    help_text = run("break", "--help").output
+    assert all(f" {api} " in help_text for api in APIS)
+    assert all(status in help_text for status in STATUSES)
+    assert "local break tableflow 503" in help_text
 
 
 @pytest.mark.stack
-def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_as_it_is(
+def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_unchanged(
     live_stack: LiveStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_BRIDGE_LOCAL_HOME", str(live_stack.stack.home))
@@ -207,12 +209,12 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_as_it_i
     before = _until_complete(settings, len(live_stack.stack.tableflow_tables()))
     client = glue_client(settings.aws)
     assert not push_tables(before, client, settings.push).failed
-    in_glue = _lineage(live_stack)
+    lineage_before = _lineage(live_stack)
 
-    told = run("break", "tableflow", "503")
-    assert told.exit_code == 0, told.output
-    assert "discovery_complete" in told.output
-    assert "Heal: lineage-bridge local heal tableflow" in told.output
+    result = run("break", "tableflow", "503")
+    assert result.exit_code == 0, result.output
+    assert "discovery_complete" in result.output
+    assert "Heal: lineage-bridge local heal tableflow" in result.output
     assert "tableflow fails every request with 503" in run("status").output
     broken = discover(settings, before)
     assert {report.scope.api for report in broken.coverage.incomplete} == {
@@ -223,7 +225,7 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_as_it_i
     assert set(broken.graph.edges) == set(before.graph.edges)
     pushed = push_tables(broken, client, settings.push)
     assert {result.status for result in pushed.results} <= {PushStatus.UNCHANGED, PushStatus.HELD}
-    assert _lineage(live_stack) == in_glue
+    assert _lineage(live_stack) == lineage_before
 
     assert "Healed: tableflow" in run("heal").output
     assert discover(settings, broken).coverage.complete
@@ -232,19 +234,19 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_as_it_i
 
 
 def _until_complete(settings: Settings, tables: int) -> Discovery:
-    """The first discovery that has a Glue table of each Tableflow topic."""
+    """Repeat the discovery until it is complete and has `tables` Glue tables."""
     deadline = time.monotonic() + 300
     while True:
-        found = discover(settings)
-        in_glue = [node for node in found.graph.nodes.values() if node.catalog_type == "AWS_GLUE"]
-        if found.coverage.complete and len(in_glue) >= tables:
-            return found
-        assert time.monotonic() < deadline, [str(report) for report in found.coverage.incomplete]
+        discovery = discover(settings)
+        in_glue = [node for node in discovery.graph.nodes.values() if node.catalog_type == "AWS_GLUE"]
+        if discovery.coverage.complete and len(in_glue) >= tables:
+            return discovery
+        assert time.monotonic() < deadline, [str(report) for report in discovery.coverage.incomplete]
         time.sleep(2)
 
 
 def _lineage(live_stack: LiveStack) -> dict[str, dict[str, str]]:
-    """What we wrote of each table; Tableflow goes on committing to the rest."""
+    """Return our parameters of each table; Tableflow keeps changing the others."""
     return {
         name: {key: value for key, value in table.parameters.items() if key.startswith("lineage_bridge.")}
         for name, table in live_stack.tables().items()

@@ -1,4 +1,4 @@
-"""What a stack started is found and ended, and nothing else."""
+"""The processes that a stack started are found and stopped, and no others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.paths import StackPaths
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
-#: Ignores SIGTERM, and has a child that leads a group of its own, as PySpark's daemon does.
+#: Ignores SIGTERM, and has a child with its own process group, like PySpark's daemon.
 STUBBORN = [
     sys.executable,
     "-c",
@@ -30,10 +30,10 @@ STUBBORN = [
 
 @pytest.fixture
 def paths(tmp_path: Path) -> Iterator[StackPaths]:
-    made = StackPaths(tmp_path / "home")
-    made.prepare()
-    yield made
-    processes.stop(made, patience=0)
+    paths = StackPaths(tmp_path / "home")
+    paths.prepare()
+    yield paths
+    processes.stop(paths, patience=0)
 
 
 def _until(condition: Callable[[], bool]) -> None:
@@ -41,10 +41,10 @@ def _until(condition: Callable[[], bool]) -> None:
         if condition():
             return
         time.sleep(0.05)
-    pytest.fail("it never came to be")
+    pytest.fail("The condition was not met in 30 s.")
 
 
-def test_what_was_started_is_found_without_its_pid_file_and_is_ended(paths: StackPaths) -> None:
+def test_a_process_is_found_without_its_pid_file_and_stopped(paths: StackPaths) -> None:
     started = processes.start(paths, "one", SLEEP, {})
     for file in paths.run.iterdir():
         file.unlink()
@@ -64,7 +64,7 @@ def test_a_stubborn_process_and_its_children_are_killed(paths: StackPaths) -> No
     assert not any(processes.is_alive(process) for process in (started.process, *children))
 
 
-def test_children_whose_leader_was_killed_are_ended_too(paths: StackPaths) -> None:
+def test_children_of_a_killed_process_are_stopped(paths: StackPaths) -> None:
     started = processes.start(paths, "stubborn", STUBBORN, {})
     _until(lambda: "ready" in processes.end_of_log(paths, "stubborn"))
     children = started.process.children(recursive=True)
@@ -75,32 +75,34 @@ def test_children_whose_leader_was_killed_are_ended_too(paths: StackPaths) -> No
     assert not any(processes.is_alive(process) for process in children)
 
 
-def test_only_the_named_components_are_ended(paths: StackPaths) -> None:
+def test_stop_ends_only_the_given_components(paths: StackPaths) -> None:
     processes.start(paths, "one", SLEEP, {})
     processes.start(paths, "two", SLEEP, {})
     processes.stop(paths, ["one"])
     assert list(processes.find(paths)) == ["two"]
 
 
-def test_another_homes_processes_and_a_recycled_pid_are_left_alone(paths: StackPaths, tmp_path: Path) -> None:
+def test_processes_of_another_home_and_a_reused_pid_are_not_stopped(
+    paths: StackPaths, tmp_path: Path
+) -> None:
     other = StackPaths(tmp_path / "other")
     other.prepare()
     processes.start(other, "one", SLEEP, {})
-    stranger = subprocess.Popen(SLEEP, start_new_session=True)
+    unrelated = subprocess.Popen(SLEEP, start_new_session=True)
     try:
-        # As a stale pid file would have it: the pid is somebody else's by now.
-        (paths.run / "one.pid").write_text(f'{{"pid": {stranger.pid}, "create_time": 1}}')
+        # A stale pid file, whose pid has been reused by an unrelated process.
+        (paths.run / "one.pid").write_text(f'{{"pid": {unrelated.pid}, "create_time": 1}}')
         assert processes.find(paths) == {}
         processes.stop(paths)
-        assert stranger.poll() is None
+        assert unrelated.poll() is None
         assert list(processes.find(other)) == ["one"]
     finally:
         processes.stop(other)
-        stranger.kill()
-        stranger.wait()
+        unrelated.kill()
+        unrelated.wait()
 
 
-def test_the_end_of_a_log_is_that_of_the_last_start(paths: StackPaths) -> None:
+def test_end_of_log_covers_only_the_last_start(paths: StackPaths) -> None:
     for text in ("first", "second"):
         started = processes.start(paths, "one", [sys.executable, "-c", f"print('{text}')"], {})
         _until(lambda s=started: not processes.is_alive(s.process))  # type: ignore[misc]
@@ -108,7 +110,7 @@ def test_the_end_of_a_log_is_that_of_the_last_start(paths: StackPaths) -> None:
     assert processes.end_of_log(paths, "none") == ""
 
 
-def test_the_environment_says_whose_a_process_is_and_nothing_leaks_back(paths: StackPaths) -> None:
+def test_a_process_has_its_home_in_its_environment_and_the_parents_is_unchanged(paths: StackPaths) -> None:
     started = processes.start(paths, "one", SLEEP, {"EXTRA": "1"})
     env = psutil.Process(started.pid).environ()
     assert env[processes.HOME_MARK] == str(paths.home)

@@ -1,4 +1,4 @@
-"""The stack comes up, keeps its data through anything, and goes; with real brokers, without Spark."""
+"""The stack starts, keeps its data across crashes and restarts, and stops; real brokers, no Spark."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER
 from lineage_bridge_dagster.embedded.stack import Stack, StackError
 from lineage_bridge_dagster.errors import ConfigurationError
 
-# Brokers are hungry: one after the other.
+# One test at a time, because brokers need much memory.
 pytestmark = pytest.mark.xdist_group("local_stack")
 
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Iterator[Stack]:
-    made = Stack(tmp_path / "home", materializer=False)
-    yield made
-    made.down()
+    stack = Stack(tmp_path / "home", materializer=False)
+    yield stack
+    stack.down()
 
 
 def _states(stack: Stack) -> set[str]:
-    return {one.state for one in stack.status()}
+    return {component.state for component in stack.status()}
 
 
 def _glue_databases(stack: Stack) -> list[str]:
@@ -52,36 +52,40 @@ def _glue_databases(stack: Stack) -> list[str]:
     return [database["Name"] for database in glue.get_databases()["DatabaseList"]]
 
 
-def _details(stack: Stack) -> dict[str, str]:
-    return {one.name: one.detail for one in stack.status() if one.name.startswith("broker-")}
+def _broker_details(stack: Stack) -> dict[str, str]:
+    return {
+        component.name: component.detail
+        for component in stack.status()
+        if component.name.startswith("broker-")
+    }
 
 
-def test_a_stack_comes_up_survives_kill_9_of_everything_and_a_down_and_is_reset(stack: Stack) -> None:
-    said: list[str] = []
-    stack.up(said.append)
+def test_a_stack_starts_survives_kill_9_of_its_processes_stops_and_resets(stack: Stack) -> None:
+    progress: list[str] = []
+    stack.up(progress.append)
     assert _states(stack) == {"running"}
-    assert any("records written" in line for line in said)
+    assert any("records written" in line for line in progress)
     ports = json.loads(stack.paths.stack_file.read_text())["ports"]
     for running in processes.find(stack.paths).values():
         for connection in running.process.net_connections():
             assert connection.status != psutil.CONN_LISTEN or connection.laddr.ip in ("127.0.0.1", "::1")
     assert _glue_databases(stack) == ["kept"]
-    details = _details(stack)
+    details = _broker_details(stack)
 
     for running in processes.find(stack.paths).values():
         running.process.kill()
-    stack.up(said.append)
+    stack.up(progress.append)
     assert _states(stack) == {"running"}
     assert json.loads(stack.paths.stack_file.read_text())["ports"] == ports
     assert _glue_databases(stack) == ["kept"]
-    assert _details(stack) == details
+    assert _broker_details(stack) == details
 
-    victim = processes.find(stack.paths)["aws"]
+    killed = processes.find(stack.paths)["aws"]
     others = {name: r.pid for name, r in processes.find(stack.paths).items() if name != "aws"}
-    victim.process.kill()
+    killed.process.kill()
     stack.up()
     after = {name: r.pid for name, r in processes.find(stack.paths).items()}
-    assert after.pop("aws") != victim.pid
+    assert after.pop("aws") != killed.pid
     assert after == others
 
     stack.down()
@@ -93,7 +97,7 @@ def test_a_stack_comes_up_survives_kill_9_of_everything_and_a_down_and_is_reset(
     assert processes.find(stack.paths) == {}
 
 
-def test_the_environment_points_the_product_at_the_stack_and_its_own_commands_work(
+def test_the_environment_points_to_the_stack_and_its_commands_work(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ConfigurationError, match="no local stack"):
@@ -104,12 +108,12 @@ def test_the_environment_points_the_product_at_the_stack_and_its_own_commands_wo
     assert settings.aws.region == world.GLUE_REGION
     assert settings.confluent.credential("kafka", world.CLUSTERS[0].id) is not None
     assert httpx.get(f"{settings.confluent.api_url}/org/v2/environments").status_code == 401
-    stored = subprocess.run(
+    sourced = subprocess.run(
         ["sh", "-c", f"set -a; . '{stack.paths.env_file}'; exec '{sys.executable}' -c 'import json, os; "
          "print(json.dumps(dict(os.environ)))'"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert env.items() <= json.loads(stored.stdout).items()
+    assert env.items() <= json.loads(sourced.stdout).items()
     assert stack.paths.env_file.stat().st_mode & 0o077 == 0
 
     monkeypatch.setenv(HOME_VARIABLE, str(stack.home))
@@ -124,14 +128,14 @@ def test_the_environment_points_the_product_at_the_stack_and_its_own_commands_wo
     assert runner.invoke(local, ["disable-tableflow", topic]).exit_code == 0
     assert stack.tableflow_tables() == before
     assert "Produced 3 records" in runner.invoke(local, ["produce", topic, "3"]).stdout
-    shown = runner.invoke(local, ["logs", "aws", "-n", "1"]).stdout
-    assert "Glue and S3 at" in shown
+    log = runner.invoke(local, ["logs", "aws", "-n", "1"]).stdout
+    assert "Glue and S3 at" in log
     assert any(line.startswith("confluent") for line in stack.logs(lines=5))
     with pytest.raises(ConfigurationError, match="no component nonsense"):
         next(stack.logs("nonsense"))
 
 
-def test_an_up_that_was_killed_midway_is_finished_by_the_next_and_another_home_is_another_stack(
+def test_up_completes_an_interrupted_start_and_leaves_another_homes_stack_alone(
     stack: Stack, tmp_path: Path
 ) -> None:
     code = (
@@ -158,16 +162,18 @@ def test_an_up_that_was_killed_midway_is_finished_by_the_next_and_another_home_i
         other.down()
 
 
-def test_a_component_that_does_not_come_up_is_named_with_the_end_of_its_log(
+def test_a_component_that_fails_to_start_is_named_with_the_end_of_its_log(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = processes.start
+    start = processes.start
 
-    def sabotaged(paths: object, component: str, command: list[str], env: object) -> processes.Running:
+    def start_with_broken_aws(
+        paths: object, component: str, command: list[str], env: object
+    ) -> processes.Running:
         broken = [sys.executable, "-c", "import sys; sys.exit('no such luck')"]
-        return real(paths, component, broken if component == "aws" else command, env)  # type: ignore[arg-type]
+        return start(paths, component, broken if component == "aws" else command, env)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(processes, "start", sabotaged)
+    monkeypatch.setattr(processes, "start", start_with_broken_aws)
     with pytest.raises(StackError) as failed:
         stack.up()
     assert "aws" in failed.value.message
@@ -189,29 +195,27 @@ def test_without_java_nothing_starts_and_the_message_says_how_to_install_it(
 ) -> None:
     from lineage_bridge_dagster import jars
 
-    def none() -> Path:
+    def missing_java() -> Path:
         raise ConfigurationError("Java 17 or newer is needed", hint="apt-get install")
 
-    monkeypatch.setattr(jars, "java", none)
+    monkeypatch.setattr(jars, "java", missing_java)
     with pytest.raises(ConfigurationError, match="Java 17"):
         stack.up()
     assert not stack.home.exists()
 
 
-def test_reset_and_up_refuse_a_folder_that_is_not_a_stacks(tmp_path: Path) -> None:
+def test_reset_and_up_reject_a_folder_that_is_not_a_stacks_home(tmp_path: Path) -> None:
     folder = tmp_path / "precious"
     folder.mkdir()
     (folder / "thesis.tex").write_text("42")
-    for act in (Stack(folder).reset, Stack(folder).up):
+    for command in (Stack(folder).reset, Stack(folder).up):
         with pytest.raises(ConfigurationError, match="is not the home of a local stack"):
-            act()
+            command()
     assert (folder / "thesis.tex").read_text() == "42"
     assert not (folder / MARKER).exists()
 
 
-def test_down_reset_and_status_of_a_stack_that_never_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_down_reset_and_status_work_without_a_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stack = Stack(tmp_path / "never")
     stack.down()
     stack.reset()
@@ -224,7 +228,9 @@ def test_down_reset_and_status_of_a_stack_that_never_was(
     assert not stack.home.exists()
 
 
-def test_reset_asks_unless_told_not_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reset_asks_for_confirmation_unless_yes_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stack = Stack(tmp_path / "home")
     stack.paths.prepare()
     monkeypatch.setenv(HOME_VARIABLE, str(stack.home))
@@ -234,10 +240,10 @@ def test_reset_asks_unless_told_not_to(tmp_path: Path, monkeypatch: pytest.Monke
     assert not stack.home.exists()
 
 
-def test_two_commands_on_one_home_go_one_after_the_other(stack: Stack) -> None:
-    said: list[str] = []
+def test_commands_on_one_home_run_one_at_a_time(stack: Stack) -> None:
+    progress: list[str] = []
     stack.paths.prepare()
-    with stack._alone(said.append):
+    with stack._locked(progress.append):
         code = (
             "import sys; from pathlib import Path; from lineage_bridge_dagster.embedded.stack import Stack;"
             "Stack(Path(sys.argv[1])).down(lambda line: print(line, flush=True)); print('done', flush=True)"
@@ -257,5 +263,5 @@ def test_two_commands_on_one_home_go_one_after_the_other(stack: Stack) -> None:
     ["up", "status", "down", "reset", "logs", "env", "enable-tableflow", "disable-tableflow", "produce"],
 )
 def test_every_command_has_help_with_an_example(command: str) -> None:
-    shown = CliRunner().invoke(local, [command, "--help"]).stdout
-    assert f"lineage-bridge local {command}" in shown
+    help_text = CliRunner().invoke(local, [command, "--help"]).stdout
+    assert f"lineage-bridge local {command}" in help_text
