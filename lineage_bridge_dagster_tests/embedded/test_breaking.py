@@ -214,7 +214,7 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_unchang
     result = run("break", "tableflow", "503")
     assert result.exit_code == 0, result.output
     assert "discovery_complete" in result.output
-    assert "Heal: lineage-bridge local heal tableflow" in result.output
+    assert "Heal it with: lineage-bridge local heal tableflow" in result.output
     assert "tableflow fails every request with 503" in run("status").output
     broken = discover(settings, before)
     assert {report.scope.api for report in broken.coverage.incomplete} == {
@@ -230,7 +230,7 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_unchang
     assert "Healed: tableflow" in run("heal").output
     assert discover(settings, broken).coverage.complete
     assert "fails every request" not in run("status").output
-    assert "Nothing was broken" in run("heal").output
+    assert "No API was broken" in run("heal").output
 
 
 def _until_complete(settings: Settings, tables: int) -> Discovery:

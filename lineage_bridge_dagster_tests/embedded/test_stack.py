@@ -252,7 +252,7 @@ def test_commands_on_one_home_run_one_at_a_time(stack: Stack) -> None:
             [sys.executable, "-c", code, str(stack.home)], stdout=subprocess.PIPE, text=True
         )
         assert other.stdout is not None
-        assert "waiting for it" in other.stdout.readline()
+        assert "Waiting for another" in other.stdout.readline()
         time.sleep(0.2)
         assert other.poll() is None
     assert "done" in other.communicate()[0]
