@@ -240,18 +240,20 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         )
 
     def _resources(self, names: Names) -> dict[str, Any]:
-        confluent, aws = self.confluent.given(), self.aws.given()
+        aws = self.aws.given()
         session = {"region_name": aws.pop("region", None), "profile_name": aws.pop("profile", None)}
         spark = SparkResource(
             spark_config=self.spark.spark_config(),
             catalog=with_aws_fields(self.spark.catalog.given(), self.aws.given()),
         )
+        confluent = ConfluentResource(**session, **self.confluent.given())
         return {
-            names.confluent: ConfluentResource(**session, **confluent),
+            names.confluent: confluent,
             names.glue: GlueResource(**session, **aws),
             names.spark: spark,
             names.io_manager: PySparkIcebergIOManager(
                 spark=spark,
+                confluent=confluent,
                 namespace=self.spark.namespace,
                 database=self.spark.output_database,
                 write_mode="overwrite",

@@ -7,16 +7,15 @@ without a credential. Secrets are never fields of a resource: Dagster's UI shows
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dagster import ConfigurableResource
 from dagster_aws.utils import ResourceWithBoto3Configuration
-from pydantic import BaseModel, Field, field_validator
 
 from lineage_bridge_dagster.assets.topic_facts import Backlog, TopicFacts, read_backlogs, read_topics
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, Settings
-from lineage_bridge_dagster.config.value_types import split_names
+from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
+from lineage_bridge_dagster.config.settings import AwsSettings, Settings
+from lineage_bridge_dagster.config.views import optional_field
 from lineage_bridge_dagster.lineage.model import Node
 
 if TYPE_CHECKING:
@@ -24,42 +23,12 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
-def _optional(settings: type[BaseModel], name: str) -> Any:
-    """A field that the settings describe; left empty, it comes from their variable."""
-    return Field(default=None, description=settings.model_fields[name].description)
-
-
-class ConfluentResource(ConfigurableResource):  # type: ignore[type-arg]
+class ConfluentResource(ConfluentSettingsResource):
     """Confluent Cloud and the brokers of its Kafka clusters.
 
     API keys come from `LINEAGE_BRIDGE_*_API_KEY` and `_SECRET` variables, or from AWS Secrets Manager, each
     time an asset runs. A field that is left empty comes from its `LINEAGE_BRIDGE_*` variable.
     """
-
-    api_url: str | None = _optional(ConfluentSettings, "api_url")
-    environments: list[str] | None = _optional(ConfluentSettings, "environments")
-    clusters: list[str] | None = _optional(ConfluentSettings, "clusters")
-    timeout_seconds: float | None = _optional(ConfluentSettings, "timeout_seconds")
-    max_concurrency: int | None = _optional(ConfluentSettings, "max_concurrency")
-    secrets: list[str] | None = _optional(ConfluentSettings, "secrets")
-    region_name: str | None = Field(default=None, description="AWS region of these secrets.")
-    profile_name: str | None = Field(default=None, description="AWS profile that may read them.")
-
-    def settings(self) -> ConfluentSettings:
-        """Read the settings in force, API keys included.
-
-        Raises:
-            ConfigurationError: a value is malformed, a key has no secret, or a secret cannot be read.
-        """
-        fields = {name: getattr(self, name) for name in ConfluentSettings.model_fields if hasattr(self, name)}
-        aws = {"region": self.region_name, "profile": self.profile_name}
-        given = {"confluent": fields, "aws": aws}
-        return Settings.from_env(given=given, groups=["confluent", "aws"]).confluent
-
-    @field_validator("environments", "clusters", "secrets", mode="before")
-    @classmethod
-    def _names(cls, value: str | list[str] | None) -> list[str] | None:
-        return None if value is None else split_names(value)
 
     def read_topics(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, TopicFacts | Exception]]:
         """Read topics from their brokers, over one connection per cluster."""
@@ -78,8 +47,8 @@ class GlueResource(ResourceWithBoto3Configuration):
     A field that is left empty comes from its `LINEAGE_BRIDGE_AWS_*` variable, then from boto3's own chain.
     """
 
-    role_arn: str | None = _optional(AwsSettings, "role_arn")
-    catalog_id: str | None = _optional(AwsSettings, "catalog_id")
+    role_arn: str | None = optional_field(AwsSettings, "role_arn")
+    catalog_id: str | None = optional_field(AwsSettings, "catalog_id")
 
     def aws_settings(self) -> AwsSettings:
         """Read the settings in force."""

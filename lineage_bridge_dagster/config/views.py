@@ -19,6 +19,11 @@ def optional_type(field: FieldInfo, *others: type) -> Any:
     return reduce(or_, (_plain(field.annotation), *others, None))
 
 
+def optional_field(settings: type[BaseModel], name: str) -> Any:
+    """A field that the settings describe; left empty, it comes from their variable."""
+    return Field(default=None, description=settings.model_fields[name].description)
+
+
 def view_of(
     settings: type[BaseModel],
     type_of: Callable[[FieldInfo], Any] = optional_type,

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io import read
@@ -80,7 +81,8 @@ def manager(spark_catalog: CatalogSettings, spark: SparkSession) -> PySparkIcebe
     for name in ("status_changes_by_country", "newest_orders"):
         spark.sql("CREATE NAMESPACE IF NOT EXISTS glue.order_analytics")
         spark.sql(f"DROP TABLE IF EXISTS {quoted('glue', 'order_analytics', name)}")
-    return PySparkIcebergIOManager(spark=SparkResource(catalog=spark_catalog.model_dump(exclude_none=True)))
+    resource = SparkResource(catalog=spark_catalog.model_dump(exclude_none=True))
+    return PySparkIcebergIOManager(spark=resource, confluent=ConfluentSettingsResource())
 
 
 def add(spark: SparkSession, database: str, *rows: tuple[int, str, str, int]) -> None:

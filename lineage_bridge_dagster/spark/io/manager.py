@@ -19,6 +19,7 @@ from dagster import (
 )
 from pydantic import Field, PrivateAttr
 
+from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
@@ -43,6 +44,7 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
     """
 
     spark: ResourceDependency[SparkResource]
+    confluent: ResourceDependency[ConfluentSettingsResource]
     namespace: str = Field("lineage_bridge", description="Namespace of the lineage tables.")
     database: str = Field("", description="Database of tables whose asset key has only one part.")
     write_mode: WriteMode = Field(
@@ -99,6 +101,7 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
             source,
             self.spark.catalog_config.name,
             self.namespace,
+            confluent=self.confluent.settings,
             options=options,
             slice_=slice_,
             downstream=_downstream_of(context, label) if options.incremental else None,

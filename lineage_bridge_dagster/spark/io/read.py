@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
@@ -46,6 +45,7 @@ def read_asset(
     catalog: str = "glue",
     namespace: str = "lineage_bridge",
     *,
+    confluent: Callable[[], ConfluentSettings] = ConfluentSettings,
     options: ReadOptions | None = None,
     slice_: Slice | None = None,
     downstream: Downstream | None = None,
@@ -58,6 +58,7 @@ def read_asset(
         source: what to read.
         catalog: the catalog of the tables.
         namespace: the namespace of the lineage tables, which holds the chains.
+        confluent: reads the Confluent settings, for a topic; by default there are no keys.
         options: which part of it to read.
         slice_: the partitions to read of a partitioned table.
         downstream: the table that consumes an incremental input; its `consumed` is set.
@@ -70,7 +71,7 @@ def read_asset(
     options = options or ReadOptions()
     label = label or source.topic or source.table or source.node_id
     if source.kind == "topic":
-        rows = read_decoded(spark, source, options, downstream, label)
+        rows = read_decoded(spark, source, confluent(), options, downstream, label)
     elif source.kind == "table":
         rows = _read_table(
             spark, TableName(catalog, source.database, source.table), options, downstream, label
@@ -91,6 +92,7 @@ def read_asset(
 def read_decoded(
     spark: SparkSession,
     source: AssetSource,
+    settings: ConfluentSettings,
     options: ReadOptions,
     downstream: Downstream | None,
     label: str,
@@ -101,7 +103,6 @@ def read_decoded(
     otherwise `value` stays bytes. The registry is read here for the schemas, and the broker for its
     partitions if options need them; no record is read.
     """
-    settings = Settings.from_env(os.environ).confluent
     bootstrap = Bootstrap.of_cluster(settings, source.bootstrap, source.environment_id, source.cluster_id)
     topic = KafkaTopic(source.topic, bootstrap)
     records = _records(spark, topic, options, downstream, label)

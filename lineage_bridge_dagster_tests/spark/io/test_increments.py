@@ -20,6 +20,7 @@ from dagster import (
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, current_snapshot, load_table
 from lineage_bridge_dagster.spark.io.increments import CONSUMED, FULL_REFRESH, IncrementError, offsets_since
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
@@ -42,7 +43,9 @@ class World:
         self.result = TableName("glue", database, "newest")
         self.orders = AssetSpec([database, "orders.v1"])
         resource = SparkResource(catalog=catalog.model_dump(exclude_none=True))
-        self.manager = PySparkIcebergIOManager(spark=resource, namespace=database)
+        self.manager = PySparkIcebergIOManager(
+            spark=resource, confluent=ConfluentSettingsResource(), namespace=database
+        )
         self.instance = DagsterInstance.ephemeral()
         self.read: list[list[int]] = []
         self.fails = False

@@ -22,6 +22,7 @@ from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.chains.write import write_lineage
@@ -39,7 +40,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 @pytest.fixture
 def manager(spark: SparkSession, spark_catalog: CatalogSettings, database: str) -> PySparkIcebergIOManager:
     resource = SparkResource(catalog=spark_catalog.model_dump(exclude_none=True))
-    return PySparkIcebergIOManager(spark=resource, namespace=database, database=database)
+    return PySparkIcebergIOManager(
+        spark=resource, confluent=ConfluentSettingsResource(), namespace=database, database=database
+    )
 
 
 def run(

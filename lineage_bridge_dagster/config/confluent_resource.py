@@ -1,0 +1,43 @@
+"""The Confluent settings as a Dagster resource."""
+
+from __future__ import annotations
+
+from dagster import ConfigurableResource
+from pydantic import Field, field_validator
+
+from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
+from lineage_bridge_dagster.config.value_types import split_names
+from lineage_bridge_dagster.config.views import optional_field
+
+
+class ConfluentSettingsResource(ConfigurableResource):  # type: ignore[type-arg]
+    """Where Confluent is, which keys to use, and what to read.
+
+    API keys come from `LINEAGE_BRIDGE_*_API_KEY` and `_SECRET` variables, or from AWS Secrets Manager, each
+    time an asset runs. A field that is left empty comes from its `LINEAGE_BRIDGE_*` variable.
+    """
+
+    api_url: str | None = optional_field(ConfluentSettings, "api_url")
+    environments: list[str] | None = optional_field(ConfluentSettings, "environments")
+    clusters: list[str] | None = optional_field(ConfluentSettings, "clusters")
+    timeout_seconds: float | None = optional_field(ConfluentSettings, "timeout_seconds")
+    max_concurrency: int | None = optional_field(ConfluentSettings, "max_concurrency")
+    secrets: list[str] | None = optional_field(ConfluentSettings, "secrets")
+    region_name: str | None = Field(default=None, description="AWS region of these secrets.")
+    profile_name: str | None = Field(default=None, description="AWS profile that may read them.")
+
+    def settings(self) -> ConfluentSettings:
+        """Read the settings in force, API keys included.
+
+        Raises:
+            ConfigurationError: a value is malformed, a key has no secret, or a secret cannot be read.
+        """
+        fields = {name: getattr(self, name) for name in ConfluentSettings.model_fields if hasattr(self, name)}
+        aws = {"region": self.region_name, "profile": self.profile_name}
+        given = {"confluent": fields, "aws": aws}
+        return Settings.from_env(given=given, groups=["confluent", "aws"]).confluent
+
+    @field_validator("environments", "clusters", "secrets", mode="before")
+    @classmethod
+    def _names(cls, value: str | list[str] | None) -> list[str] | None:
+        return None if value is None else split_names(value)
