@@ -60,7 +60,7 @@ class Local:
         self.broker.create_topic(name, topic.partitions, topic.configs)
         with self.registry() as registry:
             encoder = filling.Encoder(topic.schema or {}, filling.register(registry, topic))
-        filling.append(self.broker, topic, encoder, count)
+        filling.produce_next(self.broker, topic, encoder, count)
 
     def registry(self) -> TestClient:
         key = world.api_key("schema_registry")

@@ -14,10 +14,9 @@ from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.confluent.trickle import Trickle
 from lineage_bridge_dagster.embedded.kafka.broker import Broker
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
+from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.world.filling import StackFile
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-
-HOST = "127.0.0.1"
 
 
 @click.command()
@@ -77,22 +76,17 @@ def serve(
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=3
     )
-    uvicorn.Server(config).run([_bind(port)])
+    uvicorn.Server(config).run([_listen(port)])
 
 
-def _bind(port: int) -> socket.socket:
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    # Lets a restart after a kill bind while old connections are in TIME_WAIT.
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _listen(port: int) -> socket.socket:
     try:
-        bound.bind((HOST, port))
+        return socket.create_server((HOST, port))
     except OSError as error:
-        bound.close()
         raise ConfigurationError(
             f"Port {port} is in use.",
             hint="Stop the process that uses it, or set another: see lineage-bridge local up --help",
         ) from error
-    return bound
 
 
 if __name__ == "__main__":

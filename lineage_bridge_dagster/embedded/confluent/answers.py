@@ -118,7 +118,7 @@ def base_url(request: Request) -> str:
     return str(request.base_url).rstrip("/")
 
 
-def required(request: Request, name: str) -> str:
+def require_parameter(request: Request, name: str) -> str:
     """Return a query parameter that the OpenAPI document requires.
 
     Raises:
@@ -130,28 +130,27 @@ def required(request: Request, name: str) -> str:
     return value
 
 
-def environment_of(request: Request) -> str:
-    """Return the required `environment` filter.
+def require_environment(request: Request) -> None:
+    """Check the required `environment` filter.
 
     Raises:
         ApiError: 400 if it is missing; 403 for an unknown environment, as Confluent responds.
     """
-    environment = required(request, "environment")
+    environment = require_parameter(request, "environment")
     if environment != world.ENVIRONMENT_ID:
         raise ApiError(403, f"Forbidden Access to environment {environment}.", parameter="environment")
-    return environment
 
 
-def cluster_of(cluster_id: str, *, parameter: str = "", status: int = 404) -> world.Cluster:
+def find_cluster(cluster_id: str, *, parameter: str = "") -> world.Cluster:
     """Return the cluster with this id.
 
     Raises:
-        ApiError: no cluster has it.
+        ApiError: 404 if there is none.
     """
     for cluster in world.CLUSTERS:
         if cluster.id == cluster_id:
             return cluster
-    raise ApiError(status, f"Kafka cluster {cluster_id} not found.", parameter=parameter)
+    raise ApiError(404, f"Kafka cluster {cluster_id} not found.", parameter=parameter)
 
 
 def page(

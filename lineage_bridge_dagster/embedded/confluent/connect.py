@@ -7,14 +7,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, cluster_of
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, find_cluster
 from lineage_bridge_dagster.embedded.confluent.state import Document
 
 _ROOT = "/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
 
 
 class Connect:
-    """`/connect/v1`: connectors with their config, state, tasks and offsets."""
+    """`/connect/v1`: connectors with their config, state and tasks."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -95,7 +95,7 @@ class Connect:
 def _cluster(request: Request) -> world.Cluster:
     if request.path_params["environment"] != world.ENVIRONMENT_ID:
         raise ApiError(403, f"Forbidden Access to environment {request.path_params['environment']}")
-    return cluster_of(request.path_params["cluster"])
+    return find_cluster(request.path_params["cluster"])
 
 
 def _id(connector: Document) -> Json:

@@ -14,13 +14,13 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     Json,
     base_url,
     cluster_crn,
-    cluster_of,
     crn,
     environment_crn,
-    environment_of,
     environment_reference,
+    find_cluster,
     metadata,
     page,
+    require_environment,
 )
 from lineage_bridge_dagster.embedded.confluent.state import stable_uuid
 
@@ -67,13 +67,13 @@ class ControlPlane:
         return JSONResponse(_environment(base_url(request)))
 
     def clusters(self, request: Request) -> Response:
-        environment_of(request)
+        require_environment(request)
         items = [self._cluster(base_url(request), cluster) for cluster in world.CLUSTERS]
         return page(request, self.context, items, api_version="cmk/v2", kind="ClusterList")
 
     def cluster(self, request: Request) -> Response:
-        environment_of(request)
-        return JSONResponse(self._cluster(base_url(request), cluster_of(request.path_params["id"])))
+        require_environment(request)
+        return JSONResponse(self._cluster(base_url(request), find_cluster(request.path_params["id"])))
 
     def _cluster(self, base: str, cluster: world.Cluster) -> Json:
         dedicated = cluster == world.ORDERS_PLATFORM
@@ -101,7 +101,7 @@ class ControlPlane:
         }
 
     def compute_pools(self, request: Request) -> Response:
-        environment_of(request)
+        require_environment(request)
         base, region = base_url(request), request.query_params.get("spec.region")
         items = [_compute_pool(base, pool) for pool in world.POOLS if region in (None, "", pool.region)]
         return page(request, self.context, items, api_version="fcpm/v2", kind="ComputePoolList")
@@ -117,12 +117,12 @@ class ControlPlane:
         return page(request, self.context, items, api_version="fcpm/v2", kind="RegionList")
 
     def registries(self, request: Request) -> Response:
-        environment_of(request)
+        require_environment(request)
         items = [_registry(base_url(request))]
         return page(request, self.context, items, api_version="srcm/v3", kind="ClusterList")
 
     def provider_integrations(self, request: Request) -> Response:
-        environment_of(request)
+        require_environment(request)
         provider = (request.query_params.get("provider") or "").upper()
         items = (
             [_provider_integration(base_url(request), cluster) for cluster in world.CLUSTERS]

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     Context,
     Json,
     base_url,
-    cluster_of,
+    find_cluster,
 )
 from lineage_bridge_dagster.embedded.kafka.broker import (
     Broker,
@@ -56,7 +56,7 @@ class KafkaRest:
         Raises:
             ApiError: 404 if the cluster is not the endpoint's.
         """
-        cluster = cluster_of(request.path_params["cluster_id"])
+        cluster = find_cluster(request.path_params["cluster_id"])
         if request.path_params["prefix"] != cluster.id:
             raise ApiError(404, f"Kafka cluster {cluster.id} is not served by this endpoint.", code=404)
         url = f"{base_url(request)}/kafka/{cluster.id}/kafka/v3/clusters/{cluster.id}"

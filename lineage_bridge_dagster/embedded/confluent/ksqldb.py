@@ -21,10 +21,10 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     cluster_reference,
     crn,
     environment_crn,
-    environment_of,
     environment_reference,
     metadata,
     page,
+    require_environment,
 )
 from lineage_bridge_dagster.embedded.confluent.planes import ksqldb_prefix
 
@@ -50,12 +50,12 @@ class Ksqldb:
         ]
 
     def clusters(self, request: Request) -> Response:
-        environment_of(request)
+        require_environment(request)
         items = [_cluster(base_url(request), cluster) for cluster in world.KSQLDB_CLUSTERS]
         return page(request, self.context, items, api_version="ksqldbcm/v2", kind="ClusterList")
 
     def cluster(self, request: Request) -> Response:
-        environment_of(request)
+        require_environment(request)
         return JSONResponse(_cluster(base_url(request), _find(request)))
 
     async def ksql(self, request: Request) -> Response:

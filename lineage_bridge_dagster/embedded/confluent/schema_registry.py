@@ -58,13 +58,13 @@ class SchemaRegistry:
         prefix = _prefix(request)
         latest = request.query_params.get("latestOnly", "false").lower() == "true"
         with self.context.state.reading("schemas") as document:
-            found = [
-                _full(subject, version)
+            schemas = [
+                _version_body(subject, version)
                 for subject, versions in sorted(document["subjects"].items())
                 if subject.startswith(prefix)
                 for version in (versions[-1:] if latest else versions)
             ]
-        return _json(_window(request, found))
+        return _json(_window(request, schemas))
 
     def types(self, _: Request) -> Response:
         return _json(["AVRO", "JSON", "PROTOBUF"])
@@ -72,32 +72,32 @@ class SchemaRegistry:
     def subjects(self, request: Request) -> Response:
         prefix = _prefix(request)
         with self.context.state.reading("schemas") as document:
-            found = [subject for subject in sorted(document["subjects"]) if subject.startswith(prefix)]
-        return _json(_window(request, found))
+            subjects = [subject for subject in sorted(document["subjects"]) if subject.startswith(prefix)]
+        return _json(_window(request, subjects))
 
     def versions(self, request: Request) -> Response:
         with self.context.state.reading("schemas") as document:
-            found = [v["version"] for v in _versions(document, request.path_params["subject"])]
-        return _json(_window(request, found))
+            versions = [v["version"] for v in _versions(document, request.path_params["subject"])]
+        return _json(_window(request, versions))
 
     def version(self, request: Request) -> Response:
-        return _json(_full(request.path_params["subject"], self._version(request)))
+        return _json(_version_body(request.path_params["subject"], self._version(request)))
 
     def version_text(self, request: Request) -> Response:
         return Response(self._version(request)["schema"], media_type=MEDIA_TYPE)
 
     def _version(self, request: Request) -> Version:
-        wanted = request.path_params["version"]
+        requested = request.path_params["version"]
         with self.context.state.reading("schemas") as document:
             versions = _versions(document, request.path_params["subject"])
-            if wanted in ("latest", "-1"):
+            if requested in ("latest", "-1"):
                 return versions[-1]
-            if not wanted.isdecimal() or int(wanted) < 1:
-                raise ApiError(422, f"The specified version '{wanted}' is not valid.", code=42202)
+            if not requested.isdecimal() or int(requested) < 1:
+                raise ApiError(422, f"The specified version '{requested}' is not valid.", code=42202)
             for version in versions:
-                if version["version"] == int(wanted):
+                if version["version"] == int(requested):
                     return version
-        raise ApiError(404, f"Version {wanted} not found.", code=40402)
+        raise ApiError(404, f"Version {requested} not found.", code=40402)
 
     def by_id(self, request: Request) -> Response:
         _, version = self._uses(request)[0]
@@ -120,44 +120,44 @@ class SchemaRegistry:
         Raises:
             ApiError: 404 if no subject uses it.
         """
-        wanted = request.path_params["id"]
+        schema_id = request.path_params["id"]
         with self.context.state.reading("schemas") as document:
             uses = [
                 (subject, version)
                 for subject, versions in sorted(document["subjects"].items())
                 for version in versions
-                if version["id"] == wanted
+                if version["id"] == schema_id
             ]
         if not uses:
-            raise ApiError(404, f"Schema {wanted} not found", code=40403)
+            raise ApiError(404, f"Schema {schema_id} not found", code=40403)
         return uses
 
     async def register(self, request: Request) -> Response:
         """Register a schema under a subject; a registered schema keeps its id and version."""
-        schema = _schema_of(await request.body())
+        schema = _parse_schema(await request.body())
         subject = request.path_params["subject"]
         with self.context.state.changing("schemas") as document:
             versions = document["subjects"].setdefault(subject, [])
-            version = next((v for v in versions if _same(v, schema)), None)
+            version = next((v for v in versions if _is_same_schema(v, schema)), None)
             if version is None:
                 version = {
                     **schema,
-                    "id": _id_of(document, schema),
+                    "id": _schema_id(document, schema),
                     "version": versions[-1]["version"] + 1 if versions else 1,
                     "guid": stable_uuid("schema", schema["schema"]),
                     "ts": milliseconds(),
                 }
                 versions.append(version)
-        return _json(_full(None, version))
+        return _json(_version_body(None, version))
 
     async def look_up(self, request: Request) -> Response:
         """Find the version under which a schema is registered for a subject."""
-        schema = _schema_of(await request.body())
+        schema = _parse_schema(await request.body())
         subject = request.path_params["subject"]
         with self.context.state.reading("schemas") as document:
             for version in reversed(_versions(document, subject)):
-                if _same(version, schema):
-                    return _json(_full(subject, version))
+                if _is_same_schema(version, schema):
+                    return _json(_version_body(subject, version))
         raise ApiError(404, "Schema not found", code=40403)
 
     def delete(self, request: Request) -> Response:
@@ -210,7 +210,7 @@ def _versions(document: Document, subject: str) -> list[Version]:
     return versions
 
 
-def _full(subject: str | None, version: Version) -> Json:
+def _version_body(subject: str | None, version: Version) -> Json:
     """Return a version in the registry's response format, which omits the default schema type AVRO."""
     body: Json = {"subject": subject} if subject is not None else {}
     body |= {key: version[key] for key in ("version", "id", "guid", "schema", "ts")}
@@ -221,7 +221,7 @@ def _full(subject: str | None, version: Version) -> Json:
     return body
 
 
-def _schema_of(body: bytes) -> Version:
+def _parse_schema(body: bytes) -> Version:
     """Return the schema in a request body.
 
     Raises:
@@ -241,16 +241,16 @@ def _schema_of(body: bytes) -> Version:
     return {"schema": text, "schemaType": kind, "references": references}
 
 
-def _same(a: Version, b: Version) -> bool:
+def _is_same_schema(a: Version, b: Version) -> bool:
     return all(a[key] == b[key] for key in ("schema", "schemaType", "references"))
 
 
-def _id_of(document: Document, schema: Version) -> int:
+def _schema_id(document: Document, schema: Version) -> int:
     """Return the id of a schema: its id under another subject, or else the next free id."""
     for versions in document["subjects"].values():
         for version in versions:
-            if _same(version, schema):
+            if _is_same_schema(version, schema):
                 return int(version["id"])
-    identifier = int(document["next_id"])
-    document["next_id"] = identifier + 1
-    return identifier
+    new_id = int(document["next_id"])
+    document["next_id"] = new_id + 1
+    return new_id

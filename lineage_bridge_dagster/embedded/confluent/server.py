@@ -16,9 +16,8 @@ from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import Options
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, MemoryBroker
+from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.world.filling import SeedReport, fill, registry_client
-
-HOST = "127.0.0.1"
 
 
 class ConfluentEmulator:
@@ -49,15 +48,13 @@ class ConfluentEmulator:
         self.url = ""
 
     def __enter__(self) -> ConfluentEmulator:
-        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((HOST, self._port))
-        self.url = f"http://{HOST}:{bound.getsockname()[1]}"
+        listener = socket.create_server((HOST, self._port))
+        self.url = f"http://{HOST}:{listener.getsockname()[1]}"
         config = uvicorn.Config(
             self.app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1
         )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, args=([bound],), daemon=True)
+        self._thread = threading.Thread(target=self._server.run, args=([listener],), daemon=True)
         self._thread.start()
         deadline = time.monotonic() + 30
         while not self._server.started:

@@ -17,13 +17,13 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     Json,
     base_url,
     cluster_crn,
-    cluster_of,
     cluster_reference,
-    environment_of,
     environment_reference,
+    find_cluster,
     metadata,
     page,
-    required,
+    require_environment,
+    require_parameter,
 )
 from lineage_bridge_dagster.embedded.confluent.state import Document, new_tableflow, now
 
@@ -81,14 +81,14 @@ class Tableflow:
         return JSONResponse(_topic(base, created), 202, {"Location": f"{base}{_TOPICS}/{created['topic']}"})
 
     def _enable(self, base: str, body: bytes) -> Document:
-        spec = _spec_of(body)
-        name = _text(spec, "/spec/display_name", "display_name")
-        if _text(spec, "/spec/environment/id", "environment", "id") != world.ENVIRONMENT_ID:
+        spec = _parse_spec(body)
+        name = _required_text(spec, "/spec/display_name", "display_name")
+        if _required_text(spec, "/spec/environment/id", "environment", "id") != world.ENVIRONMENT_ID:
             raise ApiError(403, "Forbidden Access to this environment.", pointer="/spec/environment/id")
-        cluster = cluster_of(_text(spec, "/spec/kafka_cluster/id", "kafka_cluster", "id"))
+        cluster = find_cluster(_required_text(spec, "/spec/kafka_cluster/id", "kafka_cluster", "id"))
         if name not in self.context.brokers[cluster.id].topics():
             raise ApiError(404, f"Topic {name} not found in {cluster.id}.", pointer="/spec/display_name")
-        storage = _storage_of(spec, cluster)
+        storage = _parse_storage(spec, cluster)
         formats = spec.get("table_formats") or ["ICEBERG"]
         if not isinstance(formats, list) or not set(formats) <= _FORMATS:
             raise ApiError(
@@ -149,11 +149,11 @@ class Tableflow:
 
 def _cluster(request: Request) -> world.Cluster:
     """Return the cluster that the two required filters select."""
-    environment_of(request)
-    return cluster_of(required(request, "spec.kafka_cluster"), parameter="spec.kafka_cluster")
+    require_environment(request)
+    return find_cluster(require_parameter(request, "spec.kafka_cluster"), parameter="spec.kafka_cluster")
 
 
-def _spec_of(body: bytes) -> Document:
+def _parse_spec(body: bytes) -> Document:
     try:
         spec = json.loads(body)["spec"]
     except (ValueError, KeyError, TypeError) as error:
@@ -163,7 +163,7 @@ def _spec_of(body: bytes) -> Document:
     return spec
 
 
-def _text(spec: Document, pointer: str, *path: str) -> str:
+def _required_text(spec: Document, pointer: str, *path: str) -> str:
     value: Any = spec
     for part in path:
         value = value.get(part) if isinstance(value, dict) else None
@@ -172,7 +172,7 @@ def _text(spec: Document, pointer: str, *path: str) -> str:
     return value
 
 
-def _storage_of(spec: Document, cluster: world.Cluster) -> Document:
+def _parse_storage(spec: Document, cluster: world.Cluster) -> Document:
     """Return the table's storage; by default the cluster's own bucket."""
     storage = spec.get("storage") or {
         "kind": "ByobAws",
@@ -183,12 +183,12 @@ def _storage_of(spec: Document, cluster: world.Cluster) -> Document:
         raise ApiError(400, "storage.kind must be ByobAws or Managed.", pointer="/spec/storage/kind")
     if storage["kind"] == "ByobAws":
         for name in ("bucket_name", "provider_integration_id"):
-            _text(storage, f"/spec/storage/{name}", name)
+            _required_text(storage, f"/spec/storage/{name}", name)
     return {k: storage[k] for k in ("kind", "bucket_name", "provider_integration_id") if k in storage}
 
 
 def _topic(base: str, topic: Document) -> Json:
-    cluster = cluster_of(topic["cluster"])
+    cluster = find_cluster(topic["cluster"])
     running = topic["phase"] == "RUNNING"
     storage = dict(topic["storage"])
     if storage["kind"] == "ByobAws":

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.state import State
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError
-from lineage_bridge_dagster.embedded.world.filling import Encoder, append, is_filled
+from lineage_bridge_dagster.embedded.world.filling import Encoder, has_sample_records, produce_next
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Trickle(threading.Thread):
             encoder = self._get_encoder()
             if encoder is None:
                 return False
-            append(self.broker, self.topic, encoder, 1)
+            produce_next(self.broker, self.topic, encoder, 1)
         except BrokerError as error:
             log.warning("No record produced to %s: %s", self.topic.name, error)
             return False
@@ -52,7 +52,7 @@ class Trickle(threading.Thread):
         if self._encoder is None:
             with self.state.reading("schemas") as document:
                 versions = document["subjects"].get(self.topic.subject)
-            if not versions or self.topic.schema is None or not is_filled(self.broker, self.topic):
+            if not versions or self.topic.schema is None or not has_sample_records(self.broker, self.topic):
                 return None
             self._encoder = Encoder(self.topic.schema, versions[-1]["id"])
         return self._encoder

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError
 from lineage_bridge_dagster.embedded.world import filling
-from lineage_bridge_dagster.embedded.world.filling import Encoder, Home, StackFile, StackRequestError
+from lineage_bridge_dagster.embedded.world.filling import Encoder, StackFile, StackRequestError
 from lineage_bridge_dagster.embedded.world.model import Cluster, Topic
 from lineage_bridge_dagster.embedded.world.places import CLUSTERS, ENVIRONMENT_ID, api_key
 from lineage_bridge_dagster.embedded.world.places import cluster as find_cluster
@@ -30,7 +31,7 @@ class ClusterTopic:
         return f"{self.topic} in {self.cluster.name} ({self.cluster.id})"
 
 
-def enable_tableflow(home: Home, topic: str, cluster: str | None = None) -> str:
+def enable_tableflow(home: Path, topic: str, cluster: str | None = None) -> str:
     """Enable Tableflow on a topic; return a line for the user.
 
     If it is already enabled, nothing changes.
@@ -61,7 +62,7 @@ def enable_tableflow(home: Home, topic: str, cluster: str | None = None) -> str:
     return f"Tableflow is enabled on {target}; its Glue table will be {table}."
 
 
-def disable_tableflow(home: Home, topic: str, cluster: str | None = None) -> str:
+def disable_tableflow(home: Path, topic: str, cluster: str | None = None) -> str:
     """Disable Tableflow on a topic; return a line for the user.
 
     Raises:
@@ -81,7 +82,7 @@ def disable_tableflow(home: Home, topic: str, cluster: str | None = None) -> str
     return f"Tableflow is disabled on {target}."
 
 
-def produce(home: Home, topic: str, count: int, cluster: str | None = None) -> str:
+def produce(home: Path, topic: str, count: int, cluster: str | None = None) -> str:
     """Produce the next `count` sample records of a topic; return a line for the user.
 
     Raises:
@@ -100,7 +101,7 @@ def produce(home: Home, topic: str, count: int, cluster: str | None = None) -> s
         encoder = Encoder(sample.schema, filling.register(registry, sample))
     broker: Broker = stack.open_brokers()[target.cluster.id]
     try:
-        total = filling.append(broker, sample, encoder, count)
+        total = filling.produce_next(broker, sample, encoder, count)
     except BrokerError as error:
         raise StackRequestError(str(error), hint="Show the logs with: lineage-bridge local logs") from error
     return f"Produced {count} records to {target}; its total is now {total}."

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import fastavro
@@ -37,17 +37,6 @@ class StackRequestError(LineageBridgeError):
     """A request to the local stack failed."""
 
 
-class HasHome(Protocol):
-    """An object with a stack's home folder, such as the stack."""
-
-    @property
-    def home(self) -> Path: ...
-
-
-#: A stack's home folder, or the stack.
-Home = Path | HasHome
-
-
 @dataclass(frozen=True, slots=True)
 class StackFile:
     """The emulator's URL and the brokers' addresses by cluster id, from `stack.json`."""
@@ -56,13 +45,12 @@ class StackFile:
     brokers: Mapping[str, str]
 
     @classmethod
-    def read(cls, home: Home) -> StackFile:
+    def read(cls, home: Path) -> StackFile:
         """Read `{home}/stack.json`.
 
         Raises:
             ConfigurationError: it does not exist or is invalid.
         """
-        home = home if isinstance(home, Path) else home.home
         path = home / "stack.json"
         try:
             stack = json.loads(path.read_text("utf-8"))
@@ -106,7 +94,7 @@ class Encoder:
         return buffer.getvalue()
 
 
-def seed(home: Home, progress: Progress = lambda _: None) -> SeedReport:
+def seed(home: Path, progress: Progress = lambda _: None) -> SeedReport:
     """Add the sample topics, schemas, records and consumer groups to a stack.
 
     Raises:
@@ -180,7 +168,7 @@ def register(registry: httpx.Client, topic: Topic) -> int:
         ) from error
 
 
-def is_filled(broker: Broker, topic: Topic) -> bool:
+def has_sample_records(broker: Broker, topic: Topic) -> bool:
     """Whether all initial records of the topic exist."""
     if topic.name not in broker.topics():
         return False
@@ -188,7 +176,7 @@ def is_filled(broker: Broker, topic: Topic) -> bool:
     return all(ends.get(p, 0) >= _initial_count(topic, p) for p in range(topic.partitions))
 
 
-def append(broker: Broker, topic: Topic, encoder: Encoder, count: int) -> int:
+def produce_next(broker: Broker, topic: Topic, encoder: Encoder, count: int) -> int:
     """Produce the next `count` records of a topic; return how many records it now has."""
     ends = broker.end_offsets(topic.name)
     partitions, start = len(ends), sum(ends.values())

@@ -151,7 +151,9 @@ def run_discovery(
 
 
 @pytest.fixture(scope="module")
-def found(emulator: ConfluentEmulator, parser: FlinkSqlParser, transport: RecordingTransport) -> Discovery:
+def discovery(
+    emulator: ConfluentEmulator, parser: FlinkSqlParser, transport: RecordingTransport
+) -> Discovery:
     with emulator.client() as client:
         for entry in client.get("/emulator/tableflow").json():
             url = f"/emulator/tableflow/{entry['cluster']}/{entry['topic']}/status"
@@ -160,44 +162,46 @@ def found(emulator: ConfluentEmulator, parser: FlinkSqlParser, transport: Record
 
 
 @pytest.mark.parametrize("kind", list(EXPECTED))
-def test_lineage_of_the_sample_platform_is_complete(found: Discovery, kind: str) -> None:
-    assert edges(found, kind) == expected(kind)
+def test_lineage_of_the_sample_platform_is_complete(discovery: Discovery, kind: str) -> None:
+    assert edges(discovery, kind) == expected(kind)
 
 
-def test_edges_connect_existing_nodes(found: Discovery) -> None:
-    for edge in found.graph.edges.values():
-        assert {edge.src_id, edge.dst_id} <= found.graph.nodes.keys(), edge
+def test_edges_connect_existing_nodes(discovery: Discovery) -> None:
+    for edge in discovery.graph.edges.values():
+        assert {edge.src_id, edge.dst_id} <= discovery.graph.nodes.keys(), edge
 
 
-def test_topics_are_linked_to_their_schemas(found: Discovery) -> None:
-    topics = {n.node_id for n in found.graph.of_type(NodeType.KAFKA_TOPIC) if "dlq-" not in n.qualified_name}
-    with_schema = {e.src_id for e in found.graph.edges.values() if e.edge_type == "has_schema"}
+def test_topics_are_linked_to_their_schemas(discovery: Discovery) -> None:
+    topics = {
+        n.node_id for n in discovery.graph.of_type(NodeType.KAFKA_TOPIC) if "dlq-" not in n.qualified_name
+    }
+    with_schema = {e.src_id for e in discovery.graph.edges.values() if e.edge_type == "has_schema"}
     assert {short(t) for t in topics - with_schema} == {"topic us/tableflow-errors"}
 
 
-def test_tables_have_their_location_and_database(found: Discovery) -> None:
-    tables = {short(n.node_id): n for n in found.graph.of_type(NodeType.TABLEFLOW_TABLE)}
+def test_tables_have_their_location_and_database(discovery: Discovery) -> None:
+    tables = {short(n.node_id): n for n in discovery.graph.of_type(NodeType.TABLEFLOW_TABLE)}
     texts = {name: str(dict(node.attributes)) for name, node in tables.items()}
     assert "analytics_eu" in texts["table eu/orders.v1"]
     assert all("s3://" in text for text in texts.values())
 
 
-def test_coverage_is_complete(found: Discovery) -> None:
-    assert [str(report.scope) for report in found.coverage.incomplete] == []
-    assert found.coverage.complete
+def test_coverage_is_complete(discovery: Discovery) -> None:
+    assert [str(report.scope) for report in discovery.coverage.incomplete] == []
+    assert discovery.coverage.complete
 
 
-def test_discovery_contains_no_secrets(found: Discovery, emulator: ConfluentEmulator) -> None:
-    text = repr([*found.graph.nodes.values(), *found.graph.edges.values(), *found.coverage])
+def test_discovery_contains_no_secrets(discovery: Discovery, emulator: ConfluentEmulator) -> None:
+    text = repr([*discovery.graph.nodes.values(), *discovery.graph.edges.values(), *discovery.coverage])
     secrets = [value for name, value in emulator.env().items() if "SECRET" in name]
     assert not [secret for secret in secrets if secret in text]
 
 
 @pytest.mark.shared
 def test_requests_and_responses_of_a_discovery_are_as_documented(
-    found: Discovery, transport: RecordingTransport
+    discovery: Discovery, transport: RecordingTransport
 ) -> None:
-    assert found.graph.nodes
+    assert discovery.graph.nodes
     for response in transport.responses:
         if response.request.url.path.endswith("/ksql"):
             # The OpenAPI documents do not cover ksqlDB's REST API.
@@ -206,20 +210,20 @@ def test_requests_and_responses_of_a_discovery_are_as_documented(
         check_response(response)
 
 
-def test_discovery_needs_few_requests(found: Discovery, transport: RecordingTransport) -> None:
+def test_discovery_needs_few_requests(discovery: Discovery, transport: RecordingTransport) -> None:
     # Two clusters, two regions, one registry and one ksqlDB cluster; one request per group for its lags.
-    assert found.graph.nodes
+    assert discovery.graph.nodes
     assert len(transport.responses) <= 34
 
 
 @pytest.mark.parametrize("style", ["null", "empty", "absent"])
 def test_page_size_does_not_change_the_result(
-    emulator: ConfluentEmulator, parser: FlinkSqlParser, found: Discovery, style: str
+    emulator: ConfluentEmulator, parser: FlinkSqlParser, discovery: Discovery, style: str
 ) -> None:
     with emulator.options(max_page_size=1, next_style=style):
         again = run_discovery(emulator, parser)
-    assert again.graph.nodes.keys() == found.graph.nodes.keys()
-    assert again.graph.edges.keys() == found.graph.edges.keys()
+    assert again.graph.nodes.keys() == discovery.graph.nodes.keys()
+    assert again.graph.edges.keys() == discovery.graph.edges.keys()
     assert again.coverage.complete
 
 
@@ -241,7 +245,7 @@ def test_page_size_does_not_change_the_result(
 def test_failing_api_is_reported_and_the_others_are_read(
     emulator: ConfluentEmulator,
     parser: FlinkSqlParser,
-    found: Discovery,
+    discovery: Discovery,
     api: str,
     scopes: set[str],
     fault: dict[str, object],
@@ -252,7 +256,7 @@ def test_failing_api_is_reported_and_the_others_are_read(
     assert {report.scope.api for report in partial.coverage.incomplete} == scopes
     assert {report.status for report in partial.coverage.incomplete} == {status}
     assert all(report.reason for report in partial.coverage.incomplete)
-    topics = {n.node_id for n in found.graph.of_type(NodeType.KAFKA_TOPIC)}
+    topics = {n.node_id for n in discovery.graph.of_type(NodeType.KAFKA_TOPIC)}
     assert {n.node_id for n in partial.graph.of_type(NodeType.KAFKA_TOPIC)} >= topics
 
 
@@ -272,10 +276,10 @@ def test_failure_of_a_later_page_makes_the_scope_partial(
 
 
 def test_rate_limited_requests_are_retried(
-    emulator: ConfluentEmulator, parser: FlinkSqlParser, found: Discovery
+    emulator: ConfluentEmulator, parser: FlinkSqlParser, discovery: Discovery
 ) -> None:
     settings = Settings.from_env(emulator.env())
     with emulator.fault(api="connect", status=429, retry_after=1, times=2):
         again = discover(settings.confluent, parser=parser)
-    assert again.graph.edges.keys() == found.graph.edges.keys()
+    assert again.graph.edges.keys() == discovery.graph.edges.keys()
     assert again.coverage.complete
