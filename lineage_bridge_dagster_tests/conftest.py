@@ -6,12 +6,17 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = [
     "lineage_bridge_dagster_tests.spark_session",
     "lineage_bridge_dagster_tests.live",
     "lineage_bridge_dagster_tests.project",
 ]
+
+# How long an example takes depends on the machine.
+settings.register_profile("no_deadline", deadline=None)
+settings.load_profile("no_deadline")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

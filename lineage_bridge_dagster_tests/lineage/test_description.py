@@ -141,7 +141,7 @@ def test_table_is_named_as_athena_writes_it() -> None:
     assert "  → db.t.v1 (glue)\n" in (block_of(enriched) or "")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(chains(), st.integers(0, 2500))
 def test_block_stays_within_its_budget_and_can_be_split_off_again(source: Chain, budget: int) -> None:
     block = block_of(source, budget)

@@ -180,7 +180,7 @@ def test_topics_of_one_name_in_two_clusters_are_listed_once() -> None:
     assert parameters.parameters[KEY_SOURCE_TOPICS] == "orders"
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(chains())
 def test_chain_json_is_valid_and_within_its_limit(source: Chain) -> None:
     document = render(source)
@@ -194,7 +194,7 @@ def test_chain_json_is_valid_and_within_its_limit(source: Chain) -> None:
     assert document.truncated == (document.parameters.get(KEY_UPSTREAM_TRUNCATED) == "true")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(chains(max_hops=15), st.randoms(use_true_random=False))
 def test_digest_does_not_depend_on_order(source: Chain, rng: random.Random) -> None:
     document = render(source)

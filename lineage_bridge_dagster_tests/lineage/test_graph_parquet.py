@@ -96,7 +96,7 @@ _EDGES = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(_NODES, max_size=5), st.lists(_EDGES, max_size=5))
 def test_any_graph_round_trips_through_both_forms(
     tmp_path_factory: pytest.TempPathFactory, nodes: list[Node], edges: list[Edge]

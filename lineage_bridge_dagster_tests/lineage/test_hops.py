@@ -50,7 +50,7 @@ def test_overlong_list_keeps_the_nearest_complete_names() -> None:
     assert text.split(",") == [f"topic-{i:06}" for i in range(len(text.split(",")))]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(chains(max_hops=12), st.integers(2, 3000))
 def test_no_more_is_dropped_than_necessary(source: Chain, limit: int) -> None:
     records = [dict(hop) for hop in to_json(source)["hops"]]

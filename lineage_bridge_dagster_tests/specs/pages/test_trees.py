@@ -80,7 +80,7 @@ def test_a_long_tree_is_cut_with_a_note() -> None:
         assert tree.splitlines()[-1].strip(" │") == "└─ … and more: see the upstream chain"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=40), st.integers(2, 12))
 def test_any_graph_has_a_tree_within_its_lines_and_a_drawing_that_is_xml(
     edges: list[tuple[int, int]], lines: int

@@ -125,7 +125,7 @@ def test_columns_of_our_own_cases_belong_to_their_tables(parser: FlinkSqlParser)
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_schema_gives_consistent_columns(parser: FlinkSqlParser, data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(CASES))
     schema = data.draw(st.none() | st.lists(st.sampled_from([*NAMES, "k", "x", ""]), max_size=6))

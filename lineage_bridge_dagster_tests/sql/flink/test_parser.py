@@ -55,7 +55,7 @@ WORDS = st.sampled_from(
 @example(text="\ud800 \udfff")
 @example(text="SELECT '\ud800', '\0' FROM t")
 @example(text=";" * 5000)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_has_a_result_and_does_not_affect_others(parser: FlinkSqlParser, text: str) -> None:
     before = parser.pid
     odd, good = parser.parse([text, GOOD])

@@ -62,7 +62,7 @@ def test_any_text_has_a_result_and_valid_ones_have_no_error(parser: FlinkSqlPars
 
 
 @given(case=st.sampled_from(cases()), blanks=st.lists(BLANKS, min_size=1, max_size=12))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_comments_and_blanks_change_nothing(
     parser: FlinkSqlParser, case: dict[str, Any], blanks: list[str]
 ) -> None:
