@@ -51,7 +51,9 @@ def _change_fields() -> tuple[Avro, ...]:
     """Return the fields that Debezium's ExtractNewRecordState adds to a flattened row."""
     return (
         _optional("__op", "string", "c, u, d or r (snapshot)"),
-        _optional("__source_ts_ms", "long", "When the source database committed the change"),
+        _optional(
+            "__source_ts_ms", "long", "Commit time in the source database, in milliseconds since the epoch"
+        ),
         _optional("__deleted", "string", "'true' on a deletion"),
     )
 
@@ -81,7 +83,7 @@ CUSTOMER_ROW = _record(
     "A row of shop.public.customers",
     _field("id", "long", "Primary key"),
     _field("name", "string", "Full name"),
-    _optional("email", "string", "Null once the customer asked to be forgotten"),
+    _optional("email", "string", "Null after the customer's erasure request"),
     _field("country", "string", "ISO 3166-1 alpha-2"),
     _field("segment", "string"),
     _field("born_on", DATE),
@@ -166,7 +168,7 @@ PRODUCT = _record(
     _field("sku", "string", "Primary key"),
     _field("title", "string"),
     _field("price", _money()),
-    _field("stock", "int", "Pieces at hand"),
+    _field("stock", "int", "Units in stock"),
     _optional("weight_kg", "double"),
     _field("updated_at", MILLIS),
     namespace="inventory",
@@ -187,19 +189,19 @@ def product(index: int, rng: random.Random) -> tuple[str, Avro]:
 
 CLICK = _record(
     "Click",
-    "One hit on the web shop",
+    "A page view in the web shop",
     _field("event_id", UUID),
     _field("user_id", "long", "0 for a visitor who is not signed in"),
     _field(
         "page",
-        _record("Page", "What was asked for", _field("path", "string"), _optional("referrer", "string")),
+        _record("Page", "The requested page", _field("path", "string"), _optional("referrer", "string")),
     ),
     _field(
         "device",
         {"type": "enum", "name": "Device", "symbols": ["DESKTOP", "MOBILE", "TABLET"]},
     ),
     _field("tags", {"type": "map", "values": "string"}, "Campaign and experiment"),
-    _field("duration_ms", "int", "Time to the next hit, in milliseconds"),
+    _field("duration_ms", "int", "Time until the next page view, in milliseconds"),
     _field("occurred_at", MILLIS),
 )
 
@@ -229,7 +231,7 @@ def checkout_click(index: int, rng: random.Random) -> tuple[str, Avro]:
 
 ORDER = _record(
     "Order",
-    "An order as the rest of the company reads it; the same in every region",
+    "An order in the company-wide format, which is the same in every region",
     _field("order_id", "long"),
     _field("customer_id", "long"),
     _optional("customer_name", "string"),
@@ -317,7 +319,7 @@ def revenue_global(index: int, rng: random.Random) -> tuple[str, Avro]:
 
 SESSION = _record(
     "Session",
-    "A visit, with what was looked at",
+    "A visit with its page views",
     _field("session_id", UUID),
     _field("user_id", "long"),
     _optional("country", "string"),
@@ -349,7 +351,7 @@ def session(index: int, rng: random.Random) -> tuple[str, Avro]:
 
 ORDER_STATUS = _record(
     "OrderStatus",
-    "The last status of an order and how often it has changed",
+    "The latest status of an order, and its number of changes",
     _field("order_id", "long"),
     _field("status", "string"),
     _field("changes", "int"),
@@ -380,7 +382,7 @@ PROFILE = _record(
     _field("name", "string"),
     _field(
         "address",
-        _record("Address", "Where to deliver", _field("city", "string"), _field("country", "string")),
+        _record("Address", "Delivery address", _field("city", "string"), _field("country", "string")),
     ),
     _field("consents", {"type": "array", "items": "string"}, "Purposes consented to (GDPR, article 6)"),
     _field("orders", "long"),
@@ -407,7 +409,7 @@ def profile(index: int, rng: random.Random) -> tuple[str, Avro]:
 
 PAYMENT = _record(
     "Payment",
-    "A payment as the provider reports it; reported again until it is acknowledged",
+    "A payment reported by the provider, which repeats the report until it is acknowledged",
     _field("payment_id", UUID),
     _field("order_id", "long"),
     _field("amount", _money()),
