@@ -16,6 +16,7 @@ from lineage_bridge_dagster.config.settings import Settings
 if TYPE_CHECKING:
     import httpx
 
+    from lineage_bridge_dagster.confluent.api.session import ConfluentSession
     from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
     from lineage_bridge_dagster.glue.reader import GlueReader
 
@@ -38,6 +39,7 @@ class ListClient:
         self._settings = settings
         self._transport = transport
         self._client_settings: Settings | None = None
+        self._session: ConfluentSession | None = None
         self._tableflow: TableflowClient | None = None
         self._glue: GlueReader | None = None
 
@@ -48,6 +50,9 @@ class ListClient:
         settings = self._settings()
         if settings != self._client_settings:
             # A key or an endpoint has changed: the clients that use the old one are dropped.
+            if self._session is not None:
+                self._session.close()
+            self._session = None
             self._client_settings, self._tableflow, self._glue = settings, None, None
         if scope.api == TABLEFLOW:
             return self._topics(settings, scope)
@@ -66,8 +71,8 @@ class ListClient:
                 "timeout_seconds": min(_TIMEOUT_SECONDS, settings.confluent.timeout_seconds),
                 "max_attempts": min(_ATTEMPTS, settings.confluent.max_attempts),
             }
-            session = ConfluentSession(settings.confluent.model_copy(update=quick), self._transport)
-            self._tableflow = TableflowClient(session)
+            self._session = ConfluentSession(settings.confluent.model_copy(update=quick), self._transport)
+            self._tableflow = TableflowClient(self._session)
         return self._tableflow
 
     def _topics(self, settings: Settings, scope: ListScope) -> Iterable[str]:

@@ -117,3 +117,18 @@ def test_a_changed_key_is_used_for_the_next_list() -> None:
     for _ in range(3):
         list(client(ListScope(TABLEFLOW, ENV, EAST)))
     assert sent[0] == sent[1] != sent[2]
+
+
+def test_session_with_a_replaced_key_is_closed() -> None:
+    closed: list[str] = []
+
+    class Transport(httpx.MockTransport):
+        def close(self) -> None:
+            closed.append("session")
+
+    secrets = iter(["one", "one", "two"])
+    transport = Transport(serving(topics=[]).handler)
+    client = ListClient(lambda: settings(next(secrets)), transport=transport)
+    for expected in ([], [], ["session"]):
+        list(client(ListScope(TABLEFLOW, ENV, EAST)))
+        assert closed == expected
