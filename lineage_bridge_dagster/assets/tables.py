@@ -134,7 +134,7 @@ def push_failure(failed: Sequence[TableResult], counts: str) -> Failure:
     first = ordered[0]
     rows = [[result.name, result.status, result.reason, result.hint] for result in ordered]
     return Failure(
-        description=f"{len(ordered)} tables were not pushed: {names}.\n"
+        description=f"{plural(len(ordered), 'table')} not pushed: {names}.\n"
         f"{first.name}: {first.reason}" + (f"\n  -> {first.hint}" if first.hint else ""),
         metadata={
             "tables": MetadataValue.md(markdown_table(["table", "outcome", "reason", "what to do"], rows)),

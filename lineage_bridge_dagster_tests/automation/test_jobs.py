@@ -239,7 +239,7 @@ def test_an_unknown_table_fails_the_push_by_name_and_the_others_are_pushed(
     w = many(1)
     create_tables(glue, w)
     result = run(location(w), instance, "push", tables=["sales.nowhere", f"{EAST}.topic.00000"])
-    assert "1 tables were not pushed: sales.nowhere (failed)" in failure_of(result)
+    assert "1 table not pushed: sales.nowhere (failed)" in failure_of(result)
     assert "  -> " in failure_of(result)
     table = glue.get_table(DatabaseName=EAST, Name="topic.00000")["Table"]
     assert "lineage_bridge.digest" in table["Parameters"]
