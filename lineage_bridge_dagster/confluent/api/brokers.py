@@ -8,9 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
@@ -76,7 +76,7 @@ class _Position(NamedTuple):
     timestamp_ms: int
 
 
-class TopicReader:
+class TopicReader(AbstractContextManager["TopicReader"]):
     """Reads offsets from one cluster's brokers; a context manager.
 
     Args:
@@ -92,12 +92,7 @@ class TopicReader:
         self._timeout = timeout_seconds
         self._admin: Admin | None = admin or _admin_client(bootstrap, timeout_seconds)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

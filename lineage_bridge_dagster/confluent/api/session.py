@@ -12,9 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 import tenacity
@@ -48,7 +48,7 @@ class _Transient(Exception):
         self.wait = wait
 
 
-class ConfluentSession:
+class ConfluentSession(AbstractContextManager["ConfluentSession"]):
     """Sends requests to Confluent's APIs; a context manager, safe to share between threads.
 
     Args:
@@ -89,12 +89,7 @@ class ConfluentSession:
             max_workers=2 * settings.max_concurrency, thread_name_prefix="confluent"
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from lineage_bridge_dagster.sql.flink import dialect
 from lineage_bridge_dagster.sql.flink.process import PYSPARK_JARS, ParserProcess, ParserProcessDied
@@ -33,7 +33,7 @@ _Response = dict[str, Any]
 """The process's response for one statement: `{"root", "nodes"}` or `{"error", "line", "column"}`."""
 
 
-class FlinkSqlParser:
+class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
     """Parses Flink SQL; a context manager.
 
     The JVM starts with the first statement, serves all threads one after another, is restarted after it died,
@@ -50,12 +50,7 @@ class FlinkSqlParser:
         self._lock = threading.RLock()
         self._process: ParserProcess | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
