@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeVar
 
 from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
@@ -21,12 +22,28 @@ COLUMN_LINEAGE = "column_lineage"
 #: Attribute of a topic's node: the names of its key's columns, if the key has a schema.
 KEY_COLUMNS = "key_columns"
 
-IDENTITY = "identity"
-#: From weakest to strongest: the strongest one that a value passes through counts.
-_HOW = (IDENTITY, "expression", "aggregate")
-
 #: Maximum number of columns and sources on one node.
 MAX_ENTRIES = 5_000
+
+
+class How(StrEnum):
+    """How a value derives from a column, from weakest to strongest; the strongest step on the way counts."""
+
+    IDENTITY = "identity"
+    """The same value, perhaps under another name."""
+    EXPRESSION = "expression"
+    """Computed from one row: a function, an operator, a cast, a nested field."""
+    AGGREGATE = "aggregate"
+    """Computed from many rows."""
+
+
+_RANK: Mapping[str, int] = {how: rank for rank, how in enumerate(How)}
+_H = TypeVar("_H", bound=str)
+
+
+def stronger(left: _H, right: _H) -> _H:
+    """Return the stronger of two derivations; one that is no `How` is the strongest."""
+    return max(left, right, key=lambda how: _RANK.get(how, len(_RANK)))
 
 
 class Column(NamedTuple):
@@ -37,7 +54,7 @@ class Column(NamedTuple):
 
 
 class ColumnInput(NamedTuple):
-    """A column that feeds another, and how: `identity`, `expression` or `aggregate`."""
+    """A column that feeds another, and how: a `How`, or what another version wrote."""
 
     column: Column
     how: str
@@ -137,7 +154,7 @@ class ColumnIndex:
             # Glue folds names to lower case; if two fields fold to one name, its source is unknown.
             fields = [name] if name in names else folded.get(name.lower(), [])
             if len(fields) == 1:
-                source = ColumnInput(Column(topics[0].node_id, fields[0]), IDENTITY)
+                source = ColumnInput(Column(topics[0].node_id, fields[0]), How.IDENTITY)
                 flows.append(ColumnFlow(Column(table.node_id, name), (source,)))
         return flows
 
@@ -171,7 +188,7 @@ class ColumnIndex:
                 # A mirror is a byte-for-byte copy, so it has the same columns.
                 writers.add(source_id)
                 for name in {**self.names(topic), **self.names(source)}:
-                    mirrored = ColumnInput(Column(source_id, name), IDENTITY)
+                    mirrored = ColumnInput(Column(source_id, name), How.IDENTITY)
                     parts.setdefault(name, []).append(ColumnFlow(Column(node_id, name), (mirrored,)))
         # A writer without column lineage may write any column.
         unknown_writers = set(self._upstream.get(node_id, ())) - writers
@@ -184,10 +201,6 @@ def _united(column: Column, flows: Sequence[ColumnFlow], complete: bool) -> Colu
     found: dict[Column, str] = {}
     for flow in flows:
         for source, how in flow.sources:
-            found[source] = max(found.get(source, how), how, key=_rank)
+            found[source] = stronger(found.get(source, how), how)
     sources = tuple(ColumnInput(source, how) for source, how in found.items())
     return ColumnFlow(column, sources, complete and all(flow.complete for flow in flows))
-
-
-def _rank(how: str) -> int:
-    return _HOW.index(how) if how in _HOW else len(_HOW)

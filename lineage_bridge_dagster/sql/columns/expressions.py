@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from lineage_bridge_dagster.sql.columns.origins import How, Origin, merged, through
+from lineage_bridge_dagster.lineage.columns import How
+from lineage_bridge_dagster.sql.columns.origins import Origin, merged, through
 from lineage_bridge_dagster.sql.columns.relations import Relation, Scope, origin_of
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, Tree
 

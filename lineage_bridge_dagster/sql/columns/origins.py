@@ -10,24 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
+from lineage_bridge_dagster.lineage.columns import How, stronger
 from lineage_bridge_dagster.sql.statement import TablePath
-
-
-class How(StrEnum):
-    """How a value derives from a column, from weakest to strongest; the strongest step on the way counts."""
-
-    IDENTITY = "identity"
-    """The same value, perhaps under another name."""
-    EXPRESSION = "expression"
-    """Computed from one row: a function, an operator, a cast, a nested field."""
-    AGGREGATE = "aggregate"
-    """Computed from many rows."""
-
-
-_RANK = {how: rank for rank, how in enumerate(How)}
 
 
 class ColumnOrigin(NamedTuple):
@@ -65,7 +51,7 @@ def through(origin: Origin, how: How) -> Origin:
     if how is How.IDENTITY or not origin.sources:
         return origin
     return Origin(
-        tuple(ColumnOrigin(s.table, s.column, _stronger(s.how, how)) for s in origin.sources),
+        tuple(ColumnOrigin(s.table, s.column, stronger(s.how, how)) for s in origin.sources),
         origin.complete,
     )
 
@@ -83,9 +69,5 @@ def merged(origins: Iterable[Origin]) -> Origin:
         complete = complete and origin.complete
         for table, column, how in origin.sources:
             key = (table, column)
-            found[key] = _stronger(found[key], how) if key in found else how
+            found[key] = stronger(found[key], how) if key in found else how
     return Origin(tuple(ColumnOrigin(*key, how) for key, how in found.items()), complete)
-
-
-def _stronger(left: How, right: How) -> How:
-    return max(left, right, key=_RANK.__getitem__)

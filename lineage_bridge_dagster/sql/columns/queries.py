@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.expressions import ExpressionReader, Queries
-from lineage_bridge_dagster.sql.columns.origins import CONSTANT, UNKNOWN, How, merged, through
+from lineage_bridge_dagster.sql.columns.origins import CONSTANT, UNKNOWN, merged, through
 from lineage_bridge_dagster.sql.columns.relations import (
     OPAQUE,
     Field,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.origins import (
     UNKNOWN,
-    How,
     Origin,
     column_of,
     merged,

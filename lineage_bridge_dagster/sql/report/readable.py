@@ -8,8 +8,9 @@ from itertools import groupby
 
 from rich.text import Text
 
+from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns
-from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin, How
+from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
 from lineage_bridge_dagster.sql.columns.relations import Field, Relation
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage
 from lineage_bridge_dagster.sql.flink.names import known_part
