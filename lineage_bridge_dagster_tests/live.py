@@ -34,9 +34,16 @@ class LiveStack:
         tables = {f"{db}.{name}": reader.table(db, name) for db, name in self.stack.tableflow_tables()}
         return {name: table for name, table in tables.items() if table is not None}
 
+    def lineage(self) -> dict[str, dict[str, str]]:
+        """Return our parameters of each table; Tableflow keeps changing the others."""
+        return {
+            name: {key: value for key, value in table.parameters.items() if key.startswith("lineage_bridge.")}
+            for name, table in self.tables().items()
+        }
+
     def pushed(self) -> set[str]:
         """Return the names of the tables that have lineage in Glue."""
-        return {name for name, table in self.tables().items() if "lineage_bridge.digest" in table.parameters}
+        return {name for name, parameters in self.lineage().items() if "lineage_bridge.digest" in parameters}
 
     def fail(self, **fault: object) -> None:
         """Make an API of the emulator fail until `heal`."""

@@ -13,7 +13,7 @@ import pytest
 PACKAGE = "lineage_bridge_dagster"
 ROOT = Path(__file__).parents[1] / PACKAGE
 
-#: Each room's folder or module, with the rooms that it may import; those above `errors` and `text` have both.
+#: Each room (folder or module) with the rooms that it may import; all may also import `errors` and `text`.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "text": set(),
@@ -38,22 +38,22 @@ ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}
 ALLOWED["cli"] = {"config", "discovery", "embedded", "glue", "lineage", "sql"}
 
-#: Rooms that load nothing of these, so that they can be read and tested without any of them.
+#: Rooms with the packages that they must not import, so that they can be read and tested without them.
 PURE = {"lineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"}}
 
 
 @cache
 def modules() -> Mapping[str, Path]:
-    found = {}
+    by_name = {}
     for path in ROOT.rglob("*.py"):
         name = ".".join((PACKAGE, *path.relative_to(ROOT).with_suffix("").parts))
-        found[name.removesuffix(".__init__")] = path
-    return found
+        by_name[name.removesuffix(".__init__")] = path
+    return by_name
 
 
 @cache
 def imports() -> Mapping[str, frozenset[str]]:
-    """What each module imports, at any level and for types too: own modules whole, others by their name."""
+    """Return each module's imports, including nested and type-only ones; own modules by their full name."""
     return {name: frozenset(_imported(path)) for name, path in modules().items()}
 
 
@@ -72,34 +72,34 @@ def room_of(module: str) -> str:
 
 
 def unit_of(module: str) -> str:
-    """The folder that a module is in; in a folder with folders of its own, the module itself."""
+    """Return a module's folder, or the module itself if its folder has subfolders."""
     folder = modules()[module].parent
     has_folders = any((inner / "__init__.py").exists() for inner in folder.iterdir() if inner.is_dir())
     return module if has_folders else ".".join((PACKAGE, *folder.relative_to(ROOT).parts))
 
 
 def cycles(graph: Mapping[str, Iterable[str]]) -> list[str]:
-    """One line for each import that closes a cycle."""
-    done: set[str] = set()
+    """Return a line for each import that closes a cycle."""
+    visited: set[str] = set()
     path: list[str] = []
-    found: list[str] = []
+    lines: list[str] = []
 
     def visit(name: str) -> None:
         if name in path:
-            found.append(" -> ".join((*path[path.index(name) :], name)))
-        elif name not in done:
+            lines.append(" -> ".join((*path[path.index(name) :], name)))
+        elif name not in visited:
             path.append(name)
-            for other in sorted(graph.get(name, ())):
-                visit(other)
-            done.add(path.pop())
+            for imported in sorted(graph.get(name, ())):
+                visit(imported)
+            visited.add(path.pop())
 
     for name in sorted(graph):
         visit(name)
-    return found
+    return lines
 
 
-def test_no_room_imports_one_above_it() -> None:
-    wrong = sorted(
+def test_rooms_import_only_what_they_may() -> None:
+    violations = sorted(
         f"{module} imports {other}"
         for module, others in imports().items()
         for other in others
@@ -108,19 +108,19 @@ def test_no_room_imports_one_above_it() -> None:
         and module != PACKAGE
         and room_of(other) not in ALLOWED[room_of(module)] | {"errors", "text"}
     )
-    assert wrong == []
+    assert violations == []
 
 
-def test_every_room_has_its_place_in_the_order() -> None:
+def test_every_room_is_in_the_order_of_imports() -> None:
     assert {room_of(module) for module in modules() if module != PACKAGE} - {"defs"} == ALLOWED.keys()
     assert cycles(ALLOWED) == []
 
 
-def test_no_modules_import_each_other_in_a_cycle() -> None:
+def test_modules_have_no_import_cycles() -> None:
     assert cycles({name: others & modules().keys() for name, others in imports().items()}) == []
 
 
-def test_no_folders_import_each_other_in_a_cycle() -> None:
+def test_folders_have_no_import_cycles() -> None:
     """`confluent/graph` and `confluent/api` are two folders, and `confluent/discovery` uses both."""
     graph: dict[str, set[str]] = defaultdict(set)
     for name, others in imports().items():
@@ -131,7 +131,7 @@ def test_no_folders_import_each_other_in_a_cycle() -> None:
 
 
 @pytest.mark.parametrize(("room", "forbidden"), PURE.items())
-def test_pure_rooms_import_nothing_of_the_outside(room: str, forbidden: set[str]) -> None:
+def test_pure_rooms_do_not_import_forbidden_packages(room: str, forbidden: set[str]) -> None:
     used = {
         other.partition(".")[0]
         for module, others in imports().items()

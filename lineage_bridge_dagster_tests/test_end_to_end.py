@@ -74,21 +74,16 @@ def test_enabling_tableflow_on_a_topic_leads_to_lineage_in_glue(
 def test_a_push_from_the_launchpad_accepts_options_and_is_idempotent(
     all_pushed: LiveStack, live_ui: DagsterUi
 ) -> None:
-    before = {
-        name: table.parameters["lineage_bridge.last_synced"] for name, table in all_pushed.tables().items()
-    }
+    before = _last_synced(all_pushed)
     run = live_ui.finished(live_ui.launch("push", {"ops": {"push": {"config": {"dry_run": True}}}}))
     assert run["status"] == "SUCCESS", run
     run = live_ui.finished(live_ui.launch("push"))
     assert run["status"] == "SUCCESS", run
-    after = {
-        name: table.parameters["lineage_bridge.last_synced"] for name, table in all_pushed.tables().items()
-    }
-    assert after == before
+    assert _last_synced(all_pushed) == before
 
 
 def test_an_api_that_returns_500_loses_nothing(all_pushed: LiveStack, live_ui: DagsterUi) -> None:
-    assets, tables = live_ui.assets(), all_pushed.tables()
+    assets, lineage = live_ui.assets(), all_pushed.lineage()
     for api in ("connect", "flink"):
         all_pushed.fail(api=api, status=500)
     try:
@@ -96,12 +91,10 @@ def test_an_api_that_returns_500_loses_nothing(all_pushed: LiveStack, live_ui: D
         assert run["status"] == "SUCCESS", run
         time.sleep(15)
         assert live_ui.assets() == assets
-        now = all_pushed.tables()
-        assert now.keys() == tables.keys()
-        for name, table in now.items():
-            ours = {k: v for k, v in table.parameters.items() if k.startswith("lineage_bridge.")}
-            assert ours == {
-                k: v for k, v in tables[name].parameters.items() if k.startswith("lineage_bridge.")
-            }
+        assert all_pushed.lineage() == lineage
     finally:
         all_pushed.heal()
+
+
+def _last_synced(stack: LiveStack) -> dict[str, str]:
+    return {name: parameters["lineage_bridge.last_synced"] for name, parameters in stack.lineage().items()}

@@ -145,11 +145,11 @@ class Breaker:
         Raises:
             StackRequestError: the stack does not respond.
         """
-        found = {_confluent(fault) for fault in self._request("GET", f"{self._confluent}/emulator/faults")}
-        found |= {_glue(fault) for fault in self._request("GET", f"{self._aws}/_strict/faults")["faults"]}
+        faults = {_confluent(fault) for fault in self._request("GET", f"{self._confluent}/emulator/faults")}
+        faults |= {_glue(fault) for fault in self._request("GET", f"{self._aws}/_strict/faults")["faults"]}
         order = list(APIS)
         return sorted(
-            (broken for broken in found if broken is not None and broken.left != 0),
+            (broken for broken in faults if broken is not None and broken.left != 0),
             key=lambda broken: (order.index(broken.api), broken.status),
         )
 
@@ -194,7 +194,7 @@ def check(api: str, status: str) -> None:
     known_api(api)
     if status not in STATUSES:
         raise ConfigurationError(
-            f"An API cannot be made to fail with {status}.", hint=f"Use one of {', '.join(STATUSES)}."
+            f"An API cannot fail with {status}.", hint=f"Use one of {', '.join(STATUSES)}."
         )
     if status == "half-page" and api not in _PAGED:
         raise ConfigurationError(

@@ -15,7 +15,7 @@ from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.errors import LineageBridgeError
 
-#: For a fast start and a small footprint; the stack is not made for load.
+#: For a fast start and a small footprint; the stack is not meant for load.
 _JVM = (
     *("-Xms96m", "-Xmx256m", "-XX:MaxMetaspaceSize=160m", "-XX:+UseSerialGC"),
     *("-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
@@ -117,7 +117,7 @@ class KafkaBroker:
         self.data.parent.mkdir(parents=True, exist_ok=True)
         settings = self._settings.with_suffix(".format")
         self._write(self.properties(part), settings)
-        done = subprocess.run(
+        process = subprocess.run(
             [
                 *self._java("kafka.tools.StorageTool"),
                 *("format", "--cluster-id", self.kafka_id, "--config", str(settings)),
@@ -126,10 +126,10 @@ class KafkaBroker:
             text=True,
             check=False,
         )
-        if done.returncode != 0:
+        if process.returncode != 0:
             raise BrokerFormatError(
                 f"The data folder of the broker of {self.cluster} could not be created:\n"
-                + (done.stderr or done.stdout).strip()[-1500:],
+                + (process.stderr or process.stdout).strip()[-1500:],
                 hint=f"Check that {self.data.parent} is writable and has free space.",
             )
         part.rename(self.data)
@@ -155,9 +155,9 @@ class KafkaBroker:
         except KafkaException as error:
             raise LineageBridgeError(f"no response on {self.address} ({error.args[0].str()})") from error
         # The client's type stubs declare it as always None.
-        found = cast("str | None", metadata.cluster_id)
-        if found != self.kafka_id:
-            raise LineageBridgeError(f"the broker on {self.address} belongs to cluster {found}")
+        cluster_id = cast("str | None", metadata.cluster_id)
+        if cluster_id != self.kafka_id:
+            raise LineageBridgeError(f"the broker on {self.address} belongs to cluster {cluster_id}")
         return f"{sum(not name.startswith('__') for name in metadata.topics)} topics"
 
     @property

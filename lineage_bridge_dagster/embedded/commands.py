@@ -258,7 +258,7 @@ def break_(api: str, status: str, times: int | None) -> None:
     out.print(f"{broken} ({APIS[api]}).{_what_to_expect(broken)}", markup=False)
     out.print(
         f"""
-What to look at in the Dagster UI
+What to check in the Dagster UI
   1. Jobs > refresh > Launchpad: launch a run, or wait for its schedule. It succeeds, and its output lists the
      scopes that could not be read completely.
   2. Assets > lineage_bridge/discovery: the check discovery_complete fails, and reports the scope, the reason

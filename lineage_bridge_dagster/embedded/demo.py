@@ -136,8 +136,8 @@ def _read(wanted: list[tuple[str, str]]) -> dict[str, GlueTable]:
     from lineage_bridge_dagster.glue import GlueReader, glue_client
 
     reader = GlueReader(glue_client(Settings.from_env(os.environ).aws))
-    found = {f"{database}.{name}": reader.table(database, name) for database, name in wanted}
-    return {name: table for name, table in found.items() if table is not None}
+    tables = {f"{database}.{name}": reader.table(database, name) for database, name in wanted}
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _would_push() -> PushReport:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import socket
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import psutil
 
@@ -59,7 +59,7 @@ def assign(
     before: Mapping[str, int],
     base: int | None,
     seed: str,
-    running: Iterable[str] = (),
+    running: Collection[str] = (),
 ) -> dict[str, int]:
     """Assign a port to each listener.
 
@@ -73,14 +73,13 @@ def assign(
     Raises:
         ConfigurationError: a chosen port is in use or out of range.
     """
-    kept = set(running)
     if base is not None:
-        return _range(names, before, base, kept)
+        return _range(names, before, base, running)
     ports: dict[str, int] = {}
     search = _search(seed)
     for name in names:
         port = before.get(name)
-        if port is None or not (name in kept or _becomes_free(port)):
+        if port is None or not (name in running or _becomes_free(port)):
             used = {*ports.values(), *before.values()}
             port = next((p for p in search if p not in used and is_free(p)), None)
             if port is None:
@@ -91,22 +90,24 @@ def assign(
 
 def _becomes_free(port: int) -> bool:
     """Wait for a port that a process killed a moment ago may still hold."""
-    until = time.monotonic() + _RELEASE_SECONDS
+    deadline = time.monotonic() + _RELEASE_SECONDS
     while not is_free(port):
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             return False
         time.sleep(0.05)
     return True
 
 
-def _range(names: Sequence[str], before: Mapping[str, int], base: int, kept: set[str]) -> dict[str, int]:
+def _range(
+    names: Sequence[str], before: Mapping[str, int], base: int, running: Collection[str]
+) -> dict[str, int]:
     if not 1024 <= base <= 65535 - len(names):
         raise ConfigurationError(
             f"Port base {base} is out of range.", hint=f"Choose one from 1024 to {65535 - len(names)}."
         )
     ports = {name: base + index for index, name in enumerate(names)}
     for name, port in ports.items():
-        if not (name in kept and before.get(name) == port) and not _becomes_free(port):
+        if not (name in running and before.get(name) == port) and not _becomes_free(port):
             raise ConfigurationError(
                 f"Port {port}, which {name} needs, is in use by {user_of(port)}.",
                 hint=f"Stop that process, or choose another --port-base (or {PORT_BASE_VARIABLE}).",
@@ -130,7 +131,7 @@ def base_from_env() -> int | None:
     return int(text)
 
 
-def _search(seed: str) -> Iterable[int]:
+def _search(seed: str) -> Iterator[int]:
     start = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4], "big")
     count = _LAST - _FIRST + 1
     return iter(_FIRST + (start + step) % count for step in range(count))

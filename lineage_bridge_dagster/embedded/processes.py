@@ -85,13 +85,13 @@ def python(module: str, *arguments: str | Path) -> list[str | Path]:
 
 def find(paths: StackPaths) -> dict[str, Running]:
     """The leading process of each running component."""
-    found: dict[str, Running] = {}
+    running: dict[str, Running] = {}
     for process, component in _own_processes(paths):
         # A leader leads its session; its children are members, though some lead groups (PySpark's daemon).
         with contextlib.suppress(OSError):
             if os.getsid(process.pid) == process.pid:
-                found[component] = Running(component, process)
-    return found
+                running[component] = Running(component, process)
+    return running
 
 
 def stop(paths: StackPaths, components: Sequence[str] | None = None, *, patience: float = 20.0) -> list[str]:
@@ -168,10 +168,10 @@ def end_of_log(paths: StackPaths, component: str, lines: int = 12) -> str:
 
 def _own_processes(paths: StackPaths) -> list[tuple[psutil.Process, str]]:
     """All processes with this home's mark, with their components."""
-    found = []
-    own = os.getpid()
+    owned = []
+    own_pid = os.getpid()
     for process in psutil.process_iter():
-        if process.pid == own:
+        if process.pid == own_pid:
             continue
         try:
             env = process.environ()
@@ -179,8 +179,8 @@ def _own_processes(paths: StackPaths) -> list[tuple[psutil.Process, str]]:
             # Another user's process, or one that has just exited.
             continue
         if env.get(HOME_MARK) == str(paths.home) and is_alive(process):
-            found.append((process, env.get(COMPONENT_MARK, "")))
-    return found
+            owned.append((process, env.get(COMPONENT_MARK, "")))
+    return owned
 
 
 def _wait_for_mark(process: psutil.Process) -> None:

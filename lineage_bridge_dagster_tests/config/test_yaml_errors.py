@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 from dagster import DagsterInstance
-from dagster._core.storage.defs_state.base import set_defs_state_storage
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.yaml_section import YamlSection
@@ -32,12 +31,6 @@ from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 
 _ERROR = """query { workspaceOrError { ... on Workspace { locationEntries { loadStatus
   locationOrLoadError { __typename ... on PythonError { message causes { message } } } } } } }"""
-
-
-@pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as local, set_defs_state_storage(local.defs_state_storage):
-        yield local
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.line)

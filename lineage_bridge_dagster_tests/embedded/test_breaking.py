@@ -209,7 +209,7 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_unchang
     before = _until_complete(settings, len(live_stack.stack.tableflow_tables()))
     client = glue_client(settings.aws)
     assert not push_tables(before, client, settings.push).failed
-    lineage_before = _lineage(live_stack)
+    lineage_before = live_stack.lineage()
 
     result = run("break", "tableflow", "503")
     assert result.exit_code == 0, result.output
@@ -225,7 +225,7 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_unchang
     assert set(broken.graph.edges) == set(before.graph.edges)
     pushed = push_tables(broken, client, settings.push)
     assert {result.status for result in pushed.results} <= {PushStatus.UNCHANGED, PushStatus.HELD}
-    assert _lineage(live_stack) == lineage_before
+    assert live_stack.lineage() == lineage_before
 
     assert "Healed: tableflow" in run("heal").output
     assert discover(settings, broken).coverage.complete
@@ -243,11 +243,3 @@ def _until_complete(settings: Settings, tables: int) -> Discovery:
             return discovery
         assert time.monotonic() < deadline, [str(report) for report in discovery.coverage.incomplete]
         time.sleep(2)
-
-
-def _lineage(live_stack: LiveStack) -> dict[str, dict[str, str]]:
-    """Return our parameters of each table; Tableflow keeps changing the others."""
-    return {
-        name: {key: value for key, value in table.parameters.items() if key.startswith("lineage_bridge.")}
-        for name, table in live_stack.tables().items()
-    }

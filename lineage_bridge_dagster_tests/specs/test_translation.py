@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from dagster import DagsterInstance
-from dagster._core.storage.defs_state.base import set_defs_state_storage
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster_tests.assets.world import EAST, World, world
 from lineage_bridge_dagster_tests.bad_instance import load_error, loaded
-
-
-@pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as made, set_defs_state_storage(made.defs_state_storage):
-        yield made
 
 
 @pytest.mark.parametrize(
