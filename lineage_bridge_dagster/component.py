@@ -77,7 +77,7 @@ _STATE = DefsStateConfigArgs(
 
 @scaffold_with(InstanceScaffolder)
 class LineageBridgeComponent(StateBackedComponent, YamlSection):
-    """Upstream lineage of Confluent Tableflow tables, as assets, pushed into AWS Glue."""
+    """Shows the upstream lineage of Confluent Tableflow tables as assets, and pushes it into AWS Glue."""
 
     confluent: ConfluentConfig = Field(
         default_factory=ConfluentConfig, description="Where Confluent is, and what to read."
@@ -87,7 +87,8 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         default_factory=SparkConfig, description="The Spark session and the catalog of the Iceberg tables."
     )
     include: IncludeConfig = Field(
-        default_factory=IncludeConfig, description="Which nodes become assets; lineage always contains all."
+        default_factory=IncludeConfig,
+        description="Which nodes become assets; lineage always contains all nodes.",
     )
     push: PushConfig = Field(default_factory=PushConfig, description="What a push writes, and its limits.")
     sensor: SensorConfig = Field(
@@ -99,15 +100,16 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         examples=[True],
     )
     freshness: FreshnessConfig = Field(
-        default_factory=FreshnessConfig, description="How old a table's data and the discovery may be."
+        default_factory=FreshnessConfig, description="Maximum age of a table's data and of the discovery."
     )
     name: Annotated[str, NAME] = Field(
         default="",
-        description="Prefix of the names of jobs, sensor, schedules and resources, for several instances.",
+        description="Name of this instance, if there are several: a prefix for its jobs, sensor, schedules "
+        "and resources.",
         examples=["eu"],
     )
     translation: Annotated[TranslationFn[Node] | None, NodeTranslation()] = Field(
-        default=None, description="Attributes of assets, as templates over `node` and `spec`."
+        default=None, description="Attributes of assets, as templates that can use `node` and `spec`."
     )
     defs_state: ResolvedDefsStateConfig = Field(default=_STATE, description="Where discoveries are stored.")
 
@@ -131,7 +133,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     def execute(
         self, context: AssetExecutionContext, kind: AssetKind, assets: Sequence[Asset]
     ) -> Iterator[Any]:
-        """Materialize some assets of one kind. Override to do something before, after or instead."""
+        """Materialize some assets of one kind. Override to run code before, after or instead."""
         yield from kind.materialize(context, assets)
 
     def write_state_to_path(self, state_path: Path) -> None:
@@ -163,7 +165,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         context: ComponentLoadContext,  # noqa: ARG002 - the definitions depend on the state alone
         state_path: Path | None,
     ) -> Definitions:
-        """Build the definitions of a state; without one, the sensor and the refresh job that make one."""
+        """Build the definitions of a state; without one, those of the sensor and the refresh job."""
         self._fetched = True
         with _no_garbage_collection():
             return self._definitions(state_path)
@@ -266,8 +268,8 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
 def _no_garbage_collection() -> Iterator[None]:
     """Pause the cyclic garbage collector.
 
-    None of the specs of ten thousand tables can be collected, and searching them again and again takes a
-    quarter of the load.
+    The specs of ten thousand tables contain no garbage, and scanning them repeatedly takes a quarter of the
+    load time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -32,7 +32,7 @@ class CheckOutcome:
 
     Attributes:
         summary: one sentence.
-        error: whether somebody must act; else a check that did not pass is a warning.
+        error: whether somebody must act; otherwise a check that did not pass is a warning.
         rows: details, under `header`.
         link: to the console.
         metadata: the values that the check compared.
@@ -74,15 +74,15 @@ def in_sync(result: TableResult | None) -> CheckOutcome:
         )
     match result.status:
         case PushStatus.UNCHANGED:
-            return CheckOutcome(True, "Glue holds the lineage that was pushed.")
+            return CheckOutcome(True, "Glue has this table's current lineage.")
         case PushStatus.UPDATED:
             lines = [line for line in result.diff if line[:1] in ("+", "-")]
             return CheckOutcome(
                 False,
-                f"Glue does not hold the lineage of this table: a push would change {len(lines)} lines.",
-                "Press Materialize on this asset, run the `push` job, or `lineage-bridge push --table "
+                f"Glue does not have this table's current lineage: a push would change {len(lines)} lines.",
+                "Materialize this asset, run the `push` job, or `lineage-bridge push --table "
                 f"{result.name}`. If the difference returns, something else rewrites the table's parameters "
-                "or description: see its versions in the Glue console.",
+                "or description: look at its versions in the Glue console.",
                 error=True,
                 header=("", "in Glue (-) and wanted (+)"),
                 rows=[(line[:1], line[1:].strip()) for line in lines],
@@ -90,7 +90,7 @@ def in_sync(result: TableResult | None) -> CheckOutcome:
         case PushStatus.REFUSED:
             return CheckOutcome(
                 False,
-                f"The table may not be written: {result.reason}.",
+                f"The table cannot be written safely: {result.reason}.",
                 result.hint or "See the reason; the table stays unchanged until it is resolved.",
                 error=True,
             )
@@ -115,7 +115,7 @@ def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
     if len(topics) != 1:
         return CheckOutcome(
             True,
-            f"Nothing to compare: {len(topics)} topics lead to this table, which has the columns of one.",
+            f"Nothing to compare: {len(topics)} topics feed this table instead of one.",
         )
     topic = TopicNode.of(topics[0])
     fields, columns = topic.schema_fields, GlueTableNode.of(table).columns
@@ -136,7 +136,7 @@ def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
         schema += f" version {topic.schema_version}"
     header = ("field", "in the schema", "in Glue", "")
     if not wrong:
-        rest = f"; {len(unknown)} have types that can't be compared: {first_few(unknown)}" if unknown else ""
+        rest = f"; {len(unknown)} have types that cannot be compared: {first_few(unknown)}" if unknown else ""
         return CheckOutcome(
             True, f"All {len(matches)} fields of {schema} are columns{rest}.", "", False, header, rows
         )
@@ -144,9 +144,9 @@ def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
         False,
         f"{len(wrong)} of {len(matches)} fields of {schema} differ from the table's columns: "
         f"{first_few([_difference(each) for each in wrong])}.",
-        "A schema that is newer than the table's last commit takes effect with the next one: run the "
-        "`refresh` job and this check again. If the difference stays, Tableflow could not evolve the table: "
-        "see tableflow_healthy, and register a compatible version of the schema.",
+        "A schema that is newer than the table's last commit takes effect with the next commit: run the "
+        "`refresh` job and this check again. If the difference remains, Tableflow could not evolve the "
+        "table: see tableflow_healthy, and register a compatible version of the schema.",
         False,
         header,
         rows,
@@ -183,7 +183,7 @@ def _tableflow(node: Node) -> CheckOutcome:
             (
                 True,
                 "Tableflow failed",
-                f"Correct the reported error, then resume it there, or see {describe}.",
+                f"Correct the reported error and resume Tableflow in Confluent's console, or see {describe}.",
             )
         )
     elif phase == "PENDING":
@@ -193,11 +193,15 @@ def _tableflow(node: Node) -> CheckOutcome:
     elif phase != "RUNNING":
         findings.append((False, f"Tableflow's phase is {phase}", f"See {describe}."))
     elif error:
-        findings.append((False, f"Tableflow runs and reports: {error}", f"See {describe}."))
+        findings.append((False, f"Tableflow is running but reports: {error}", f"See {describe}."))
     if tableflow.suspended:
         rows.append(("suspended", "yes", ""))
         findings.append(
-            (False, "Tableflow is suspended and adds no rows", "Resume the topic's Tableflow there.")
+            (
+                False,
+                "Tableflow is suspended and adds no rows",
+                "Resume Tableflow for the topic in Confluent's console.",
+            )
         )
     for format_error in tableflow.failing_table_formats:
         name = format_error.format or "?"
@@ -206,7 +210,7 @@ def _tableflow(node: Node) -> CheckOutcome:
         findings.append(
             (
                 name == "ICEBERG",
-                f"Its {name} format fails",
+                f"The {name} format is failing",
                 f"Correct the schema or the storage; see {describe}.",
             )
         )
@@ -228,7 +232,9 @@ def _tableflow(node: Node) -> CheckOutcome:
             (False, f"Tableflow could not be queried since {since}", "See the check discovery_complete.")
         )
     if not findings:
-        return CheckOutcome(True, f"Tableflow runs, and {topic} is in every catalog.", rows=rows, link=link)
+        return CheckOutcome(
+            True, f"Tableflow is running, and {topic} is synced to every catalog.", rows=rows, link=link
+        )
     # Errors first: their next step is the one to take.
     findings.sort(key=lambda finding: not finding[0])
     is_error, _, next_step = findings[0]
@@ -242,8 +248,8 @@ def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str)
     if not len(coverage):
         return CheckOutcome(
             False,
-            "The discovery does not state its coverage.",
-            "It came from a plain file: set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and _SECRET, "
+            "The discovery has no coverage report.",
+            "It was read from a file without one: set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and _SECRET, "
             + then_refresh,
         )
     incomplete = sorted(
@@ -257,7 +263,7 @@ def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str)
         False,
         f"{len(incomplete)} of {len(coverage)} scopes were not fully read at {discovered_at}: "
         f"{first_few([f'{report.scope} ({report.status})' for report in incomplete])}. "
-        "Their last known lineage is kept, and nothing of it is removed.",
+        "Their last known lineage is kept.",
         f"{incomplete[0].reason or 'See the reasons below'}".rstrip(".") + f"; {then_refresh}",
         # A partial read may be complete next time; a denied or failing API needs somebody to act.
         any(report.status in (Status.DENIED, Status.FAILED) for report in incomplete),
@@ -273,5 +279,5 @@ def _worst_first(matches: Iterable[ColumnMatch]) -> list[ColumnMatch]:
 
 def _difference(column: ColumnMatch) -> str:
     if column.match is Match.MISSING:
-        return f"{column.name} is no column"
-    return f"{column.name} is {column.schema_type}, its column {column.column_type}"
+        return f"{column.name} has no column"
+    return f"{column.name} is {column.schema_type}, its column is {column.column_type}"

@@ -1,6 +1,6 @@
 """Checks of the Glue tables, to run from the UI and after each materialization.
 
-They are evaluated in the op that pushes the table, also if the push failed, and can run without it. A run
+The op that pushes a table evaluates them, even if the push failed; they can also run without a push. A run
 lists all of its tables in Glue once; the other checks read the discovery that the definitions are built from.
 """
 
@@ -32,16 +32,16 @@ TABLEFLOW = "tableflow_healthy"
 
 #: All tables share these texts, so that ten thousand tables cost no more memory than one.
 DESCRIPTIONS = {
-    IN_SYNC: "Glue holds the lineage that a push would write. Reads Glue, and writes nothing.",
-    SCHEMA: "Every field of the topic's value schema is a column of the type that Tableflow gives it.",
-    TABLEFLOW: "Tableflow runs for the topic, its formats work, and the table is synced to its catalog.",
+    IN_SYNC: "Glue has the lineage that a push would write. Reads Glue, and writes nothing.",
+    SCHEMA: "Every field of the topic's value schema has a column of the type that Tableflow maps it to.",
+    TABLEFLOW: "Tableflow is running for the topic, no table format is failing, and every catalog is synced.",
 }
 
 
 def table_checks(instance: ComponentInstance, limits: Limits) -> Checks:
-    """Return the checks of the Glue tables; the check of freshness only if there are limits.
+    """Return the checks of the Glue tables; the freshness check only if there are limits.
 
-    The op that pushes the tables evaluates them: a run in which a table fails would skip an op of their own.
+    The op that pushes the tables evaluates them: if a table fails, the run would skip a separate op.
     """
 
     def evaluate(context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[AssetCheckResult]:
@@ -78,9 +78,9 @@ def _evaluate(
 def _comparison_of_run(
     instance: ComponentInstance, context: AssetExecutionContext, *, pushed: bool
 ) -> Mapping[str, CheckOutcome]:
-    """Return the run's comparison with Glue, which is made once.
+    """Return the run's comparison with Glue, which is computed once.
 
-    Tables that the run pushes are compared after the push; those that it only checks may be compared before.
+    Tables that the run pushes are compared after the push; tables that it only checks may be compared before.
     """
 
     def compute() -> Mapping[str, CheckOutcome]:
@@ -99,9 +99,9 @@ def _comparison_of_run(
 def compare_with_glue(
     instance: ComponentInstance, context: AssetExecutionContext, table_ids: Sequence[str]
 ) -> Mapping[str, CheckOutcome]:
-    """Compare tables in Glue with what a push would write, by table id; a page of Glue holds a hundred.
+    """Compare tables in Glue with what a push would write, by table id.
 
-    If Glue cannot be reached at all, that is every table's outcome, and the run goes on.
+    If Glue cannot be reached, that is every table's outcome, and the run continues.
     """
     from lineage_bridge_dagster.glue.push import push_tables
 

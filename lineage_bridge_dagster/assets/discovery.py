@@ -1,4 +1,4 @@
-"""The discovery as an asset, with the check of its coverage: a scope that failed concerns no single table."""
+"""The discovery as an asset, with a check of its coverage: a failed scope does not belong to one table."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -79,7 +79,7 @@ def discovery_asset(
 
 
 def _last_confirmed(instance: DagsterInstance, key: AssetKey, discovery: Discovery) -> str:
-    """Return when the discovery was made, or when a later refresh found the same."""
+    """Return the time of the discovery, or that of a later refresh that found the same."""
     event = instance.get_latest_materialization_event(key)
     latest = event.asset_materialization if event else None
     if latest is None or (latest.tags or {}).get(DATA_VERSION_TAG) != graph_digest(discovery):
@@ -89,7 +89,7 @@ def _last_confirmed(instance: DagsterInstance, key: AssetKey, discovery: Discove
 
 
 def report_discovery_check(instance: DagsterInstance, names: Names, discovery: Discovery) -> None:
-    """Record the check's outcome for a new discovery, without a run of its own."""
+    """Record the check's outcome for a new discovery, without launching a run for it."""
     key, at = names.discovery_key, discovery.discovered_at
     result = discovery_complete(discovery.coverage, at, names.refresh_job).result(key, CHECK, at)
     records = instance.fetch_materializations(key, limit=1).records

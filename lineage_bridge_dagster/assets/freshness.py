@@ -39,8 +39,8 @@ from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import duration
 
 DESCRIPTION = (
-    "No record of the topic waits longer for the table than allowed. Reads offsets from the brokers, the "
-    "table from Glue and its Iceberg metadata."
+    "No record of the topic waits longer for the table than `freshness` allows. Reads offsets from the "
+    "brokers, the table from Glue, and its Iceberg metadata."
 )
 
 _MINUTE = 60_000
@@ -137,7 +137,7 @@ def table_fresh(
     if len(topics) != 1:
         return CheckOutcome(
             False,
-            f"Unknown: {len(topics)} topics lead to this table, which has the rows of one.",
+            f"Unknown: {len(topics)} topics feed this table instead of one.",
             "See tableflow_healthy, and the conflict in the table's metadata if there is one.",
         )
     topic = topics[0]
@@ -228,7 +228,7 @@ def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> Check
     return CheckOutcome(
         False,
         f"{summary}; {last}.",
-        "See tableflow_healthy for a Tableflow that is suspended or fails, then the topic's dead letter "
+        "See tableflow_healthy for a suspended or failed Tableflow, then the topic's dead letter "
         "queue for records that could not become rows, and `confluent tableflow topic describe "
         f"{name} --cluster {topic.cluster_id}`. If commits are normally that far apart, raise "
         "LINEAGE_BRIDGE_FRESHNESS_WARN_MINUTES and LINEAGE_BRIDGE_FRESHNESS_FAIL_MINUTES.",
@@ -256,10 +256,10 @@ def _metadata(
         **commit_metadata(commit),
         **LineageMetadata(
             topic_records=backlog.records,
-            record_times="the brokers' (LogAppendTime)"
+            record_times="set by the brokers (LogAppendTime)"
             if timestamp_type == "LogAppendTime"
-            else f"the producers' ({timestamp_type}); records with old times show by their offsets, from "
-            "check to check",
+            else f"set by the producers ({timestamp_type}); records with old times are found by comparing "
+            "offsets between checks",
             last_record=last_record if last is None else as_text(last) if future else timestamp(last),
             lag_seconds=lag,
             waited_seconds=None if waiting is None else max(0, now - waiting) / 1000,

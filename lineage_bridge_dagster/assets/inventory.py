@@ -158,7 +158,7 @@ def _shown_sources(view: GraphView, node_id: str, shown: set[str]) -> list[str]:
 
 
 def _incomplete(view: GraphView, gaps: Gaps, node: Node) -> tuple[ScopeReport, ...]:
-    """Return the scopes that were not fully read: along a table's whole chain, or next to another node."""
+    """Return the scopes that were not fully read: along a table's chain, or next to another node."""
     if is_glue_table(node):
         near: Iterable[str] = walk(node.node_id, lambda source: view.upstream.get(source, ()))
     else:

@@ -1,4 +1,4 @@
-"""What the steps of one run share: results that are computed once, and the selection of the whole run."""
+"""What the steps of one run share: results that are computed once, and the run's selection."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class RunCache:
 
 
 def selected_in_run(context: AssetExecutionContext, assets: Sequence[Asset]) -> list[str]:
-    """Return the node ids of those assets that the whole run materializes, not only this step."""
+    """Return the node ids of those assets that the run materializes, not only this step."""
     selected = context.job_def.asset_layer.selected_asset_keys
     return [asset.node.node_id for asset in assets if asset.key in selected]
 
 
 def checked_in_run(context: AssetExecutionContext, assets: Sequence[Asset], check: str) -> list[str]:
-    """Return the node ids of those assets for which the whole run evaluates a check."""
+    """Return the node ids of those assets for which the run evaluates a check."""
     layer = context.job_def.asset_layer
     checked = {
         key.asset_key for node in layer.data for key in node.assets_def.check_keys if key.name == check

@@ -29,12 +29,12 @@ from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import counted, first_few, plural
 
-#: Outcomes after which Glue holds the wanted lineage.
+#: Outcomes after which Glue has the wanted lineage.
 GOOD = frozenset({PushStatus.UPDATED, PushStatus.UNCHANGED})
 
 #: Size limit of the tree in the UI; the limit of a description in Glue is 2,048 bytes.
 _TREE_BYTES = 16_384
-#: Characters per line of the tree: one long line would widen the UI's whole table of metadata.
+#: Characters per line of the tree: one long line would widen the UI's table of metadata.
 _TREE_WIDTH = 110
 #: Characters per value in a diff; the table of all parameters shows longer values.
 _DIFF_WIDTH = 64
@@ -46,7 +46,7 @@ def table_assets(instance: ComponentInstance, checks: Checks | None) -> AssetKin
     return AssetKind(
         "glue_tables",
         instance.inventory.tables,
-        # Spark for its catalog's configuration alone, and Confluent for the check of freshness.
+        # Spark only for its catalog's configuration, and Confluent for the freshness check.
         frozenset({names.confluent, names.glue, names.spark}),
         partial(materialize_tables, instance),
         checks,
@@ -68,7 +68,7 @@ def materialize_tables(
     how many tables may lose their lineage at once applies to all of them together.
 
     Raises:
-        Failure: some tables failed; it names them. The others are materialized nevertheless.
+        Failure: some tables failed; the error names them. The others are materialized nevertheless.
     """
     inventory = instance.inventory
     with readable_failures():
@@ -178,7 +178,7 @@ def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) ->
 
 
 def _parameters(parameters: Mapping[str, str]) -> str:
-    """Return all parameters in Glue, also those of others, with likely secrets redacted."""
+    """Return all parameters in Glue, including those of other tools, with likely secrets redacted."""
     rows = sorted(redact_config(parameters).items())
     return f"{len(rows)} parameters\n\n{markdown_table(['parameter', 'value'], rows)}"
 
@@ -199,7 +199,7 @@ def parameter_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     ]
     header = ["", "parameter", "before", "after"]
     if not (changed or removed):
-        # At the first push of a table, all are added: leave out the column that would be empty.
+        # The first push of a table only adds parameters: leave out the column that would be empty.
         header, rows = ["", "parameter", "value"], [(sign, key, value) for sign, key, _, value in rows]
     return f"{first}\n\n{markdown_table(header, rows)}"
 

@@ -1,4 +1,4 @@
-"""The sensor's cursor: typed, versioned; an unreadable one never fails a tick."""
+"""The sensor's cursor, typed and versioned; an unreadable cursor never fails a tick."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Attempt(BaseModel):
 class Cursor(BaseModel):
     """What a tick passes on to the next.
 
-    What was pushed is not part of it: the assets' materializations record that, so that a lost cursor costs
-    no more than reading them again.
+    It does not record what was pushed: the assets' materializations do, so a lost cursor only means that they
+    are read again.
     """
 
     model_config = ConfigDict(extra="ignore")

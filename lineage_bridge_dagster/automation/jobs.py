@@ -1,4 +1,4 @@
-"""The jobs: a refresh of the state, a push with its own options, and the job over all assets."""
+"""The jobs: a refresh of the stored discovery, a push with options, and the job over all assets."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -49,7 +49,7 @@ Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]
 
 @view_of(PushSettings, only=("set_parameters", "set_description", "sql"))
 class PushConfig(Config):
-    """Options of one push. An option that is left empty follows the component."""
+    """Options of one push. An empty option defaults to the component's setting."""
 
     tables: list[str] = Field(
         default_factory=list, description="Tables to push, as database.table; empty means all of them."
@@ -132,16 +132,18 @@ def refresh_job(
 def _store(
     store: StateStore, last: Discovery | None, found: Discovery, digest: str, context: OpExecutionContext
 ) -> str:
-    """Store what was found, unless the last state differs only in times; returns the state's version."""
+    """Store what was found unless only times differ from the last state; return the state's version."""
     latest = store.latest_version()
     if last and latest and _reasons(last) == _reasons(found) and graph_digest(last) == digest:
-        context.log.info("Nothing has changed since the discovery of %s; its state stays", last.discovered_at)
+        context.log.info(
+            "Nothing has changed since the discovery of %s; its state is kept", last.discovered_at
+        )
         return latest
     return store.store(found)
 
 
 def _reasons(discovery: Discovery) -> set[tuple[Any, ...]]:
-    """The outcome of each scope with its reason, which is not part of the digest."""
+    """Each scope's outcome with its reason; the digest does not contain the reason."""
     return {(report.scope, report.status, report.reason) for report in discovery.coverage}
 
 
@@ -159,7 +161,7 @@ def _reload(context: OpExecutionContext) -> None:
 
 
 def discovery_metadata(found: Discovery) -> dict[str, Any]:
-    """Numbers of nodes by kind, and the coverage."""
+    """The number of nodes by kind, and the coverage."""
     kinds = Counter(str(node.node_type) for node in found.graph.nodes.values())
     return {
         "discovered_at": found.discovered_at,
@@ -173,7 +175,7 @@ def discovery_metadata(found: Discovery) -> dict[str, Any]:
 
 
 def coverage_markdown(coverage: Coverage) -> str:
-    """How many scopes were fully read, then the others with the reasons."""
+    """How many scopes were fully read, and the others with the reasons."""
     incomplete = coverage.incomplete
     first = f"{len(coverage) - len(incomplete)} of {len(coverage)} scopes fully read"
     if not incomplete:

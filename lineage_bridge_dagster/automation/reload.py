@@ -136,7 +136,7 @@ def _reload_by_webserver(url: str | None, origin: Any, timeout_seconds: int) -> 
 
 def _error_text(serialized: str) -> str:
     error: Any = deserialize_value(serialized)
-    # The first error only names the component; the last cause says what is wrong and where.
+    # The first error only names the component; the last cause describes what is wrong and where.
     while getattr(error, "cause", None) is not None:
         error = error.cause
     return str(getattr(error, "message", error))

@@ -1,4 +1,4 @@
-"""The schedules: refreshes, pushes, freshness checks, and everything at night."""
+"""The schedules: refreshes, pushes, freshness checks, and a nightly run of everything."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from lineage_bridge_dagster.specs.names import Names
 
 T = TypeVar("T")
 AnyJob = JobDefinition | UnresolvedAssetJobDefinition
-#: The run requests of a schedule at one of its times.
+#: The run requests of one tick of a schedule.
 Requests = Callable[[ScheduleEvaluationContext], Iterator[RunRequest]]
 
 
 def refresh_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
-    """Regular refreshes: they find changes that are in none of the sensor's lists."""
+    """Regular refreshes: they find changes that no list of the sensor shows."""
     description = (
         f"Runs `{names.refresh_job}`: discovers everything again, including connectors and statements, which "
         "the sensor does not watch."
@@ -50,7 +50,7 @@ def push_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[S
 def nightly_schedule(
     names: Names, job: AnyJob, inventory: Inventory | None, cron: str, running: bool
 ) -> list[ScheduleDefinition]:
-    """Everything, once a night; the assets of many tables are divided among several runs.
+    """A nightly run of everything; many tables are divided among several runs.
 
     Dagster stores a planned event for each asset and each check before a run starts, which takes minutes for
     10,000 tables. The runs start one by one.

@@ -38,7 +38,7 @@ from lineage_bridge_dagster.text import clock_time, first_few, plural, sentence
 MAX_TABLES_A_RUN = 500
 #: Tables whose last materialization is looked up at once.
 _LOOKUP = 200
-#: Requested tables that are not up to date yet; at this number the tick looks for no further ones.
+#: Requested tables that are not up to date yet; at this number a tick stops looking for more.
 MAX_OPEN = 2000
 
 
@@ -108,7 +108,7 @@ class TickResult:
     cursor: Cursor
     pushes: list[PushRequest] = field(default_factory=list)
     refresh: RefreshRequest | None = None
-    #: What it waits for or could not do, as clauses of a sentence.
+    #: What it waits for or could not do, as clauses that form one sentence.
     notes: list[str] = field(default_factory=list)
     #: What it found up to date, as clauses too.
     up_to_date: list[str] = field(default_factory=list)
@@ -160,7 +160,7 @@ class Tick:
         return self.timer() - began >= self.budget_seconds
 
     def _reload(self, result: TickResult) -> bool:
-        """Reload; after a failure the loaded definitions stay in use until the next tick tries again."""
+        """Reload; after a failure the loaded definitions stay in use, and the next tick tries again."""
         try:
             how = self.dagster.reload()
         except Exception as error:
@@ -309,7 +309,7 @@ class Tick:
                 cursor.seen[str(scope)] = current
                 continue
             changed[str(scope)] = current
-            news.append(f"{title_of[scope]}: {found or 'some changed their state'}")
+            news.append(f"{title_of[scope]}: {found or 'some entries changed state'}")
         else:
             cursor.next_scope = 0
         if news:

@@ -1,4 +1,4 @@
-"""`lineage-bridge extract`: a discovery as lineage_graph.json."""
+"""`lineage-bridge extract`: writes a discovery as lineage_graph.json."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineage_bridge_dagster.cli.output import err, exit_by_coverage
 @click.option(
     "--last",
     type=click.Path(path_type=Path, exists=True),
-    help="The last lineage_graph.json; what can't be read now is carried over from it.",
+    help="An earlier lineage_graph.json; what cannot be read now is carried over from it.",
 )
 def extract(output: Path | None, last: Path | None) -> None:
     """Discover everything and write lineage_graph.json.

@@ -1,4 +1,4 @@
-"""The graph that a command works on: read from a file or discovered; and the options for it."""
+"""The graph that a command works on, read from a file or discovered, and the options for it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load_or_discover(graph: Path | None) -> Discovery:
 
 
 def discover(last: Discovery | None = None) -> Discovery:
-    """Discover on top of the last discovery, with progress on stderr.
+    """Run a discovery on top of the last one, with progress on stderr.
 
     Raises:
         ConfigurationError: there is no Confluent key.

@@ -41,11 +41,11 @@ def main() -> None:
 
     \b
     Examples:
-      lineage-bridge local demo             a whole platform on this machine
+      lineage-bridge local demo             a complete platform on this machine
       lineage-bridge extract -o lineage_graph.json
-      lineage-bridge push --dry-run         what would be written, table by table
+      lineage-bridge push --dry-run         show what would be written, table by table
     """
-    # Into the environment, where boto3 looks for AWS's own variables.
+    # boto3 reads AWS's own variables from the environment only.
     load_dotenv(find_dotenv(usecwd=True))
 
 

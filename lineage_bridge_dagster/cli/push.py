@@ -1,4 +1,4 @@
-"""`lineage-bridge push`: each table's upstream lineage into Glue."""
+"""`lineage-bridge push`: writes each table's upstream lineage into Glue."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @graph_option
-@click.option("--table", "tables", multiple=True, metavar="DB.TABLE", help="Only this table; repeatable.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="DB.TABLE", help="Push only this table; can be repeated."
+)
 @click.option("--dry-run", is_flag=True, help="Show the diff of each table and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.option("--parameters/--no-parameters", default=None, help="Write the lineage_bridge.* parameters.")
-@click.option("--description/--no-description", default=None, help="Write our block of the description.")
+@click.option(
+    "--description/--no-description", default=None, help="Write the lineage block of the description."
+)
 def push(
     graph: Path | None,
     tables: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""`lineage-bridge sql`: what SQL statements read, write and derive."""
+"""`lineage-bridge sql`: reports what SQL statements read, write and derive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lineage_bridge_dagster.cli.output import EXIT_FAILED
 @click.option("--dialect", type=click.Choice(["flink", "ksql"]), default="flink", show_default=True)
 @click.option("--catalog", default="", metavar="C", help="Current catalog: an environment, by id or name.")
 @click.option("--database", default="", metavar="D", help="Current database: a cluster, by id or name.")
-@click.option("--jsonl", is_flag=True, help='Lines {"id", "sql"} in, lines with reads and writes out.')
+@click.option("--jsonl", is_flag=True, help='Read lines {"id", "sql"}, write lines with reads and writes.')
 @click.option("--columns", is_flag=True, help="Also derive each written column from its source columns.")
 def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool, columns: bool) -> None:
     """Report what SQL statements read, write and derive.
@@ -33,9 +33,9 @@ def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool,
     if dialect == "ksql":
         for option, given in (("--catalog", catalog), ("--database", database), ("--columns", columns)):
             if given:
-                raise click.UsageError(f"{option} is for --dialect flink")
+                raise click.UsageError(f"{option} applies only to --dialect flink")
     if getattr(file, "name", "") == "<stdin>" and file.isatty():
-        click.echo("Reading from the terminal; end with Ctrl-D.", err=True)
+        click.echo("Reading from the terminal; press Ctrl-D to end.", err=True)
     from lineage_bridge_dagster.sql.report import command
 
     if jsonl:

@@ -39,13 +39,13 @@ class FreshnessConfig(YamlSection):
 
     warn_minutes: Annotated[float | None, _MINUTES] = Field(
         default=30.0,
-        description="Minutes that a topic's record may wait for its table before the check table_fresh "
-        "warns. Tableflow commits about every 15 minutes. Empty: no warning.",
+        description="Minutes that a topic's records may wait to appear in its table before the check "
+        "table_fresh warns. Tableflow commits about every 15 minutes. Empty: no warning.",
         examples=[30],
     )
     fail_minutes: Annotated[float | None, _MINUTES] = Field(
         default=60.0,
-        description="Minutes after which the check fails. Empty here and above: no such check.",
+        description="Minutes after which the check fails. If warn_minutes is empty too, there is no check.",
         examples=[60],
     )
     discovery_minutes: Annotated[float | None, _MINUTES] = Field(

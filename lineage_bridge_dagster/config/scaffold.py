@@ -1,4 +1,4 @@
-"""What `dg scaffold defs` writes: an instance with every field, its description, default and variable."""
+"""The YAML that `dg scaffold defs` writes: every field with its description, default and variable."""
 
 from __future__ import annotations
 

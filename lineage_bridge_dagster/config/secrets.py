@@ -1,4 +1,4 @@
-"""Variables kept in AWS Secrets Manager."""
+"""Variables stored in AWS Secrets Manager."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class CachedSecrets:
 def read_secrets(names: Sequence[str], region: str | None, profile: str | None) -> dict[str, str]:
     """The variables in AWS Secrets Manager secrets.
 
-    A secret holds a JSON object of variables (`{"LINEAGE_BRIDGE_KAFKA_API_KEY": ...}`), or has the name of
-    the variable whose value it holds.
+    A secret contains a JSON object of variables (`{"LINEAGE_BRIDGE_KAFKA_API_KEY": ...}`), or is named after
+    a variable and contains its value.
 
     Raises:
-        ConfigurationError: a secret does not exist, may not be read, or holds neither.
+        ConfigurationError: a secret does not exist, cannot be read, or contains neither.
     """
     from dagster_aws.secretsmanager import SecretsManagerResource
 
@@ -71,7 +71,7 @@ def read_secrets(names: Sequence[str], region: str | None, profile: str | None) 
         client = SecretsManagerResource(region_name=region, profile_name=profile).get_client()
     except Exception as error:
         raise ConfigurationError(
-            f"AWS Secrets Manager can't be queried for {', '.join(map(repr, names))}: {error}",
+            f"AWS Secrets Manager could not be queried for {', '.join(map(repr, names))}: {error}",
             hint="Set LINEAGE_BRIDGE_AWS_REGION, and LINEAGE_BRIDGE_AWS_PROFILE to a profile that exists.",
         ) from error
     found: dict[str, str] = {}
@@ -95,7 +95,7 @@ def read_secrets(names: Sequence[str], region: str | None, profile: str | None) 
             found[name] = text
         else:
             raise ConfigurationError(
-                f"The secret {name!r} holds no JSON object of variables.",
+                f"The secret {name!r} is not a JSON object of variables.",
                 hint='Store {"LINEAGE_BRIDGE_KAFKA_API_KEY": "...", ...}, or name it after its variable.',
             )
     return found

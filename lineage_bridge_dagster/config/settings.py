@@ -1,8 +1,8 @@
-"""The settings. A field's name, type, bounds, description, example and variable are written here alone.
+"""The settings: the only place that defines a field's name, type, bounds, description, example and variable.
 
 The sections of the component's YAML (`yaml_fields`) and the options in the push job's launchpad are views of
-these models. What a view leaves empty comes from the environment, then from a `.env` file, then from AWS
-Secrets Manager.
+these models. A field that is empty in a view is read from the environment, then from a `.env` file, then from
+AWS Secrets Manager.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ConfluentSettings(BaseModel):
     secrets: Annotated[NameList, FromVariables((PREFIX + "SECRETS",))] = Field(
         default_factory=list,
         description="AWS Secrets Manager secrets that contain LINEAGE_BRIDGE_* variables, by name or ARN. "
-        "A variable that is set in the environment wins.",
+        "Variables that are set in the environment take precedence.",
         examples=["prod/confluent"],
     )
 
@@ -92,7 +92,7 @@ class ConfluentSettings(BaseModel):
 
 
 class AwsSettings(BaseModel):
-    """Where the Glue Data Catalog is. boto3's own chain finds what is left empty."""
+    """Where the Glue Data Catalog is. boto3 looks up what is left empty, as in any AWS client."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -104,7 +104,7 @@ class AwsSettings(BaseModel):
     )
     endpoint_url: Url | None = Field(
         None,
-        description="Endpoint for Glue, for private endpoints.",
+        description="Endpoint URL of Glue, such as that of a VPC endpoint.",
         examples=["https://vpce-0abc.glue.us-east-1.vpce.amazonaws.com"],
     )
     role_arn: RoleArn | None = Field(
@@ -112,7 +112,7 @@ class AwsSettings(BaseModel):
     )
     catalog_id: str | None = Field(
         None,
-        description="Account id of the catalog, in quotes; the caller's by default.",
+        description="AWS account id of the catalog, in quotes; by default the caller's account.",
         examples=['"111122223333"'],
     )
 
@@ -126,11 +126,11 @@ class PushSettings(BaseModel):
         True, description="Write the lineage_bridge.* parameters; true by default.", examples=[True]
     )
     set_description: bool = Field(
-        True, description="Write our block of the description; true by default.", examples=[True]
+        True, description="Write the lineage block of the description; true by default.", examples=[True]
     )
     sql: Literal["full", "redacted", "hash", "none"] = Field(
         "redacted",
-        description="How SQL is shown: full, redacted, hash or none; redacted by default.",
+        description="How SQL appears in lineage: full, redacted, hash or none; redacted by default.",
         examples=["redacted"],
     )
     max_concurrency: int = Field(8, ge=1, le=64, description="Tables pushed concurrently.", examples=[8])
@@ -147,7 +147,7 @@ class PushSettings(BaseModel):
 
 
 class Settings(BaseSettings):
-    """All settings. `from_env` reads them; the constructor takes only what it is passed."""
+    """All settings. `from_env` reads them; the constructor reads nothing."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
 
@@ -176,14 +176,14 @@ class Settings(BaseSettings):
         groups: Collection[str] = ("confluent", "aws", "push", "catalog"),
         secrets: ReadSecrets = read_secrets,
     ) -> Self:
-        """Read the settings from `LINEAGE_BRIDGE_*`; AWS's own variables are for boto3 to read.
+        """Read the settings from `LINEAGE_BRIDGE_*` variables; boto3 reads AWS's own.
 
         Args:
             env: the variables; by default the environment's and those of a `.env` file in this folder or
                 above it.
             given: fields by group that take precedence; empty ones count as unset.
-            groups: the groups to read. Errors in the others don't matter, and the others keep their defaults.
-            secrets: reads AWS Secrets Manager, where `confluent.secrets` names any.
+            groups: the groups to read. The others keep their defaults, and errors in them are ignored.
+            secrets: reads AWS Secrets Manager, if `confluent.secrets` names any secrets.
 
         Raises:
             ConfigurationError: a value is malformed, a key has no secret, or a secret can't be read.
@@ -205,7 +205,7 @@ class Settings(BaseSettings):
             return cls(_build_sources=(sources, {}))
         except ValidationError as error:
             explained = _explained(cls, error, chosen, ChainMap(*map(dict, variables)))
-        # Not within the except clause: pydantic's error, as its context, would show the value.
+        # Raised outside the except clause: pydantic's error, as its context, would show the value.
         raise explained
 
 

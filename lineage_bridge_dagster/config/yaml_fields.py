@@ -38,17 +38,17 @@ class ConfluentConfig(YamlSection):
 
 @view_of(AwsSettings, yaml_type)
 class AwsConfig(YamlSection):
-    """Where the Glue Data Catalog is. boto3's own chain finds what is left empty."""
+    """Where the Glue Data Catalog is. boto3 looks up what is left empty, as in any AWS client."""
 
 
 @view_of(PushSettings, yaml_type)
 class PushConfig(YamlSection):
-    """What a push writes, and its limits. A run of the `push` job may override them for itself."""
+    """What a push writes, and its limits. A run of the `push` job can override some of them."""
 
 
 @view_of(CatalogSettings, yaml_type)
 class CatalogConfig(YamlSection):
-    """The catalog of the Iceberg tables. It follows `aws` where it has no field of its own."""
+    """The catalog of the Iceberg tables. Empty AWS fields are taken from `aws`."""
 
 
 class SparkConfig(YamlSection):
@@ -60,7 +60,7 @@ class SparkConfig(YamlSection):
         examples=["spark://host:7077"],
     )
     conf: dict[str, Any] = Field(
-        default_factory=dict, description="Any Spark configuration, by its own keys."
+        default_factory=dict, description="Further Spark configuration, by property name."
     )
     catalog: CatalogConfig = Field(
         default_factory=CatalogConfig,
@@ -75,12 +75,12 @@ class SparkConfig(YamlSection):
     )
     output_database: str = Field(
         default="lineage_bridge",
-        description="Database for DataFrames of assets whose key names none.",
+        description="Database of output tables for assets whose key has only one part.",
         examples=["lineage_bridge"],
     )
     preview_rows: Annotated[int, Accepts(Annotated[int, Field(ge=0, le=100)])] = Field(
         default=5,
-        description="Rows of a stored DataFrame that its materialization shows; 0 shows none.",
+        description="Rows of each written DataFrame to show in its materialization; 0 shows none.",
         examples=[5],
     )
 
@@ -89,7 +89,7 @@ class SparkConfig(YamlSection):
 
 
 class IncludeConfig(YamlSection):
-    """Which nodes become assets. A table's chain and its push contain all of its lineage in any case."""
+    """Which nodes become assets. Chains and pushes always contain all lineage."""
 
     topics: bool = Field(default=True, description="Kafka topics.", examples=[True])
     processes: bool = Field(
@@ -98,7 +98,7 @@ class IncludeConfig(YamlSection):
     external_datasets: bool = Field(default=True, description="Datasets outside Confluent.", examples=[True])
     examples: Annotated[bool, FromVariables((PREFIX + "EXAMPLES",))] = Field(
         default=False,
-        description="Assets downstream of the sample world's topic and table, where both exist.",
+        description="Example assets downstream of the demo's sample topic and table, if both exist.",
         examples=[True],
     )
 
@@ -108,7 +108,7 @@ class SensorConfig(YamlSection):
 
     running: Annotated[bool, FromVariables((PREFIX + "SENSORS",))] = Field(
         default=False,
-        description="Turn the sensor and the schedules on without anyone doing so in the UI.",
+        description="Start the sensor and the schedules without a click in the UI.",
         examples=[True],
     )
     interval_seconds: Annotated[int, Accepts(Annotated[int, Field(gt=0)])] = Field(
@@ -116,7 +116,7 @@ class SensorConfig(YamlSection):
     )
     budget_seconds: Annotated[float, Accepts(Annotated[float, Field(gt=0, lt=60)])] = Field(
         default=20.0,
-        description="Seconds after which a tick leaves the rest to the next one; under 60.",
+        description="Time budget of a tick, in seconds, under 60; the next tick continues where it ended.",
         examples=[20],
     )
     refresh_cron: Annotated[str, CRON, FromVariables((PREFIX + "REFRESH_CRON",))] = Field(

@@ -163,7 +163,7 @@ def test_tables_that_are_refused_or_fail_are_checked_in_the_same_run(
     found = outcomes(result)
     assert set(found) == {(key, name) for key in keys for name in NAMES}
     assert found[f"glue/{EAST}/o.v1", "lineage_in_sync"].passed
-    assert "may not be written" in str(found[f"glue/{EAST}/orders", "lineage_in_sync"].description)
+    assert "cannot be written safely" in str(found[f"glue/{EAST}/orders", "lineage_in_sync"].description)
     assert not found[f"glue/{EAST}/customers", "lineage_in_sync"].passed
     assert result.get_failed_step_keys() == {"glue_tables"}
 
@@ -279,8 +279,8 @@ def test_missing_columns_and_wrong_types_are_named(location: Build, instance: Da
     w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(schema_fields=fields)
     found = check(location, instance, w, "schema_matches")
     assert not found.passed
-    assert "id is string, its column bigint" in str(found.description)
-    assert "note is no column" in str(found.description)
+    assert "id is string, its column is bigint" in str(found.description)
+    assert "note has no column" in str(found.description)
     assert "`refresh`" in str(found.metadata["what to do"].value)
 
 
@@ -293,7 +293,7 @@ def test_a_type_that_cannot_be_compared_is_reported_and_passes(
     w.graph.nodes[topic] = w.graph.nodes[topic].with_attributes(schema_fields=fields)
     found = check(location, instance, w, "schema_matches")
     assert found.passed
-    assert "can't be compared: id" in str(found.description)
+    assert "cannot be compared: id" in str(found.description)
 
 
 @pytest.mark.parametrize(
@@ -303,8 +303,16 @@ def test_a_type_that_cannot_be_compared_is_reported_and_passes(
         ({"phase": "PENDING"}, "WARN", "being set up"),
         ({"phase": "NEW_WORD"}, "WARN", "NEW_WORD"),
         ({"suspended": True}, "WARN", "Resume"),
-        ({"failing_table_formats": [{"format": "ICEBERG", "error": "x"}]}, "ERROR", "ICEBERG format fails"),
-        ({"failing_table_formats": [{"format": "DELTA", "error": "x"}]}, "WARN", "DELTA format fails"),
+        (
+            {"failing_table_formats": [{"format": "ICEBERG", "error": "x"}]},
+            "ERROR",
+            "The ICEBERG format is failing",
+        ),
+        (
+            {"failing_table_formats": [{"format": "DELTA", "error": "x"}]},
+            "WARN",
+            "The DELTA format is failing",
+        ),
         ({"catalog_sync": [{"type": "AWS_GLUE", "status": "FAILED"}]}, "ERROR", "glue:UpdateTable"),
         ({"catalog_sync": [{"type": "AWS_GLUE", "status": "PENDING"}]}, "WARN", "PENDING"),
         ({"catalog_sync": [{"type": "UNITY", "status": "FAILED"}]}, "WARN", "sync to UNITY is FAILED"),

@@ -124,8 +124,8 @@ def test_push_settings_are_read_without_secrets(manager: Any) -> None:
     ("name", "text", "expected"),
     [
         ("missing", None, "secretsmanager:GetSecretValue"),
-        ("plain", VALUE, "holds no JSON object of variables"),
-        ("list", json.dumps([VALUE]), "holds no JSON object of variables"),
+        ("plain", VALUE, "is not a JSON object of variables"),
+        ("list", json.dumps([VALUE]), "is not a JSON object of variables"),
         ("half", json.dumps({"LINEAGE_BRIDGE_KAFKA_API_SECRET": VALUE}), "LINEAGE_BRIDGE_KAFKA_API_KEY"),
     ],
 )

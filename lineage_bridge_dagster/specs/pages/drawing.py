@@ -14,7 +14,7 @@ from lineage_bridge_dagster.specs.pages.phrases import kind_of
 from lineage_bridge_dagster.specs.pages.tree import parents
 from lineage_bridge_dagster.text import plural
 
-#: Boxes of a drawing; of a longer chain it shows the nodes nearest to the table.
+#: Maximum boxes in a drawing; a longer chain is reduced to the nodes nearest to the table.
 MAX_BOXES = 60
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _EDGE = 172, 44, 38, 14, 12
 _LETTERS = 25
@@ -55,7 +55,7 @@ def image(svg: str, alt_text: str) -> str:
 def _columns(
     distances: Mapping[str, int], edges: Sequence[tuple[str, str]], view: GraphView
 ) -> list[list[str]]:
-    """The nodes by distance from the table, which is first; each level with the middle of its targets."""
+    """The nodes by distance from the table, nearest first; each column in the order of its targets."""
     columns: list[list[str]] = [[] for _ in range(max(distances.values()) + 1)]
     for node_id in sorted(distances, key=lambda node_id: (view.graph.nodes[node_id].qualified_name, node_id)):
         columns[distances[node_id]].append(node_id)

@@ -40,7 +40,7 @@ def first_line(process: Node, context: NodeContext) -> str:
 
 
 def state(process: Node) -> str:
-    """One line on its state, place and principal; errors and warnings below it."""
+    """One line with its state, region and principal; errors and warnings below it."""
     view = StatementNode.of(process)
     facts = [(label, plain(view.text(name))) for name, label in _STATE.items()]
     lines = [", ".join(f"{label} {text}" for label, text in facts if text)]

@@ -8,7 +8,7 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.pages.phrases import titled
 
-#: Lines of a tree on a page; the chain has the rest.
+#: Maximum lines of a tree on a page; the chain's own page has the rest.
 MAX_LINES = 30
 
 
@@ -26,7 +26,7 @@ def text_tree(view: GraphView, root: Node, max_lines: int = MAX_LINES) -> str:
     """The node on the first line, its sources below it, theirs below them.
 
     The sources of a node are shown once, at its first occurrence; a cycle ends there too. A tree that would
-    have more than `max_lines` lines ends with a line that says so.
+    have more than `max_lines` lines ends with a line that states it.
     """
     lines = [titled(root)]
     seen = {root.node_id}
