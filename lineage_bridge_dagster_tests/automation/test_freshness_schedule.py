@@ -1,4 +1,4 @@
-"""What runs by itself about freshness: the check of all tables, and each refresh as a materialization."""
+"""Scheduled freshness checks of all tables, and the freshness of the discovery."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ COMMITTED = {
 
 
 class Tables(GlueResource):
-    """Glue as it is, and a bucket in which every table has the same metadata."""
+    """The Glue resource, with a bucket in which every table has the same Iceberg metadata."""
 
     def storage_client(self, catalog: Any) -> Any:
         class Store:
@@ -71,12 +71,12 @@ class Tables(GlueResource):
 
 @pytest.fixture
 def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as made:
-        yield made
+    with DagsterInstance.local_temp(str(tmp_path)) as temporary:
+        yield temporary
 
 
 class Brokers(FakeConfluent):
-    """Brokers on which the second topic has a record that waits for its table."""
+    """Brokers on which the second topic has a record that its table does not have yet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Brokers(FakeConfluent):
             yield topic, Backlog(3, 2_000_000, 2_000_000) if late else Backlog(3, 900_000)
 
 
-def test_one_run_over_many_tables_asks_glue_by_pages_and_the_brokers_once(
+def test_run_over_many_tables_reads_glue_by_page_and_calls_the_brokers_once(
     location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
     w = many(150)
@@ -111,7 +111,7 @@ def test_one_run_over_many_tables_asks_glue_by_pages_and_the_brokers_once(
 
 
 @pytest.mark.parametrize("job", ["push", "materialize"])
-def test_a_push_shows_what_the_table_last_committed(
+def test_push_reports_the_last_commit_of_the_table(
     location: Build, glue: BaseClient, instance: DagsterInstance, job: str
 ) -> None:
     w = many(2)
@@ -130,12 +130,12 @@ def test_a_push_shows_what_the_table_last_committed(
     assert metadata["lineage_bridge/snapshot_id"].value == "5"
 
 
-def test_a_bucket_that_may_not_be_read_is_said_and_fails_no_push(
+def test_push_succeeds_and_reports_an_unreadable_bucket(
     location: Build, glue: BaseClient, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     w = many(1)
     create_tables(glue, w)
-    # The metadata that Glue names is in no bucket of this account.
+    # No bucket of this account contains the metadata file that Glue names.
     assert location(w).materialize(instance, f"glue/{EAST}/topic.00000").success
     event = instance.get_latest_materialization_event(AssetKey(["glue", EAST, "topic.00000"]))
     assert event
@@ -154,12 +154,12 @@ def component(running: bool = False, **fields: Any) -> LineageBridgeComponent:
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_the_schedule_is_on_with_the_others(location: Build, running: bool) -> None:
+def test_schedule_is_on_by_default_only_with_sensor_running(location: Build, running: bool) -> None:
     repository = location(many(1), component(running)).repository
     found = repository.get_schedule_def("freshness_schedule")
     assert found.job_name == "materialize_lineage"
-    wanted = DefaultScheduleStatus.RUNNING if running else DefaultScheduleStatus.STOPPED
-    assert found.default_status is wanted
+    expected = DefaultScheduleStatus.RUNNING if running else DefaultScheduleStatus.STOPPED
+    assert found.default_status is expected
 
 
 def requests(built: Location) -> list[RunRequest]:
@@ -169,7 +169,7 @@ def requests(built: Location) -> list[RunRequest]:
     return list(schedule.evaluate_tick(context).run_requests or [])
 
 
-def test_a_scheduled_run_evaluates_the_check_of_every_table_and_nothing_else(
+def test_scheduled_run_evaluates_only_the_freshness_check_of_every_table(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(2)
@@ -179,7 +179,7 @@ def test_a_scheduled_run_evaluates_the_check_of_every_table_and_nothing_else(
     (request,) = requests(built)
     assert request.asset_check_keys
     assert request.asset_selection == []
-    # As the scheduler and the run's own process select.
+    # The scheduler and the process of the run select in the same way.
     job = built.definitions.resolve_job_def("materialize_lineage").get_subset(
         asset_selection=set(request.asset_selection), asset_check_selection=set(request.asset_check_keys)
     )
@@ -189,7 +189,7 @@ def test_a_scheduled_run_evaluates_the_check_of_every_table_and_nothing_else(
     assert not result.get_asset_materialization_events()
 
 
-def test_many_tables_are_shared_out_among_runs_and_none_is_left_out(location: Build) -> None:
+def test_many_tables_are_split_into_several_runs(location: Build) -> None:
     built = location(many(1100))
     found = requests(built)
     assert [len(request.asset_check_keys or []) for request in found] == [500, 500, 100]
@@ -198,21 +198,21 @@ def test_many_tables_are_shared_out_among_runs_and_none_is_left_out(location: Bu
     assert len({request.run_key for request in found}) == 3
 
 
-def test_each_check_compares_the_offsets_with_those_that_the_last_one_saw(
+def test_each_check_compares_the_offsets_with_those_of_the_previous_check(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
     w = many(1)
     create_tables(glue, w)
-    written = iter([4, 4, 9, None, 9])
+    end_offsets = iter([4, 4, 9, None, 9])
 
     class Growing(FakeConfluent):
         def read_backlogs(
             self, since_ms: Iterable[tuple[Node, int | None]]
         ) -> Iterator[tuple[Node, Backlog | Exception]]:
-            count = next(written)
+            count = next(end_offsets)
             for topic, _ in since_ms:
-                down = BrokerError("no answer", hint="Check that it can be reached.")
-                yield topic, down if count is None else Backlog(3, 900_000, written=count)
+                error = BrokerError("no response", hint="Check that it can be reached.")
+                yield topic, error if count is None else Backlog(3, 900_000, written=count)
 
     built = location(w, glue=Tables(region_name=REGION), confluent=Growing())
     job = freshness_checks(built.definitions)
@@ -220,13 +220,13 @@ def test_each_check_compares_the_offsets_with_those_that_the_last_one_saw(
     for _ in range(5):
         (found,) = job.execute_in_process(instance=instance).get_asset_check_evaluations()
         seen.append(cast("dict[str, Any]", found.metadata[OFFSETS].value))
-    first, same, grown, unasked, again = seen
+    first, same, grown, unread, again = seen
     assert (first["after_ms"], first["written"]) == (None, 4)
     assert same["by_ms"] == first["by_ms"]
     assert same["asked_ms"] > first["asked_ms"]
     assert grown["after_ms"] == same["asked_ms"]
     assert grown["by_ms"] > same["by_ms"]
-    assert unasked == grown
+    assert unread == grown
     assert (again["after_ms"], again["by_ms"]) == (grown["after_ms"], grown["by_ms"])
 
 
@@ -239,7 +239,7 @@ def test_without_limits_there_is_no_check_and_no_schedule(location: Build) -> No
     assert "freshness_schedule" not in {schedule.name for schedule in unscheduled.schedule_defs}
 
 
-def test_each_refresh_is_a_materialization_whose_version_changes_with_what_was_found(
+def test_refresh_materializes_the_discovery_and_its_data_version_follows_the_content(
     location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = iter([1, 1, 2])
@@ -250,7 +250,7 @@ def test_each_refresh_is_a_materialization_whose_version_changes_with_what_was_f
     monkeypatch.setattr(LineageBridgeComponent, "_discover", discover)
     built = location(many(1))
     refresh = built.definitions.resolve_job_def("refresh")
-    assert state_of_the_discovery(built, instance) is FreshnessState.UNKNOWN
+    assert discovery_freshness(built, instance) is FreshnessState.UNKNOWN
     versions = []
     for _ in range(3):
         assert refresh.execute_in_process(instance=instance).success
@@ -260,11 +260,11 @@ def test_each_refresh_is_a_materialization_whose_version_changes_with_what_was_f
         versions.append((event.asset_materialization.tags or {})["dagster/data_version"])
         assert event.asset_materialization.metadata["complete"].value is True
     assert versions[0] == versions[1] != versions[2]
-    assert state_of_the_discovery(built, instance) is FreshnessState.PASS
+    assert discovery_freshness(built, instance) is FreshnessState.PASS
 
 
-def state_of_the_discovery(built: Location, instance: DagsterInstance) -> FreshnessState:
-    """As Dagster's freshness daemon finds it, which is on by default."""
+def discovery_freshness(built: Location, instance: DagsterInstance) -> FreshnessState:
+    """The freshness of the discovery as evaluated by Dagster's freshness daemon, which is on by default."""
     assert instance.freshness_enabled
     node = built.repository.asset_graph.get(DISCOVERY)
     policy = node.freshness_policy_or_from_metadata
@@ -273,14 +273,14 @@ def state_of_the_discovery(built: Location, instance: DagsterInstance) -> Freshn
     return asyncio.run(evaluator.evaluate_freshness(LoadingContextForTest(instance), node))
 
 
-def test_the_discovery_has_a_policy_of_dagsters_own_and_the_tables_have_none(location: Build) -> None:
+def test_only_the_discovery_has_a_dagster_freshness_policy(location: Build) -> None:
     graph = location(many(1), component()).repository.asset_graph
     assert isinstance(graph.get(DISCOVERY).freshness_policy_or_from_metadata, FreshnessPolicy)
     table = graph.get(AssetKey(["glue", EAST, "topic.00000"]))
     assert table.freshness_policy_or_from_metadata is None
 
 
-def test_where_checks_are_off_a_refresh_makes_no_asset_that_nothing_defines(
+def test_refresh_does_not_materialize_the_discovery_while_checks_are_off(
     location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LineageBridgeComponent, "_discover", lambda *_: many(1).discovery())

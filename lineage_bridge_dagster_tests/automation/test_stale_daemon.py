@@ -1,4 +1,4 @@
-"""A daemon that still holds the definitions from before a reload, against a real code server."""
+"""Runs that a daemon submits with definitions from before a reload, against a real code server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOCATION = "lineage_bridge_dagster"
 
 
 class OneServer(WorkspaceLoadTarget):
-    """A workspace of one code server."""
+    """A workspace with one code server."""
 
     def __init__(self, origin: GrpcServerCodeLocationOrigin) -> None:
         self.origin = origin
@@ -35,7 +35,7 @@ class OneServer(WorkspaceLoadTarget):
 
 
 class Daemon:
-    """The daemon's view of a code server: what it loaded first, whatever the server has loaded since."""
+    """A daemon that keeps the definitions it loaded first, although the server has reloaded since."""
 
     def __init__(self, instance: DagsterInstance, workspace: WorkspaceProcessContext, origin: Any) -> None:
         self.instance = instance
@@ -45,7 +45,7 @@ class Daemon:
         self.repository = next(iter(location.get_repositories().values()))
 
     def store(self, w: World) -> str:
-        """A newer state, loaded by the server; the daemon is not told."""
+        """Store a newer state and reload the server without notifying the daemon; return the version."""
         version = StateStore.of(self.instance, KEY).store(w.discovery())
         assert reload_code_location(self.origin, self.instance).how == "reload_code_with_state"
         return version
@@ -66,7 +66,7 @@ class Daemon:
 @pytest.fixture
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
     monkeypatch.setattr(DagsterInstance, "submit_run", lambda *_args: None)
-    # The watcher would have the daemon catch up at once, and what is shown here is the time before.
+    # The watcher would update the daemon at once; the tests are about the time before it does.
     monkeypatch.setattr(WorkspaceProcessContext, "_start_watch_thread", lambda *_args: None)
     with DagsterInstance.local_temp(str(tmp_path)) as instance:
         server: Any = GrpcServerProcess(
@@ -90,12 +90,12 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
             server.wait()
 
 
-# Dagster says that the job it remembers is another than the server's, and that is the point.
+# Dagster warns that its copy of the job differs from the server's, which is what is tested.
 @pytest.mark.filterwarnings("ignore:Stored parent snapshot ID")
-def test_a_run_of_tables_that_the_daemon_does_not_know_yet_is_made_and_pinned_to_their_state(
+def test_run_of_tables_unknown_to_the_daemon_is_created_and_pinned_to_their_state(
     daemon: Daemon,
 ) -> None:
-    """From no state at all, the widest step: neither the assets nor the assets' job are the daemon's."""
+    """The daemon loaded no state at all, so it knows neither the assets nor a job that contains them."""
     assert not daemon.repository.asset_graph.get_all_asset_keys()
     version = daemon.store(many(2))
     key, chain = AssetKey(["glue", EAST, "topic.00001"]), AssetKey(["upstream_chain", EAST, "topic.00001"])

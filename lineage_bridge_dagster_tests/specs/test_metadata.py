@@ -1,4 +1,4 @@
-"""The metadata sets: which keys there are, and that they are written nowhere else."""
+"""The metadata sets: their keys, and that no other module has keys as literals."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_values_are_validated() -> None:
 
 
 def test_standard_keys_are_those_of_dagster() -> None:
-    theirs = {*map(TableMetadataSet._namespaced_key, TableMetadataSet.model_fields)}
-    theirs |= {*map(UriMetadataSet._namespaced_key, UriMetadataSet.model_fields)}
-    assert {*map(StandardMetadata.key, StandardMetadata.model_fields)} <= theirs | {
+    dagster_keys = {*map(TableMetadataSet._namespaced_key, TableMetadataSet.model_fields)}
+    dagster_keys |= {*map(UriMetadataSet._namespaced_key, UriMetadataSet.model_fields)}
+    assert {*map(StandardMetadata.key, StandardMetadata.model_fields)} <= dagster_keys | {
         LAST_UPDATED_TIMESTAMP_METADATA_KEY
     }
 
