@@ -16,7 +16,7 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 #: Name prefix of the inputs through which one output of a `multi_asset` depends on another.
 from dagster._core.definitions.assets.definition.assets_definition import ASSET_SUBSET_INPUT_PREFIX
 
-#: Tag of a materialization that holds the asset's data version; `DataVersion` covers ops' outputs alone.
+#: Tag of a materialization with the asset's data version; `DataVersion` works only for outputs of ops.
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
 #: The state version from which the definitions are being loaded.

@@ -1,4 +1,4 @@
-"""A full discovery: Confluent, then Glue, then what is carried over from the last discovery."""
+"""A full discovery: reads Confluent and Glue, then carries over what could not be read."""
 
 from __future__ import annotations
 

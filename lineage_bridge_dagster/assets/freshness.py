@@ -108,7 +108,7 @@ def _backlogs_by_table(
 def freshness_of_run(
     instance: ComponentInstance, context: AssetExecutionContext, limits: Limits
 ) -> Mapping[str, CheckOutcome]:
-    """Return the outcomes for all tables of which the run evaluates this check, by node id."""
+    """Return the outcomes for all tables that the run checks for freshness, by node id."""
     inventory = instance.inventory
 
     def compute() -> Mapping[str, CheckOutcome]:
@@ -202,7 +202,7 @@ def _all_committed(commit: TableState, growth: OffsetGrowth) -> bool:
 
 
 def _waiting_since(backlog: Backlog, commit: TableState, now: int, growth: OffsetGrowth | None) -> int | None:
-    """Return since when the first new record waits, by its time or by the offsets; None if none does.
+    """Return when the first new record began to wait, by its time or by the offsets; None if none waits.
 
     A record cannot have waited before the table was created.
     """

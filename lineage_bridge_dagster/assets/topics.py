@@ -45,7 +45,7 @@ def materialize_topics(
     by_node = {asset.node.node_id: asset for asset in assets}
     previous = last_readings(context.instance, [asset.key for asset in assets])
     failed: list[tuple[str, str]] = []
-    # One progress for all topics of the run, of which a step has about a hundred.
+    # One progress for all topics of the run; a step has only about a hundred of them.
     progress = instance.cache.get(
         context.run.run_id,
         "progress of topics",

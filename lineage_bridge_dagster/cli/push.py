@@ -36,7 +36,7 @@ def push(
 ) -> None:
     """Write each table's upstream lineage into its Glue parameters and description.
 
-    A table that is in sync is not written. Parameters and text that others wrote are always kept.
+    A table that is in sync is not written. Other parameters and text are never changed.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ _SEPARATOR = re.compile(r"[^A-Z0-9]+")
 
 
 class Credential(BaseModel):
-    """An API key and its secret, sent as HTTP Basic to one plane alone; `variable` holds the key."""
+    """An API key and its secret, sent as HTTP Basic to one plane only; `variable` names its source."""
 
     model_config = ConfigDict(frozen=True)
 

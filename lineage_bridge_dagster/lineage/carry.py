@@ -40,11 +40,11 @@ _FIELD_APIS = frozenset({"schema_registry", "kafka", "clusters", "environments"}
 def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
     """Return the new discovery plus everything of the last one that it does not prove gone.
 
-    Nodes and edges of a scope that was not fully read are kept with `stale_since`: when they were last seen,
-    through any number of failures. Those found again lose that mark and keep their `first_seen`, and keep
-    attributes that a failed scope would have given (a topic's fields if only its registry failed), named in
-    `stale_attributes`. A scope that a narrower filter leaves out, below a fully read one, is not a failure:
-    its nodes and edges go.
+    Nodes and edges of a scope that was not fully read are kept, however many discoveries fail, and marked
+    with `stale_since`, the time when they were last seen. Those found again lose the mark and keep their
+    `first_seen`. They also keep attributes that only a failed scope could have reported, such as a topic's
+    fields if its registry failed; `stale_attributes` names them. A scope that a narrower filter excludes,
+    below a fully read one, is not a failure: its nodes and edges are removed.
     """
     graph = Graph()
     if last is None:
@@ -126,7 +126,7 @@ def _contains(scope: Scope, node: Node) -> bool:
         return scope.place in ("", GlueTableNode.of(node).aws_region or scope.place)
     if scope.environment != (node.environment_id or ""):
         return False
-    # A schema registry serves its whole environment; its place is the registry's own id.
+    # A schema registry serves all of its environment; its place is the registry's own id.
     return scope.api == "schema_registry" or scope.place in ("", node.cluster_id)
 
 

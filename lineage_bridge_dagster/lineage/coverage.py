@@ -37,7 +37,7 @@ PARENTS = {
 }
 
 
-#: APIs that report nothing that a table could be made from.
+#: APIs that report no sources of tables.
 _NO_TABLE_SOURCES = frozenset({"mirrors", "consumer_groups"})
 
 
@@ -45,7 +45,7 @@ _NO_TABLE_SOURCES = frozenset({"mirrors", "consumer_groups"})
 class Scope:
     """One API in one place: an environment, and a cluster, region or database within it.
 
-    Nodes and edges hold its text form `api[:environment[:place]]` in `attributes["scope"]`. For `glue` the
+    Nodes and edges have its text form `api[:environment[:place]]` in `attributes["scope"]`. For `glue` the
     environment is empty and the place is the AWS region: `glue::us-east-1`.
     """
 
@@ -72,7 +72,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class ScopeReport:
-    """How completely one scope was read. `reason` says what to do next; it is empty if complete."""
+    """How completely one scope was read. `reason` states what to do next; it is empty if complete."""
 
     scope: Scope
     status: Status

@@ -164,7 +164,7 @@ def without_time(block: str) -> str:
 
 
 def _find_block(text: str) -> tuple[int, int] | None:
-    """Where the first block starts and ends: at the last first line before its last line, and there."""
+    """The span of the first block, from the `FIRST_LINE` nearest above the `LAST_LINE` that ends it."""
     position = 0
     start: int | None = None
     for line in text.split("\n"):

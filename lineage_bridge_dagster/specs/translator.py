@@ -57,7 +57,7 @@ class LineageTranslator:
     def get_asset_spec(self, node: Node, context: NodeContext) -> AssetSpec:
         """The asset of a node in a role; called once per asset at every load of the definitions.
 
-        The result must depend on the arguments alone: definitions load in several processes, which have to
+        The result must depend only on the arguments: definitions load in several processes, which have to
         agree. If two nodes get the same key, a hash is appended to the second one's.
         """
         key = self._key(node, context.role)

@@ -188,7 +188,7 @@ def test_ksqldb_report_names_topics() -> None:
 
 
 def test_ksqldb_lines_need_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lineage_bridge_dagster.jars.java", lambda: pytest.fail("Java was asked for"))
+    monkeypatch.setattr("lineage_bridge_dagster.jars.java", lambda: pytest.fail("Java was looked up"))
     stdin = '{"id": 1, "sql": "INSERT INTO b SELECT * FROM a;"}\n{"id": 2, "sql": "SELEC"}'
     found = records(run("--jsonl", "--dialect", "ksql", stdin=stdin))
     assert (found[0]["reads"], found[0]["writes_fq"], found[0]["error"]) == (["A"], [["B"]], None)

@@ -289,7 +289,7 @@ def reader_for(
 
 
 def _times(positions: Iterable[_Position | BrokerError]) -> list[int] | BrokerError:
-    """Collect the record times, or the first error: the other partitions alone could mislead."""
+    """Collect the record times, or the first error: the times of only some partitions could mislead."""
     times = []
     for position in positions:
         if isinstance(position, BrokerError):

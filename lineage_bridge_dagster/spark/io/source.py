@@ -75,7 +75,7 @@ class AssetSource:
         if not identified[kind]:
             raise LineageBridgeError(
                 f"The metadata of {asset} does not identify its {kind}.",
-                hint="Materialize from a fresh discovery, so that its definition is built again.",
+                hint="Run a new discovery, which builds its definition again.",
             )
         return source
 

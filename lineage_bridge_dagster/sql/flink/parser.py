@@ -122,7 +122,7 @@ class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
             rest = texts[len(responses) :]
             received = self._try_send(rest)
             if received is None:
-                # The process died twice on these: halve them until the statement that kills it is alone.
+                # The process died twice on these: halve them until the statement that kills it is isolated.
                 if len(rest) == 1:
                     received = [{"error": "the parser's process died on this statement"}]
                 else:
