@@ -13,6 +13,7 @@ from lineage_bridge_dagster.confluent.discovery import require_environments
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.times import utc_now
+from lineage_bridge_dagster.text import ReportLine
 
 if TYPE_CHECKING:
     import httpx
@@ -20,14 +21,12 @@ if TYPE_CHECKING:
 
     from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
-Progress = Callable[[str], None]
-
 
 def discover(
     settings: Settings,
     last: Discovery | None = None,
     *,
-    progress: Progress = lambda _line: None,
+    progress: ReportLine = lambda _line: None,
     transport: httpx.BaseTransport | None = None,
     glue_client: GlueClient | None = None,
     parser: FlinkSqlParser | None = None,

@@ -5,8 +5,11 @@ Times as ISO 8601 are in `lineage/times.py`; what Glue accepts as text is in `li
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+
+#: Receives the progress of a long operation, one line at a time.
+ReportLine = Callable[[str], None]
 
 #: Milliseconds of each unit, longest first.
 _UNITS = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000))

@@ -48,7 +48,7 @@ Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]
 
 
 @view_of(PushSettings, only=("set_parameters", "set_description", "sql"))
-class PushConfig(Config):
+class PushJobConfig(Config):
     """Options of one push. An empty option defaults to the component's setting."""
 
     tables: list[str] = Field(
@@ -194,7 +194,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
         required_resource_keys={names.glue, names.spark},
         out=Out(dict[str, int], description="Number of tables per outcome."),
     )
-    def push(context: OpExecutionContext, config: PushConfig) -> Output[dict[str, int]]:
+    def push(context: OpExecutionContext, config: PushJobConfig) -> Output[dict[str, int]]:
         from lineage_bridge_dagster.glue.push import push_tables
 
         with readable_failures():

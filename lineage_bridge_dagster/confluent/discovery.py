@@ -38,14 +38,14 @@ from lineage_bridge_dagster.confluent.graph.topics import (
     configs_by_topic,
     remove_unused_internal_topics,
 )
-from lineage_bridge_dagster.confluent.scopes import Progress, ScopeRecorder
+from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.nodes import StatementNode
 from lineage_bridge_dagster.lineage.times import iso, utc_now
-from lineage_bridge_dagster.text import first_few, plural
+from lineage_bridge_dagster.text import ReportLine, first_few, plural
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
@@ -63,7 +63,7 @@ def discover(
     transport: httpx.BaseTransport | None = None,
     parser: FlinkSqlParser | None = None,
     last: Discovery | None = None,
-    progress: Progress = _silent,
+    progress: ReportLine = _silent,
     clock: Clock = utc_now,
 ) -> Discovery:
     """Discover Confluent once. Failed requests are recorded in the coverage and raise nothing.

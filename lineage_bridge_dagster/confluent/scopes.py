@@ -15,10 +15,10 @@ from lineage_bridge_dagster.confluent.api.errors import (
 )
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.text import ReportLine
 
 log = logging.getLogger(__name__)
 
-Progress = Callable[[str], None]
 #: A request that records its own outcome.
 Task = Callable[[], None]
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class ScopeRecorder:
         coverage: a report for every scope that was requested.
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: ReportLine) -> None:
         self.coverage = Coverage()
         self._progress = progress
         self._lock = threading.Lock()

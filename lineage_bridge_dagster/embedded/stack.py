@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,8 +39,7 @@ from lineage_bridge_dagster.embedded.components import (
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER, StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-
-Progress = Callable[[str], None]
+from lineage_bridge_dagster.text import ReportLine
 
 
 class StackError(LineageBridgeError):
@@ -86,7 +85,7 @@ class Stack:
         """The folder of the stack's data, logs and settings."""
         return self.paths.home
 
-    def up(self, progress: Progress = lambda _: None, *, port_base: int | None = None) -> None:
+    def up(self, progress: ReportLine = lambda _: None, *, port_base: int | None = None) -> None:
         """Start all components that are not running, add the sample data, and return when all of them work.
 
         Args:
@@ -118,14 +117,14 @@ class Stack:
                 progress(f"  {report.topics} topics, {report.records} records written")
             self._wait(last, started, began, progress)
 
-    def down(self, progress: Progress = lambda _: None) -> list[str]:
+    def down(self, progress: ReportLine = lambda _: None) -> list[str]:
         """Stop all components and keep their data. Returns the components that had to be killed."""
         if not self.paths.run.is_dir():
             return processes.stop(self.paths) if self.paths.home.exists() else []
         with self._locked(progress):
             return self._stop(progress)
 
-    def reset(self, progress: Progress = lambda _: None) -> None:
+    def reset(self, progress: ReportLine = lambda _: None) -> None:
         """Stop all components and remove the home with all data.
 
         Raises:
@@ -260,7 +259,7 @@ class Stack:
             components.append(materializer_component(self.paths, assigned.get(CONFLUENT, 0), self.env))
         return components
 
-    def _assign_ports(self, base: int | None, progress: Progress) -> None:
+    def _assign_ports(self, base: int | None, progress: ReportLine) -> None:
         names = [CONFLUENT, AWS]
         for cluster in self._clusters:
             names += [broker_name(cluster.id), f"controller-{cluster.id}"]
@@ -283,7 +282,7 @@ class Stack:
         lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(self.env().items())]
         _replace(self.paths.env_file, "".join(lines), mode=0o600)
 
-    def _start(self, components: Sequence[Component], progress: Progress) -> dict[str, processes.Running]:
+    def _start(self, components: Sequence[Component], progress: ReportLine) -> dict[str, processes.Running]:
         """Start the components that are not running, concurrently, and restart those that do not respond."""
         running = processes.find(self.paths)
         missing = [c for c in components if c.name not in running]
@@ -317,7 +316,7 @@ class Stack:
         components: Sequence[Component],
         running: Mapping[str, processes.Running],
         began: float,
-        progress: Progress,
+        progress: ReportLine,
     ) -> None:
         waiting = list(components)
         start = reported = time.monotonic()
@@ -353,7 +352,7 @@ class Stack:
             hint=f"Read {log}, then run lineage-bridge local up again, or lineage-bridge local down.",
         )
 
-    def _stop(self, progress: Progress) -> list[str]:
+    def _stop(self, progress: ReportLine) -> list[str]:
         running = processes.find(self.paths)
         if running:
             progress(f"Stopping {', '.join(sorted(running))}")
@@ -386,7 +385,7 @@ class Stack:
         return list(entries)
 
     @contextlib.contextmanager
-    def _locked(self, progress: Progress) -> Iterator[None]:
+    def _locked(self, progress: ReportLine) -> Iterator[None]:
         """Run one command at a time per home. The system releases the lock of a killed command."""
         lock = FileLock(self.paths.run / "stack.lock")
         try:

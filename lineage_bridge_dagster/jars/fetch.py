@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,13 +26,12 @@ from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.jars import checksums
 from lineage_bridge_dagster.jars.checksums import Archive
 from lineage_bridge_dagster.jars.jvm import java
+from lineage_bridge_dagster.text import ReportLine
 
 Need = Literal["spark", "kafka", "flink"]
 NEEDS: tuple[Need, ...] = get_args(Need)
 
 IVY_FILE = Path(__file__).with_name("ivy.xml")
-
-Progress = Callable[[str], None]
 
 
 class JarsUnavailableError(LineageBridgeError):
@@ -49,7 +48,7 @@ def cache_root() -> Path:
     return Path(configured or platformdirs.user_cache_dir("lineage-bridge")).expanduser().absolute() / "jars"
 
 
-def ensure(need: Need, *, progress: Progress = _print) -> list[Path]:
+def ensure(need: Need, *, progress: ReportLine = _print) -> list[Path]:
     """The archives of a need, downloaded if they are not in the cache.
 
     Args:
@@ -92,7 +91,7 @@ def pyspark_jars(*names: str) -> list[Path]:
     return found
 
 
-def download(need: str, folder: Path, *, ivy_home: Path, progress: Progress = _print) -> None:
+def download(need: str, folder: Path, *, ivy_home: Path, progress: ReportLine = _print) -> None:
     """Download every archive of a need into `folder` with Ivy, without verifying them.
 
     Raises:
@@ -129,7 +128,7 @@ def download(need: str, folder: Path, *, ivy_home: Path, progress: Progress = _p
         )
 
 
-def _download_into_cache(need: Need, archives: list[Archive], folder: Path, progress: Progress) -> None:
+def _download_into_cache(need: Need, archives: list[Archive], folder: Path, progress: ReportLine) -> None:
     root = folder.parent
     root.mkdir(parents=True, exist_ok=True)
     lock = FileLock(root / ".lock")
@@ -155,7 +154,7 @@ def _download_into_cache(need: Need, archives: list[Archive], folder: Path, prog
 
 
 def _download_verified(
-    need: Need, archives: list[Archive], part: Path, ivy_home: Path, progress: Progress
+    need: Need, archives: list[Archive], part: Path, ivy_home: Path, progress: ReportLine
 ) -> None:
     download(need, part, ivy_home=ivy_home, progress=progress)
     wrong = [archive.name for archive in archives if not archive.matches(part)]

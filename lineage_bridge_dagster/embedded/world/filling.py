@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,12 @@ from lineage_bridge_dagster.embedded.world.model import ConsumerGroup, Topic
 from lineage_bridge_dagster.embedded.world.places import SCHEMA_REGISTRY_ID, api_key
 from lineage_bridge_dagster.embedded.world.topics import GROUPS, TOPICS
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.text import ReportLine
 
 #: First byte of a value in Confluent's wire format; the schema id follows as a big-endian 4-byte integer.
 MAGIC = 0
 #: Records produced per request.
 BATCH = 2000
-
-Progress = Callable[[str], None]
 
 
 class StackRequestError(LineageBridgeError):
@@ -94,7 +93,7 @@ class Encoder:
         return buffer.getvalue()
 
 
-def seed(home: Path, progress: Progress = lambda _: None) -> SeedReport:
+def seed(home: Path, progress: ReportLine = lambda _: None) -> SeedReport:
     """Add the sample topics, schemas, records and consumer groups to a stack.
 
     Raises:
@@ -109,7 +108,7 @@ def seed(home: Path, progress: Progress = lambda _: None) -> SeedReport:
 def fill(
     brokers: Mapping[str, Broker],
     registry: httpx.Client,
-    progress: Progress = lambda _: None,
+    progress: ReportLine = lambda _: None,
     topics: Collection[Topic] = TOPICS,
 ) -> SeedReport:
     """Add the sample topics, schemas, records and consumer groups to brokers and a registry.
