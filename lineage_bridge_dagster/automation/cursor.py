@@ -28,19 +28,20 @@ class Cursor(BaseModel):
     are read again.
     """
 
-    model_config = ConfigDict(extra="ignore")
+    # An alias is the name that stored cursors have.
+    model_config = ConfigDict(extra="ignore", validate_by_name=True, validate_by_alias=True)
 
     version: int = VERSION
     #: Scope -> fingerprint of its list that the loaded state is known to cover.
     seen: dict[str, str] = Field(default_factory=dict)
     #: The same for lists that a refresh was requested for; they count as seen once a newer state is loaded.
-    asked: dict[str, str] = Field(default_factory=dict)
+    refresh_lists: dict[str, str] = Field(default_factory=dict, alias="asked")
     #: The state that was loaded when that refresh was requested.
-    asked_at: str = ""
+    refresh_state: str = Field("", alias="asked_at")
     #: Unix time in seconds of that request.
-    asked_time: float = 0.0
+    refresh_time: float = Field(0.0, alias="asked_time")
     #: Scopes whose list was last read under an older state, so that it may have changed with the state.
-    older: list[str] = Field(default_factory=list)
+    outdated: list[str] = Field(default_factory=list, alias="older")
     #: Index of the scope to read next, if the last tick ran out of time.
     next_scope: int = Field(0, ge=0)
     #: The state whose tables are compared with their last push, and how many of them have been.
@@ -66,7 +67,7 @@ class Cursor(BaseModel):
         return cursor, ""
 
     def write(self) -> str:
-        return self.model_dump_json()
+        return self.model_dump_json(by_alias=True)
 
 
 def backoff(count: int, *, first: float = 30.0, longest: float = 3600.0) -> float:

@@ -173,16 +173,16 @@ class Tick:
     def _settle_refresh(self, result: TickResult) -> None:
         """Count the lists behind a refresh as seen, once a newer state is loaded or it found nothing new."""
         cursor = result.cursor
-        newer = cursor.asked_at != self.loaded.version
-        if not newer and not (cursor.asked and self.dagster.refreshed_since(cursor.asked_time)):
+        newer = cursor.refresh_state != self.loaded.version
+        if not newer and not (cursor.refresh_lists and self.dagster.refreshed_since(cursor.refresh_time)):
             return
         if not newer:
             self.log.info("The refresh found nothing new.")
-        cursor.seen.update(cursor.asked)
-        cursor.asked = {}
+        cursor.seen.update(cursor.refresh_lists)
+        cursor.refresh_lists = {}
         if newer:
-            cursor.older = sorted(cursor.seen)
-        cursor.asked_at = self.loaded.version
+            cursor.outdated = sorted(cursor.seen)
+        cursor.refresh_state = self.loaded.version
         cursor.refreshes = 0
         cursor.refresh_not_before = 0.0
 
@@ -300,8 +300,8 @@ class Tick:
             entries += len(items)
             current = fingerprint(items)
             seen = cursor.seen.get(str(scope))
-            unsure = seen is None or str(scope) in cursor.older
-            cursor.older = [other for other in cursor.older if other != str(scope)]
+            unsure = seen is None or str(scope) in cursor.outdated
+            cursor.outdated = [other for other in cursor.outdated if other != str(scope)]
             if current == seen:
                 continue
             found = difference(discovery, scope, items)
@@ -342,9 +342,9 @@ class Tick:
             return
         cursor.refreshes += 1
         cursor.refresh_not_before = now + backoff(cursor.refreshes, first=15.0, longest=900.0)
-        cursor.asked = dict(changed or {})
-        cursor.asked_at = self.loaded.version
-        cursor.asked_time = now
+        cursor.refresh_lists = dict(changed or {})
+        cursor.refresh_state = self.loaded.version
+        cursor.refresh_time = now
         result.refresh = RefreshRequest(f"refresh:{_digest(reason)}:{int(now // 10)}", reason)
         self.log.info(f"Requesting a refresh: {reason}.")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +27,7 @@ def test_a_cursor_of_another_version_starts_over_with_a_warning(text: str) -> No
 
 def test_a_cursor_is_read_as_it_was_written() -> None:
     attempt = Attempt(wanted="v", count=2, not_before=3.5)
-    cursor = Cursor(attempts={"glue/db/t": attempt}, asked={"glue::db": "f"})
+    cursor = Cursor(attempts={"glue/db/t": attempt}, refresh_lists={"glue::db": "f"})
     assert Cursor.read(cursor.write()) == (cursor, "")
     assert cursor.version == VERSION
 
@@ -33,3 +35,9 @@ def test_a_cursor_is_read_as_it_was_written() -> None:
 def test_backoff_doubles_up_to_its_bound() -> None:
     assert [backoff(count) for count in (1, 2, 3)] == [30, 60, 120]
     assert backoff(10_000) == 3600
+
+
+def test_names_in_a_stored_cursor_do_not_change() -> None:
+    stored = json.loads(Cursor(refresh_lists={"glue::db": "f"}, outdated=["glue::db"]).write())
+    assert (stored["asked"], stored["older"]) == ({"glue::db": "f"}, ["glue::db"])
+    assert {"asked_at", "asked_time"} <= stored.keys()
