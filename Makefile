@@ -55,7 +55,7 @@ room: setup
 	  echo "Name a package that has tests, for example: make room ROOM=glue"; exit 2; }
 	$(BIN)/ruff check lineage_bridge_dagster/$(ROOM) lineage_bridge_dagster_tests/$(ROOM)
 	$(BIN)/mypy
-	$(BIN)/pytest -q -m "not stack and not spark" lineage_bridge_dagster_tests/$(ROOM)
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m "not stack and not spark" lineage_bridge_dagster_tests/$(ROOM)
 
 browser: setup
 	@$(BIN)/python -m $(CHROMIUM) && exit; \
