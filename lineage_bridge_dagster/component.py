@@ -60,8 +60,6 @@ from lineage_bridge_dagster.dagster_internals import DefinitionsLoadContext, Def
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
-from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translation import NodeTranslation
@@ -242,6 +240,10 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         )
 
     def _resources(self, names: Names) -> dict[str, Any]:
+        # Imported here: `dg` imports this module only to list the component, which needs no PySpark.
+        from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
+        from lineage_bridge_dagster.spark.session import SparkResource
+
         aws = self.aws.given()
         session = {"region_name": aws.pop("region", None), "profile_name": aws.pop("profile", None)}
         spark = SparkResource(

@@ -24,7 +24,6 @@ directory_type = "project"
 root_module = "ours"
 code_location_target_module = "ours.definitions"
 code_location_name = "ours"
-registry_modules = ["lineage_bridge_dagster.component"]
 
 [tool.dg.cli]
 suppress_warnings = ["project_and_activated_venv_mismatch"]
@@ -92,6 +91,7 @@ MISTAKES = [
 def project(folder: Path, yaml: str | list[str]) -> Path:
     """Write a user's project with an instance for each text and return its folder."""
     package = folder / "ours"
+    package.mkdir(exist_ok=True)
     for number, text in enumerate([yaml] if isinstance(yaml, str) else yaml):
         instance = package / "defs" / f"lineage_{number}"
         instance.mkdir(parents=True, exist_ok=True)

@@ -8,38 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from lineage_bridge_dagster_tests import bad_instance
 from lineage_bridge_dagster_tests.wheel import ROOT, WheelEnvironment, build_wheel, install
 
 pytestmark = pytest.mark.xdist_group("wheel")
 
 COMPONENT = "lineage_bridge_dagster.component.LineageBridgeComponent"
-
-_PYPROJECT = """\
-[project]
-name = "ours"
-version = "1.0"
-
-[tool.dg]
-directory_type = "project"
-
-[tool.dg.project]
-root_module = "ours"
-code_location_target_module = "ours.definitions"
-
-[tool.dg.cli]
-suppress_warnings = ["project_and_activated_venv_mismatch"]
-"""
-
-_DEFINITIONS = """\
-from pathlib import Path
-
-from dagster import Definitions, definitions, load_from_defs_folder
-
-
-@definitions
-def defs() -> Definitions:
-    return load_from_defs_folder(path_within_project=Path(__file__).parent)
-"""
 
 _ASSET = """\
 from dagster import asset
@@ -60,13 +34,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> WheelEnvironment:
 def project(environment: WheelEnvironment, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A user's project with an asset, installed in the environment."""
     root = tmp_path_factory.mktemp("project")
-    package = root / "ours"
-    (package / "defs").mkdir(parents=True)
-    (root / "pyproject.toml").write_text(_PYPROJECT)
-    for name in ("__init__.py", "defs/__init__.py"):
-        (package / name).touch()
-    (package / "definitions.py").write_text(_DEFINITIONS)
-    (package / "defs" / "orders.py").write_text(_ASSET)
+    bad_instance.project(root, [])
+    defs = root / "ours" / "defs"
+    defs.mkdir()
+    (defs / "__init__.py").touch()
+    (defs / "orders.py").write_text(_ASSET)
     (environment.site_packages / "ours.pth").write_text(f"{root}\n")
     return root
 

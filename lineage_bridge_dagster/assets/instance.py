@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dagster import AssetExecutionContext, OpExecutionContext
 
@@ -11,8 +12,10 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.assets.run_cache import RunCache
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.names import Names
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.spark.session import SparkResource
 
 Context = AssetExecutionContext | OpExecutionContext
 

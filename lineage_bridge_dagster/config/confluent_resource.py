@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dagster import ConfigurableResource
-from pydantic import Field, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
+from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.config.value_types import split_names
 from lineage_bridge_dagster.config.views import optional_field
@@ -26,6 +27,9 @@ class ConfluentSettingsResource(ConfigurableResource):  # type: ignore[type-arg]
     region_name: str | None = Field(default=None, description="AWS region of these secrets.")
     profile_name: str | None = Field(default=None, description="AWS profile that may read them.")
 
+    # A run with many topics calls `settings` for each of them.
+    _cached_secrets: CachedSecrets = PrivateAttr(default_factory=CachedSecrets)
+
     def settings(self) -> ConfluentSettings:
         """Read the settings in force, API keys included.
 
@@ -35,7 +39,9 @@ class ConfluentSettingsResource(ConfigurableResource):  # type: ignore[type-arg]
         fields = {name: getattr(self, name) for name in ConfluentSettings.model_fields if hasattr(self, name)}
         aws = {"region": self.region_name, "profile": self.profile_name}
         given = {"confluent": fields, "aws": aws}
-        return Settings.from_env(given=given, groups=["confluent", "aws"]).confluent
+        return Settings.from_env(
+            given=given, groups=["confluent", "aws"], secrets=self._cached_secrets
+        ).confluent
 
     @field_validator("environments", "clusters", "secrets", mode="before")
     @classmethod

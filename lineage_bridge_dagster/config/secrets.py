@@ -39,17 +39,20 @@ class SecretsManagerSource(VariablesSource):
 
 
 class CachedSecrets:
-    """Reads secrets at most once in five minutes; threads may share it."""
+    """Reads the same secrets at most once in five minutes; threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._request: tuple[tuple[str, ...], str | None, str | None] | None = None
         self._variables: Mapping[str, str] = {}
         self._expires = 0.0
 
     def __call__(self, names: Sequence[str], region: str | None, profile: str | None) -> Mapping[str, str]:
+        request = (tuple(names), region, profile)
         with self._lock:
-            if time.monotonic() >= self._expires:
+            if request != self._request or time.monotonic() >= self._expires:
                 self._variables = read_secrets(names, region, profile)
+                self._request = request
                 self._expires = time.monotonic() + _CACHE_SECONDS
             return self._variables
 

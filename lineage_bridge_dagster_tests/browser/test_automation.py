@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from lineage_bridge_dagster_tests.browser.by_hand import turn_on
 from lineage_bridge_dagster_tests.browser.pages import DagsterPages
@@ -35,16 +35,10 @@ def test_the_sensor_can_be_turned_off_and_on_from_its_page_and_ticks_again(
     dagster.open_sensor(SENSOR)
     checkbox = page.get_by_role("checkbox")
     expect(checkbox).to_be_checked()
-    # The visible switch covers the checkbox.
-    checkbox.dispatch_event("click")
-    expect(checkbox).not_to_be_checked()
-    eventually(lambda: _state(live_ui)["status"] == "STOPPED" or None, 30, "the sensor to stop")
-    # A running tick, which may take a minute, writes the sensor's state when it ends.
-    eventually(lambda: _idle(live_ui) or None, 90, "the end of the running tick")
+    _switch(checkbox, live_ui, on=False)
 
     turned_on = time.time()
-    checkbox.dispatch_event("click")
-    expect(checkbox).to_be_checked()
+    _switch(checkbox, live_ui, on=True)
     eventually(lambda: _ticked_after(live_ui, turned_on) or None, 180, "a tick after it was turned on")
     page.get_by_text("All ticks").click()
     page.get_by_role("menuitem", name="Requested").click()
@@ -53,13 +47,30 @@ def test_the_sensor_can_be_turned_off_and_on_from_its_page_and_ticks_again(
     picture("sensor")
 
 
+def _switch(checkbox: Locator, ui: DagsterUi, *, on: bool) -> None:
+    """Click the switch until the sensor's stored status stays what it shows.
+
+    Dagster's daemon writes back the status that it read before a tick, when the tick starts and when it ends,
+    so a click at either moment is undone.
+    """
+
+    def switched() -> bool:
+        if checkbox.is_checked() != on:
+            # The visible switch covers the checkbox.
+            checkbox.dispatch_event("click")
+            expect(checkbox).to_be_checked(checked=on)
+        state = _state(ui)
+        ticking = any(tick["status"] == "STARTED" for tick in state["ticks"])
+        return state["status"] == ("RUNNING" if on else "STOPPED") and (on or not ticking)
+
+    turned = f"the sensor to be turned {'on' if on else 'off'}"
+    # Both the page and the daemon look at the status only every few seconds.
+    eventually(lambda: switched() or None, 180, turned, interval=2)
+
+
 def _state(ui: DagsterUi) -> dict[str, Any]:
     response = ui.query(_STATE, s={**ui.selector(), "sensorName": SENSOR})
     return dict(response["sensorOrError"]["sensorState"])
-
-
-def _idle(ui: DagsterUi) -> bool:
-    return all(tick["status"] != "STARTED" for tick in _state(ui)["ticks"])
 
 
 def _ticked_after(ui: DagsterUi, moment: float) -> bool:

@@ -11,6 +11,7 @@ from dagster import AssetIn, AssetSpec, asset, materialize
 from moto import mock_aws
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig, ConfluentConfig
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.spark import session
@@ -57,3 +58,14 @@ def test_topic_is_read_with_the_address_and_the_secret_that_only_the_yaml_names(
     assert connection.credential is not None
     assert (connection.credential.key, connection.credential.secret.get_secret_value()) == ("K", "hidden")
     assert "hidden" not in repr(manager)
+
+
+def test_secrets_are_read_once_for_the_many_topics_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(
+        "lineage_bridge_dagster.config.secrets.read_secrets", lambda *r: requests.append(r) or {}
+    )
+    resource = ConfluentSettingsResource(secrets=["keys"], region_name=REGION)
+    for _ in range(3):
+        resource.settings()
+    assert requests == [(["keys"], REGION, None)]

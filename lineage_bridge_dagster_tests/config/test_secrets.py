@@ -18,6 +18,7 @@ from lineage_bridge_dagster import discovery
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.reader import SettingsReader
+from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig, ConfluentConfig
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -194,3 +195,15 @@ def test_error_of_a_rejected_key_does_not_show_it(manager: Any) -> None:
         list(TableflowClient(session).topics("env-1", "lkc-1"))
     assert "LINEAGE_BRIDGE_" in str(raised.value)
     assert VALUE not in f"{raised.value!s} {raised.value!r} {session!r}"
+
+
+def test_a_cache_serves_only_the_secrets_that_it_has_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "lineage_bridge_dagster.config.secrets.read_secrets",
+        lambda names, region, profile: {"read": f"{names} {region} {profile}"},
+    )
+    cached = CachedSecrets()
+    first = cached(["a"], "us-east-1", None)
+    assert cached(["a"], "us-east-1", None) is first
+    assert cached(["b"], "us-east-1", None) != first
+    assert cached(["b"], "eu-west-1", None) == {"read": "['b'] eu-west-1 None"}

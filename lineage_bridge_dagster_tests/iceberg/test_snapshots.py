@@ -260,8 +260,10 @@ def test_unreachable_storage_is_tried_once_for_all_tables() -> None:
     assert len(store.requests) == 1
 
 
-def test_loading_definitions_does_not_import_pyiceberg() -> None:
+def test_importing_the_component_imports_neither_pyiceberg_nor_pyspark() -> None:
+    """`dg` imports it in every command of a project."""
     code = "import sys, lineage_bridge_dagster.component; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "lineage_bridge_dagster.iceberg.snapshots" in modules.split()
     assert "pyiceberg" not in modules.split()
+    assert "pyspark" not in modules.split()

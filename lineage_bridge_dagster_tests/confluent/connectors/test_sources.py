@@ -57,7 +57,7 @@ def test_expression_that_matches_no_topic_is_a_warning() -> None:
 
 
 def test_topic_renamed_by_a_router_is_not_taken_for_a_table() -> None:
-    """`cdc.public.orders` became `cdc.public_orders`: there is no table of that name in no schema."""
+    """The router made `cdc.public.orders` into `cdc.public_orders`, which names no schema and table."""
     routed = {
         "transforms": "route",
         "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",

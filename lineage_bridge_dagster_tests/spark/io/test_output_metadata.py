@@ -7,26 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors
 from lineage_bridge_dagster.spark.io.increments import run_marker
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.output_metadata import output_metadata, preview
 from lineage_bridge_dagster.spark.io.write import WriteResult, write_frame
+from lineage_bridge_dagster_tests.spark.io.conftest import APPEND, orders
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
-APPEND = WriteOptions(write_mode="append")
-
-
-@pytest.fixture
-def table(database: str) -> TableName:
-    return TableName("glue", database, "orders.v1")
-
-
-def orders(spark: SparkSession, *rows: tuple[int, str, float]) -> DataFrame:
-    return spark.createDataFrame(list(rows), "id int, country string, total double")
 
 
 def metadata_of(result: WriteResult, spark: SparkSession, **more: Any) -> Mapping[str, Any]:

@@ -19,19 +19,9 @@ from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.schemas import SchemaMismatchError
 from lineage_bridge_dagster.spark.io.slices import slice_of
 from lineage_bridge_dagster.spark.io.write import table_state, write_frame
+from lineage_bridge_dagster_tests.spark.io.conftest import APPEND, orders
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
-APPEND = WriteOptions(write_mode="append")
-
-
-@pytest.fixture
-def table(database: str) -> TableName:
-    return TableName("glue", database, "orders.v1")
-
-
-def orders(spark: SparkSession, *rows: tuple[int, str, float]) -> DataFrame:
-    return spark.createDataFrame(list(rows), "id int, country string, total double")
 
 
 def rows(spark: SparkSession, table: TableName, *columns: str) -> list[tuple[Any, ...]]:
