@@ -1,8 +1,8 @@
 """Connector configurations -> the topics and external datasets that they move data between.
 
-To add a connector class, add one row, a `Family`, to `source_families.py` or `sink_families.py`. A row names
-the classes and the function that reads their configuration: one of `sources.py` or `sinks.py`, such as
-`sinks.templated(...)`, or a new one beside them. `resolve.py` does the rest.
+`families/` has a module for each kind of outside system, with its sources and sinks; `naming.py` says how
+each system's datasets are named; `transforms.py` follows a topic through the single message transforms;
+`resolve.py` puts them together.
 """
 
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord

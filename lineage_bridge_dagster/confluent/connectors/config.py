@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+
+#: Stands for a value that only the Connect worker knows. It is in no name that a configuration can hold, so
+#: that a topic or dataset with it is recognized as unknown, wherever in the name the value would be.
+UNRESOLVED = "\ue000"
+
+#: A reference to a config provider (`${file:/run/db.properties:password}`), or a value that Confluent masks.
+_REFERENCE = re.compile(r"\$\{[A-Za-z][\w.-]{0,63}:[^{}]{0,1024}\}|^\*{4,}$")
 
 
 class Config:
-    """A connector's configuration with typed, tolerant access. A blank value counts as missing."""
+    """A connector's configuration with typed, tolerant access. A blank value counts as missing.
+
+    A reference that the Connect worker resolves is replaced by `UNRESOLVED`.
+    """
 
     def __init__(self, values: Mapping[str, object]) -> None:
-        self._values = {str(key): str(value).strip() for key, value in values.items() if value is not None}
+        self._values = {
+            str(key): _REFERENCE.sub(UNRESOLVED, str(value).strip())
+            for key, value in values.items()
+            if value is not None
+        }
+
+    def __contains__(self, key: str) -> bool:
+        return bool(self._values.get(key))
+
+    def keys(self) -> Iterator[str]:
+        """The keys that have a value."""
+        return (key for key, value in self._values.items() if value)
 
     def get(self, *keys: str, default: str = "") -> str:
         """The value of the first of these keys that has one."""
@@ -18,9 +40,9 @@ class Config:
                 return value
         return default
 
-    def items(self, *keys: str) -> list[str]:
+    def items(self, *keys: str, default: str = "") -> list[str]:
         """The value of the first of these keys that has one, split at commas."""
-        return split_list(self.get(*keys))
+        return split_list(self.get(*keys, default=default))
 
     def flag(self, key: str, default: bool = False) -> bool:
         """A boolean value."""
@@ -50,3 +72,8 @@ class Config:
 def split_list(value: str) -> list[str]:
     """The items of a comma-separated list, without empty ones."""
     return [item for part in value.split(",") if (item := part.strip())]
+
+
+def is_resolved(name: str) -> bool:
+    """Whether a name contains neither an unresolved reference nor a variable that nobody replaced."""
+    return UNRESOLVED not in name and "${" not in name

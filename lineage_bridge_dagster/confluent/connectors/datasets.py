@@ -6,7 +6,9 @@ Source: OpenLineage spec, "Naming": `{namespace}/{name}`, where the namespace is
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
+
+from lineage_bridge_dagster.confluent.connectors.addresses import authority, host_and_port
 
 DEFAULT_PORTS = {
     "postgres": "5432",
@@ -38,9 +40,9 @@ _JDBC = re.compile(
 
 def database(scheme: str, host: str, port: str, *name: str) -> str:
     """`{scheme}://{host}:{port}/{a.b.c}`, without empty name parts."""
-    port = port or DEFAULT_PORTS.get(scheme, "")
-    authority = f"{host.lower()}:{port}" if port else host.lower()
-    return f"{scheme}://{authority}/{'.'.join(part for part in name if part)}"
+    host, port = host_and_port(host, port or DEFAULT_PORTS.get(scheme, ""))
+    address = f"{host}:{port}" if port else host
+    return f"{scheme}://{address}/{'.'.join(part for part in name if part)}" if host else ""
 
 
 def bucket(scheme: str, name: str, *path: str) -> str:
@@ -50,16 +52,8 @@ def bucket(scheme: str, name: str, *path: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host (and port, if present) of a URL or a bare `host[:port]`, without its user part.
-
-    Empty for a malformed address (`https://[`), which must not raise.
-    """
-    text = url.strip().split(",")[0]
-    try:
-        parts = urlsplit(text if "://" in text else f"//{text}")
-    except ValueError:
-        return ""
-    return parts.netloc.rpartition("@")[2].lower()
+    """The host (and port, if present) of an address; see `addresses.authority`."""
+    return authority(url)
 
 
 def jdbc(url: str) -> tuple[str, str, str, str] | None:

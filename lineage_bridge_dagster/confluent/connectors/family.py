@@ -1,11 +1,90 @@
-"""A family of connector classes: one row in the tables of `source_families.py` and `sink_families.py`."""
+"""A family of connector classes, and the readers of its configurations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.confluent.connectors.sinks import Sink
-from lineage_bridge_dagster.confluent.connectors.sources import Source
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.transforms import Routing
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A topic that a source writes, named as before transforms, and a dataset that its records come from.
+
+    A topic of several datasets is yielded once for each. Empty for what the configuration does not tell:
+    a topic whose dataset is not known, or a dataset whose topic is not known.
+    """
+
+    topic: str
+    dataset: str = ""
+
+
+@dataclass(slots=True)
+class SourceContext:
+    """Input of a source's reader, and its further output.
+
+    Attributes:
+        connector: The connector.
+        config: Its configuration.
+        cluster_topics: All topics of its cluster, sorted.
+        routing: Its transforms.
+        internal: Output: bookkeeping topics that the connector writes.
+        warnings: Output: what could not be determined.
+    """
+
+    connector: ConnectorRecord
+    config: Config
+    cluster_topics: list[str]
+    routing: Routing
+    internal: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def named_like(self, prefix: str) -> list[str]:
+        """The remainder of each cluster topic that starts with a prefix, without bookkeeping topics.
+
+        If the connector's transforms would change a topic's name, that name is their output, and does not
+        show the table. Such topics are left out with a warning.
+        """
+        found: list[str] = []
+        renamed: list[str] = []
+        for topic in self.cluster_topics:
+            if prefix and topic.startswith(prefix) and topic not in self.internal:
+                kept = not self.routing or self.routing.route(topic) == [topic]
+                (found if kept else renamed).append(topic)
+        if self.routing and not found:
+            examples = f": {', '.join(renamed[:3])}" if renamed else ""
+            self.warnings.append(
+                f"its transforms rename topics: those that come from {prefix}* are not known without a list "
+                f"of plain table names{examples}"
+            )
+        return [topic.removeprefix(prefix) for topic in found]
+
+
+@dataclass(slots=True)
+class SinkContext:
+    """Input of a sink's reader, and its further output.
+
+    Attributes:
+        connector: The connector.
+        config: Its configuration.
+        topics: All topics that it reads, as they are called in the cluster.
+        warnings: Output: what could not be determined.
+    """
+
+    connector: ConnectorRecord
+    config: Config
+    topics: list[str]
+    warnings: list[str] = field(default_factory=list)
+
+
+#: Yields what a source writes.
+Source = Callable[[SourceContext], Iterator[Written]]
+#: The datasets that the records of a topic are written to: one, several, or "" for unknown. The topic is
+#: named as the connector sees it, after its transforms.
+Sink = Callable[[SinkContext, str], str | Iterable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +98,7 @@ class Family:
         source: Reads a source's configuration; None for a sink.
         sink: Reads a sink's configuration; None for a source.
         topics: Numbered keys that name a sink's topics, besides `topics` itself.
+        has_dataset: False if its data comes from or goes to nothing that has a name, such as generated data.
     """
 
     name: str
@@ -27,6 +107,7 @@ class Family:
     source: Source | None = None
     sink: Sink | None = None
     topics: tuple[str, ...] = ()
+    has_dataset: bool = True
 
     @property
     def direction(self) -> str:

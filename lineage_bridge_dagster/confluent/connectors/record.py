@@ -28,6 +28,10 @@ class ConnectorLineage:
     Topics have the cluster's names; datasets are named as in the OpenLineage spec. `topics_written` includes
     `dlq_topics` and `report_topics` (an HTTP sink's success and error topics). `internal_topics` are a
     source's own bookkeeping and not lineage. `family` is empty for an unknown class.
+
+    `pairs` tells which input an output is made of: `(dataset, topic)` of a source, `(topic, dataset)` of a
+    sink. It is complete for every output that it names; an output that it does not name may be made of any
+    input.
     """
 
     direction: str = ""
@@ -36,6 +40,7 @@ class ConnectorLineage:
     topics_written: tuple[str, ...] = ()
     datasets_read: tuple[str, ...] = ()
     datasets_written: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
     dlq_topics: tuple[str, ...] = ()
     report_topics: tuple[str, ...] = ()
     internal_topics: tuple[str, ...] = ()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from lineage_bridge_dagster.confluent.connectors.config import Config, split_list
+from lineage_bridge_dagster.confluent.connectors.config import Config, is_resolved
 from lineage_bridge_dagster.confluent.connectors.families import family_of
-from lineage_bridge_dagster.confluent.connectors.family import Family
-from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
+from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext
+from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
-from lineage_bridge_dagster.confluent.connectors.sources import SourceContext
+from lineage_bridge_dagster.confluent.connectors.topics import dlq_topic, report_topics, sink_topics
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
 #: Confidence of lineage from the generic keys of an unknown class.
 _UNKNOWN_CLASS = 0.6
+
+#: `container@` in the name of an Azure dataset is no user.
+_CONTAINER = re.compile(r"^(?:abfss|wasbs)://[^@/]+@")
 
 
 def resolve(connector: ConnectorRecord, cluster_topics: Collection[str]) -> ConnectorLineage:
@@ -52,30 +56,79 @@ def _direction(connector: ConnectorRecord, config: Config, family: Family | None
     return "sink" if config.get("topics", "topics.regex") else "source"
 
 
+@dataclass(slots=True)
+class _Flows:
+    """Collects which inputs each output is made of."""
+
+    #: Output -> its inputs, without duplicates; "" stands for an input that is not known.
+    inputs: dict[str, dict[str, None]] = field(default_factory=dict)
+    unresolved: bool = False
+
+    def add(self, source: str, target: str) -> None:
+        source, target = self._name(source), self._name(target)
+        self.inputs.setdefault(target, {})[source] = None
+
+    def _name(self, name: str) -> str:
+        """The name if it is known and safe to publish in metadata and Glue, else empty."""
+        if is_resolved(name):
+            plain = _CONTAINER.sub("", name)
+            # Names are made of hosts, paths and tables, so what looks like a secret is a misread address.
+            return name if redact_text(plain) == plain else ""
+        self.unresolved = True
+        return ""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return _unique(source for sources in self.inputs.values() for source in sources)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return _unique(self.inputs)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of every output of which all inputs are known."""
+        return tuple(
+            (source, target)
+            for target, sources in self.inputs.items()
+            if target and "" not in sources
+            for source in sources
+        )
+
+    def warnings(self, what: str) -> list[str]:
+        if not self.unresolved:
+            return []
+        return [
+            f"its configuration refers to values that only the Connect worker knows (${{...}}), "
+            f"so some of its {what} are not known"
+        ]
+
+
 def _source(
     connector: ConnectorRecord, config: Config, family: Family, cluster_topics: list[str]
 ) -> ConnectorLineage:
     routing = routing_of(config, cluster_topics)
     context = SourceContext(connector, config, cluster_topics, routing)
-    topics: list[str] = []
-    datasets: list[str] = []
+    flows = _Flows()
     try:
         for written in family.source(context) if family.source else ():
-            topics += routing.route(written.topic)
-            datasets.append(written.dataset)
+            topics = routing.route(written.topic) if is_resolved(written.topic) else [written.topic]
+            for topic in topics if written.topic else [""]:
+                if topic not in context.internal:
+                    flows.add(written.dataset, topic)
     except BadRegexError as error:
         context.warnings.append(f"cannot apply {error}")
-    if dlq := config.get("mongo.errors.deadletterqueue.topic.name"):
-        topics.append(dlq)
+    dlq = config.get("mongo.errors.deadletterqueue.topic.name")
     return ConnectorLineage(
         direction="source",
         family=family.name,
-        topics_written=_unique(topics, without=context.internal),
-        datasets_read=_without_secrets(datasets),
+        topics_written=_unique([*flows.targets, dlq], without=context.internal),
+        datasets_read=flows.sources,
+        pairs=flows.pairs,
         dlq_topics=_unique([dlq]),
         internal_topics=_unique(context.internal),
         confidence=routing.confidence,
-        warnings=_unique([*context.warnings, *routing.warnings]),
+        warnings=_unique([*context.warnings, *routing.warnings, *flows.warnings("topics or datasets")]),
     )
 
 
@@ -86,18 +139,30 @@ def _sink(
     topics = sink_topics(config, cluster_topics, warnings, family.topics)
     dlq = dlq_topic(connector, config, cluster_topics)
     reports = report_topics(connector, config, cluster_topics)
-    datasets = [family.sink(config, topic) for topic in topics] if family.sink else []
-    if topics and not any(datasets):
+    routing = routing_of(config, cluster_topics)
+    context = SinkContext(connector, config, topics, warnings)
+    flows = _Flows()
+    try:
+        for topic in topics:
+            for routed in routing.route(topic):
+                found = family.sink(context, routed) if family.sink else ""
+                for dataset in [found] if isinstance(found, str) else found:
+                    flows.add(topic, dataset)
+    except BadRegexError as error:
+        warnings.append(f"cannot apply {error}")
+    if topics and not flows.targets and family.has_dataset:
         warnings.append(f"its target is not known from the configuration ({family.name})")
     return ConnectorLineage(
         direction="sink",
         family=family.name,
         topics_read=_unique(topics),
         topics_written=_unique([dlq, *reports]),
-        datasets_written=_without_secrets(datasets),
+        datasets_written=flows.targets,
+        pairs=flows.pairs,
         dlq_topics=_unique([dlq]),
         report_topics=_unique(reports),
-        warnings=_unique(warnings),
+        confidence=routing.confidence,
+        warnings=_unique([*warnings, *routing.warnings, *flows.warnings("datasets")]),
     )
 
 
@@ -125,56 +190,5 @@ def _unknown(
     )
 
 
-def sink_topics(
-    config: Config, cluster_topics: list[str], warnings: list[str], numbered: Iterable[str] = ()
-) -> list[str]:
-    """A sink's topics: `topics`, else the cluster's topics that match `topics.regex`; and numbered keys."""
-    topics = config.items("topics")
-    if not topics and (pattern := config.get("topics.regex")):
-        try:
-            topics = full_matches(pattern, cluster_topics)
-        except BadRegexError as error:
-            warnings.append(f"topics.regex cannot be applied: {error}")
-        else:
-            if not topics:
-                warnings.append(f"topics.regex {pattern} matches no topic of the cluster")
-    for pattern in numbered:
-        for _, value in config.numbered(pattern):
-            topics += split_list(value)
-    if not topics and not config.get("topics.regex"):
-        warnings.append("neither topics nor topics.regex is set: its topics are not known")
-    return list(dict.fromkeys(topics))
-
-
-def dlq_topic(connector: ConnectorRecord, config: Config, cluster_topics: Collection[str]) -> str:
-    """A sink's dead letter topic: the configured one, else a managed connector's default `dlq-${connector}`.
-
-    The default counts only if the topic exists: it is created with the first bad record.
-    """
-    named = config.get("errors.deadletterqueue.topic.name")
-    if named:
-        return named.replace("${connector}", connector.id or connector.name)
-    if connector.id is None or config.get("errors.tolerance", default="all").lower() == "none":
-        return ""
-    default = f"dlq-{connector.id}"
-    return default if default in cluster_topics or not cluster_topics else ""
-
-
-def report_topics(connector: ConnectorRecord, config: Config, cluster_topics: Collection[str]) -> list[str]:
-    """An HTTP sink's success and error topics: those configured, and defaults that exist."""
-    found: list[str] = []
-    for key, default in (("result", "success-${connector}"), ("error", "error-${connector}")):
-        named = config.get(f"reporter.{key}.topic.name")
-        topic = (named or default).replace("${connector}", connector.id or connector.name)
-        if named or (connector.id is not None and topic in cluster_topics):
-            found.append(topic)
-    return found
-
-
 def _unique(items: Iterable[str], *, without: Collection[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for item in items if item and item not in without))
-
-
-def _without_secrets(names: Iterable[str]) -> tuple[str, ...]:
-    """Redact dataset names, which are published in metadata and Glue: any address may contain a password."""
-    return _unique(redact_text(name) for name in names)

@@ -1,0 +1,169 @@
+"""How each outside system names its datasets: one rule per system, by the OpenLineage naming spec.
+
+Two connectors, two tools or two events that mean one table must give it one name: `{namespace}/{name}`, or
+`{namespace}:{name}` for a namespace without an authority, as in the spec's `Naming.md`. Where the spec does
+not mention a system, our rule follows the same pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
+
+_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+_PART = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The name of a system's datasets.
+
+    Attributes:
+        system: The system, as its vendor calls it.
+        template: `{part}`s, some in brackets that vanish with an empty part.
+        port: The port that is meant where none is given.
+        spec: Namespace and name as the OpenLineage spec writes them, empty where it lacks the system.
+    """
+
+    system: str
+    template: str
+    port: str = ""
+    spec: str = ""
+
+    def __call__(self, **parts: str) -> str:
+        """Return the dataset's name; empty if a part that it needs is empty, for then it is not known.
+
+        `host` may be any address, of which only the host counts, and the port if `port` is empty.
+        """
+        given = {name: value.strip() for name, value in parts.items()}
+        if "host" in given:
+            given["host"], port = host_and_port(given["host"])
+            given["port"] = given.get("port") or port or self.port
+
+        def optional(match: re.Match[str]) -> str:
+            return match[1] if all(given.get(part) for part in _PART.findall(match[1])) else ""
+
+        template = _OPTIONAL.sub(optional, self.template)
+        if not all(given.get(part) for part in _PART.findall(template)):
+            return ""
+        return _PART.sub(lambda match: given[match[1]], template)
+
+
+def path(*segments: str) -> str:
+    """Join path segments, without empty ones and without slashes at the ends."""
+    return "/".join(segment for part in segments if (segment := part.strip().strip("/")))
+
+
+# Relational databases.
+POSTGRES = Rule(
+    "PostgreSQL",
+    "postgres://{host}:{port}/{database}.{schema}.{table}",
+    "5432",
+    "postgres://{host}:{port} + {database}.{schema}.{table}",
+)
+MYSQL = Rule(
+    "MySQL, MariaDB",
+    "mysql://{host}:{port}/{database}.{table}",
+    "3306",
+    "mysql://{host}:{port} + {database}.{table}",
+)
+MSSQL = Rule(
+    "Microsoft SQL Server",
+    "mssql://{host}:{port}/{database}.{schema}.{table}",
+    "1433",
+    "mssql://{host}:{port} + {database}.{schema}.{table}",
+)
+ORACLE = Rule(
+    "Oracle Database",
+    "oracle://{host}:{port}/{service}[.{schema}].{table}",
+    "1521",
+    "oracle://{host}:{port} + {serviceName}.{schema}.{table}",
+)
+DB2 = Rule("IBM Db2", "db2://{host}:{port}/{database}[.{schema}].{table}", "50000")
+
+# Warehouses, lakehouses and cloud databases.
+REDSHIFT = Rule(
+    "Amazon Redshift",
+    "redshift://{host}:{port}/{database}.{schema}.{table}",
+    "5439",
+    "redshift://{cluster_identifier}.{region_name}:{port} + {database}.{schema}.{table}",
+)
+SYNAPSE = Rule(
+    "Azure Synapse",
+    "sqlserver://{host}:{port}/{schema}.{table}",
+    "1433",
+    "sqlserver://{host}:{port} + {schema}.{table}",
+)
+SNOWFLAKE = Rule(
+    "Snowflake",
+    "snowflake://{account}/{database}.{schema}.{table}",
+    spec="snowflake://{organization}-{account} + {database}.{schema}.{table}",
+)
+BIGQUERY = Rule(
+    "Google BigQuery",
+    "bigquery:{project}.{dataset}.{table}",
+    spec="bigquery + {project}.{dataset}.{table}",
+)
+SPANNER = Rule(
+    "Google Cloud Spanner",
+    "spanner://{project}:{instance}/{database}[.{schema}].{table}",
+    spec="spanner://{projectId}:{instanceId} + {database}.{schema}.{table}",
+)
+UNITY_CATALOG = Rule(
+    "Databricks Unity Catalog",
+    "unitycatalog://{host}/{catalog}.{schema}.{table}",
+    spec="unitycatalog://{host} + {catalog}.{schema}.{table}",
+)
+
+# Object stores and files.
+S3 = Rule("Amazon S3", "s3://{bucket}[/{path}]", spec="s3://{bucket} + {object key}")
+GCS = Rule("Google Cloud Storage", "gs://{bucket}[/{path}]", spec="gs://{bucket} + {object key}")
+AZURE_BLOB = Rule(
+    "Azure Blob Storage",
+    "wasbs://{container}@{account}.dfs.core.windows.net[/{path}]",
+    spec="wasbs://{container}@{service} + {object key}",
+)
+AZURE_DATA_LAKE = Rule(
+    "Azure Data Lake Storage Gen2",
+    "abfss://{container}@{account}.dfs.core.windows.net[/{path}]",
+    spec="abfss://{container}@{service}.dfs.core.windows.net + {path}",
+)
+HDFS = Rule(
+    "HDFS", "hdfs://{host}:{port}[/{path}]", "8020", "hdfs://{namenode host}:{namenode port} + {path}"
+)
+
+# Document, key-value and wide-column stores.
+MONGODB = Rule("MongoDB", "mongodb://{host}:{port}/{database}[.{collection}]", "27017")
+CASSANDRA = Rule(
+    "Apache Cassandra",
+    "cassandra://{host}:{port}/{keyspace}.{table}",
+    "9042",
+    "cassandra://{host}:{port} + {keyspace}.{table}",
+)
+#: The endpoint's port is always 443 and not part of the name.
+COSMOS = Rule(
+    "Azure Cosmos DB",
+    "azurecosmos://{host}/dbs/{database}/colls/{container}",
+    spec="azurecosmos://{host}/dbs/{database} + colls/{table}",
+)
+
+# Streams.
+KAFKA = Rule(
+    "Apache Kafka",
+    "kafka://{host}:{port}/{topic}",
+    "9092",
+    "kafka://{bootstrap server host}:{port} + {topic}",
+)
+PUBSUB_TOPIC = Rule(
+    "Google Pub/Sub", "pubsub:topic:{project}:{topic}", spec="pubsub + topic:{projectId}:{topicId}"
+)
+PUBSUB_SUBSCRIPTION = Rule(
+    "Google Pub/Sub subscription",
+    "pubsub:subscription:{project}:{subscription}",
+    spec="pubsub + subscription:{projectId}:{subscriptionId}",
+)
+
+#: Every system's rule.
+RULES: tuple[Rule, ...] = tuple(rule for rule in dict(globals()).values() if isinstance(rule, Rule))
