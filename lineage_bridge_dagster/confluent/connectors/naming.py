@@ -35,12 +35,13 @@ class Rule:
     def __call__(self, **parts: str) -> str:
         """Return the dataset's name; empty if a part that it needs is empty, for then it is not known.
 
-        `host` may be any address, of which only the host counts, and the port if `port` is empty.
+        `host` may be any address, of which only the host counts, and the port if `port` is empty;
+        `default_port` is used before the rule's own.
         """
         given = {name: value.strip() for name, value in parts.items()}
         if "host" in given:
             given["host"], port = host_and_port(given["host"])
-            given["port"] = given.get("port") or port or self.port
+            given["port"] = given.get("port") or port or given.get("default_port") or self.port
 
         def optional(match: re.Match[str]) -> str:
             return match[1] if all(given.get(part) for part in _PART.findall(match[1])) else ""
@@ -54,6 +55,21 @@ class Rule:
 def path(*segments: str) -> str:
     """Join path segments, without empty ones and without slashes at the ends."""
     return "/".join(segment for part in segments if (segment := part.strip().strip("/")))
+
+
+def http_url(url: str) -> str:
+    """Return the address of an HTTP API without user, query and fragment; empty for anything else.
+
+    Queries often hold keys, and two of them mean one API.
+    """
+    scheme, separator, rest = url.strip().partition("://")
+    host, port = host_and_port(rest)
+    if not separator or scheme.lower() not in ("http", "https") or not host:
+        return ""
+    port = "" if port == {"http": "80", "https": "443"}[scheme.lower()] else port
+    address = f"{host}:{port}" if port else host
+    segments = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")[2].rstrip("/")
+    return f"{scheme.lower()}://{address}/{segments}".rstrip("/")
 
 
 # Relational databases.
@@ -164,6 +180,20 @@ PUBSUB_SUBSCRIPTION = Rule(
     "pubsub:subscription:{project}:{subscription}",
     spec="pubsub + subscription:{projectId}:{subscriptionId}",
 )
+
+EVENT_HUBS = Rule("Azure Event Hubs", "eventhubs://{host}/{hub}")
+KINESIS = Rule("Amazon Kinesis Data Streams", "kinesis://{region}/{stream}")
+FIREHOSE = Rule("Amazon Data Firehose", "firehose://{region}/{stream}")
+
+# Message queues.
+ACTIVE_MQ = Rule("Apache ActiveMQ", "activemq://{host}:{port}/{destination}", "61616")
+AMQP = Rule("RabbitMQ", "amqp://{host}:{port}[/{virtual_host}]/{name}", "5672")
+IBM_MQ = Rule("IBM MQ", "ibmmq://{host}:{port}/{destination}", "1414")
+JMS = Rule("Java Message Service", "jms://{host}[:{port}]/{destination}")
+MQTT = Rule("MQTT", "mqtt://{host}:{port}/{topic}", "1883")
+SERVICE_BUS = Rule("Azure Service Bus", "servicebus://{host}/{entity}")
+SOLACE = Rule("Solace PubSub+", "solace://{host}:{port}/{destination}", "55555")
+TIBCO = Rule("TIBCO EMS", "tibco://{host}:{port}/{destination}", "7222")
 
 #: Every system's rule.
 RULES: tuple[Rule, ...] = tuple(rule for rule in dict(globals()).values() if isinstance(rule, Rule))

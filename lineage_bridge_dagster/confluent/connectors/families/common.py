@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import datasets
 from lineage_bridge_dagster.confluent.connectors.config import Config, split_list
@@ -71,6 +71,30 @@ def single_topic(dataset: Callable[[Config], str]) -> Source:
         yield Written(topic, dataset(context.config))
 
     return source
+
+
+def topic_of(datasets: Callable[[Config], Iterable[str]], *keys: str) -> Source:
+    """A source with one topic, made of all the datasets that its configuration names.
+
+    Args:
+        datasets: Reads their names; empty for one that is not known.
+        keys: Of the topic, the first that has a value; by default `kafka.topic`.
+    """
+    names = keys or ("kafka.topic", "topic", "kafka.topic.name")
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        topic = context.config.get(*names)
+        if not topic:
+            context.warnings.append(f"{names[0]} is not set: its topic is not known")
+        for dataset in [*datasets(context.config)] or [""]:
+            yield Written(topic, dataset)
+
+    return source
+
+
+def per_topic(datasets: Callable[[Config], Iterable[str]]) -> Sink:
+    """A sink that writes the records of every topic to the same datasets."""
+    return lambda context, _topic: datasets(context.config)
 
 
 def patterned(names: str, dataset: Callable[[Config, str], str], default: str = "${entityName}") -> Source:
