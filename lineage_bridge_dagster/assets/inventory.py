@@ -11,13 +11,13 @@ from functools import cached_property
 
 from dagster import AssetKey, AssetSpec, UrlMetadataValue
 
-from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.cycles import break_cycles
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
+from lineage_bridge_dagster.lineage.upstream import Place, node_of
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.definition_metadata import lineage_url
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
@@ -141,28 +141,33 @@ def _is_shown(node: Node, include: Include) -> bool:
 
 
 def _shown_sources(view: GraphView, node_id: str, shown: set[str]) -> list[str]:
-    """Return the nearest upstream nodes that are assets, sorted; the search passes through other nodes."""
+    """Return the nearest upstream nodes that are assets, sorted; the search passes through other nodes.
+
+    All inputs of a process that is an asset are its own dependencies. One that is passed through brings only
+    those that the output is made of.
+    """
+    index = view.upstream
     nearest: set[str] = set()
-    seen: set[str] = set()
-    stack = list(view.upstream.get(node_id, ()))
+    seen: set[Place] = set()
+    stack = list(index.sources(node_id))
     while stack:
         source = stack.pop()
         if source in seen:
             continue
         seen.add(source)
-        if source in shown:
-            nearest.add(source)
+        if node_of(source) in shown:
+            nearest.add(node_of(source))
         else:
-            stack.extend(view.upstream.get(source, ()))
+            stack.extend(index.sources(source))
     return sorted(nearest)
 
 
 def _incomplete(view: GraphView, gaps: Gaps, node: Node) -> tuple[ScopeReport, ...]:
     """Return the scopes that were not fully read: along a table's chain, or next to another node."""
     if is_glue_table(node):
-        near: Iterable[str] = walk(node.node_id, lambda source: view.upstream.get(source, ()))
+        near: Iterable[str] = view.upstream.distances(node.node_id)
     else:
-        near = view.upstream.get(node.node_id, ())
+        near = view.upstream.direct.get(node.node_id, ())
     reports = (view.discovery.coverage.get(scope) for scope in gaps.of((node.node_id, *near)))
     return tuple(report for report in reports if report is not None)
 

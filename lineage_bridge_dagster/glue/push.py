@@ -31,6 +31,7 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 from lineage_bridge_dagster.lineage.times import utc_now
+from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -91,7 +92,7 @@ class _Push:
         self._region = region
         self._dry_run = dry_run
         self._progress = progress
-        self._index = discovery.graph.upstream_index()
+        self._index = UpstreamIndex.of(discovery.graph)
         self._gaps = Gaps(discovery.graph, discovery.coverage)
         self._lock = threading.Lock()
         #: By the table's node id, or by the name in the selection if the graph has no such table.
@@ -117,7 +118,7 @@ class _Push:
         return PushReport(tuple(self._results[key] for key in order), self._dry_run, self._writer.calls)
 
     def _has_upstream(self, node: Node) -> bool:
-        return bool(self._index.get(node.node_id))
+        return bool(self._index.sources(node.node_id))
 
     def _remove(self, targets: list[PushTarget], nodes: list[Node]) -> None:
         """Remove our lineage from the tables that have no upstream any more, unless they are too many."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, Edge, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
 
 Entry = TypeVar("Entry", Node, Edge)
@@ -43,8 +43,9 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
     Nodes and edges of a scope that was not fully read are kept, however many discoveries fail, and marked
     with `stale_since`, the time when they were last seen. Those found again lose the mark and keep their
     `first_seen`. They also keep attributes that only a failed scope could have reported, such as a topic's
-    fields if its registry failed; `stale_attributes` names them. A scope that a narrower filter excludes,
-    below a fully read one, is not a failure: its nodes and edges are removed.
+    fields if its registry failed; `stale_attributes` names them. The edge to an output keeps those of its
+    inputs whose edges to the process are kept. A scope that a narrower filter excludes, below a fully read
+    one, is not a failure: its nodes and edges are removed.
     """
     graph = Graph()
     if last is None:
@@ -72,10 +73,17 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
     for node_id, node in last.graph.nodes.items():
         if node_id in stale_nodes:
             graph.add_node(_stale(node, last, new))
+    stale_inputs: dict[str, set[str]] = {}
+    for edge in stale_edges:
+        if edge.edge_type in FLOW_EDGES:
+            stale_inputs.setdefault(edge.dst_id, set()).add(edge.src_id)
     for key, edge in new.graph.edges.items():
         known_edge = last.graph.edges.get(key)
         seen_edge = _stamped(edge, new.discovered_at)
-        graph.add_edge(seen_edge if known_edge is None else _seen_again(seen_edge, known_edge, proof))
+        if known_edge is not None:
+            seen_edge = _seen_again(seen_edge, known_edge, proof)
+            seen_edge = _with_stale_inputs(seen_edge, known_edge, stale_inputs.get(edge.src_id, set()))
+        graph.add_edge(seen_edge)
     for edge in stale_edges:
         graph.add_edge(_stale(edge, last, new))
     return replace(new, graph=graph)
@@ -189,6 +197,20 @@ def _with_unread_attributes(seen: Node, attributes: dict[str, Any], known: Node,
         tags=tuple(dict.fromkeys((*seen.tags, *known.tags))),
         url=seen.url or known.url,
     )
+
+
+def _with_stale_inputs(seen: Edge, known: Edge, stale: set[str]) -> Edge:
+    """The edge to an output, made also of what it was made of if that is an input carried over.
+
+    Args:
+        seen: The edge as found now.
+        known: As it was.
+        stale: The process's inputs whose edges are carried over.
+    """
+    if seen.inputs is None:
+        return seen
+    kept = stale if known.inputs is None else stale.intersection(known.inputs)
+    return seen.with_attributes(**{INPUTS: sorted(kept.union(seen.inputs))}) if kept else seen
 
 
 def _missing(attributes: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

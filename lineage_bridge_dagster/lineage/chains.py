@@ -1,18 +1,17 @@
-"""A table's upstream chain. The CLI, the assets and Spark share this one walk."""
+"""A table's upstream chain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.nodes import glue_tables
-
-T = TypeVar("T", bound=Hashable)
+from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +37,6 @@ class Chain:
     incomplete_scopes: tuple[Scope, ...] = ()
 
 
-def walk(start: T, upstream: Callable[[T], Iterable[T]]) -> dict[T, int]:
-    """Map every node upstream of `start`, except itself even in a cycle, to its shortest distance."""
-    distances: dict[T, int] = {}
-    frontier: Sequence[T] = (start,)
-    distance = 0
-    while frontier:
-        distance += 1
-        reached: list[T] = []
-        for node in frontier:
-            for source in upstream(node):
-                if source not in distances and source != start:
-                    distances[source] = distance
-                    reached.append(source)
-        frontier = reached
-    return distances
-
-
 def order_hops(hops: Iterable[Hop]) -> tuple[Hop, ...]:
     """Sort by distance, then qualified name, then id (topics of one name in two clusters)."""
     return tuple(sorted(hops, key=lambda hop: (hop.distance, hop.node.qualified_name, hop.node.node_id)))
@@ -63,7 +45,7 @@ def order_hops(hops: Iterable[Hop]) -> tuple[Hop, ...]:
 def chain_of(
     graph: Graph,
     table_id: str,
-    index: Mapping[str, Sequence[str]] | None = None,
+    index: UpstreamIndex | None = None,
     coverage: Coverage | None = None,
     *,
     gaps: Gaps | None = None,
@@ -73,7 +55,7 @@ def chain_of(
     Args:
         graph: Holds the table and everything upstream of it.
         table_id: The table's node id.
-        index: `graph.upstream_index()`, if already computed.
+        index: `UpstreamIndex.of(graph)`, if already computed.
         coverage: Of the graph's discovery; None or empty if unknown.
         gaps: `Gaps(graph, coverage)`, if already computed.
 
@@ -82,10 +64,10 @@ def chain_of(
     """
     table = graph.nodes[table_id]
     if index is None:
-        index = graph.upstream_index()
+        index = UpstreamIndex.of(graph)
     if gaps is None:
         gaps = Gaps(graph, coverage)
-    distances = walk(table_id, lambda node_id: index.get(node_id, ()))
+    distances = index.distances(table_id)
     missing = gaps.of((table_id, *distances))
     return Chain(
         table=table,
@@ -99,7 +81,7 @@ def chains_of(
     graph: Graph, coverage: Coverage | None = None, table_ids: Iterable[str] | None = None
 ) -> Iterator[Chain]:
     """Yield the chains of these tables, by default of every AWS Glue table in the graph's order."""
-    index = graph.upstream_index()
+    index = UpstreamIndex.of(graph)
     gaps = Gaps(graph, coverage)
     if table_ids is None:
         table_ids = [node.node_id for node in glue_tables(graph)]

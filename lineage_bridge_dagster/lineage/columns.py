@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
-from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
+from lineage_bridge_dagster.lineage.upstream import walk
 
 #: Attribute of a Flink job's node: `{"topics": [node id], "columns": [[topic, column, sources], ...]}`, with
 #: each source `[topic, column, how]`. Topics are indexes into `topics`, since ids are long and repeated. A
@@ -115,7 +115,7 @@ class ColumnIndex:
 
     Args:
         graph: Must not change after this.
-        upstream: `graph.upstream_index()`.
+        upstream: `UpstreamIndex.of(graph).direct`.
     """
 
     def __init__(self, graph: Graph, upstream: Mapping[str, Sequence[str]]) -> None:
@@ -127,6 +127,9 @@ class ColumnIndex:
             for flow in flows_of(job):
                 topic, name = flow.column
                 if topic in graph:
+                    written = graph.edges.get((job.node_id, topic, EdgeType.PRODUCES))
+                    inputs = written.inputs if written else None
+                    flow = flow if inputs is None else _within(flow, inputs)
                     self._by_topic.setdefault(topic, {}).setdefault(name, []).append(flow)
                     self._writers.setdefault(topic, set()).add(job.node_id)
         self._known: dict[str, Mapping[str, ColumnFlow]] = {}
@@ -195,6 +198,12 @@ class ColumnIndex:
         return {
             name: _united(Column(node_id, name), flows, not unknown_writers) for name, flows in parts.items()
         }
+
+
+def _within(flow: ColumnFlow, inputs: Sequence[str]) -> ColumnFlow:
+    """The flow without the columns of nodes that are no inputs of its output."""
+    sources = tuple(source for source in flow.sources if source.column.node_id in inputs)
+    return flow if len(sources) == len(flow.sources) else ColumnFlow(flow.column, sources, complete=False)
 
 
 def _united(column: Column, flows: Sequence[ColumnFlow], complete: bool) -> ColumnFlow:

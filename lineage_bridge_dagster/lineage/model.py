@@ -49,6 +49,9 @@ class Evidence(StrEnum):
 #: Kinds of edge that carry data; a chain follows them from destination to source.
 FLOW_EDGES = frozenset({EdgeType.PRODUCES, EdgeType.CONSUMES, EdgeType.TRANSFORMS, EdgeType.MATERIALIZES})
 
+#: Attribute of a `produces` edge: see `Edge.inputs`.
+INPUTS = "inputs"
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -102,6 +105,20 @@ class Edge:
     def key(self) -> tuple[str, str, str]:
         return (self.src_id, self.dst_id, self.edge_type)
 
+    @property
+    def inputs(self) -> tuple[str, ...] | None:
+        """The ids of the nodes that the output of a `produces` edge is made of, from `attributes["inputs"]`.
+
+        None if that is unknown, or not a list of texts: then all inputs of the process count. An id that is
+        no input of the process has no effect.
+        """
+        value = self.attributes.get(INPUTS)
+        if value is None or self.edge_type != EdgeType.PRODUCES:
+            return None
+        if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        return None
+
     def with_attributes(self, **attributes: Any) -> Edge:
         """Return a copy with these attributes added or replaced."""
         return replace(self, attributes={**self.attributes, **attributes})
@@ -111,7 +128,8 @@ class Graph:
     """Nodes by id and edges by key, in insertion order.
 
     Adding a node or edge that exists merges the two: later non-empty fields and attributes win, tags and
-    scopes are united, an edge keeps the higher confidence, and `first_seen` the earlier time.
+    scopes are united, an edge keeps the higher confidence, and `first_seen` the earlier time. A merged edge's
+    inputs are those of both edges, unknown if one does not name them.
     """
 
     def __init__(self, nodes: Iterable[Node] = (), edges: Iterable[Edge] = ()) -> None:
@@ -147,15 +165,6 @@ class Graph:
     def of_type(self, *node_types: str) -> Iterator[Node]:
         """The nodes of these kinds, in insertion order."""
         return (node for node in self.nodes.values() if node.node_type in node_types)
-
-    def upstream_index(self) -> dict[str, list[str]]:
-        """Map each destination id to its direct sources, over data-carrying edges between existing nodes."""
-        # A dict per destination: searching a list would be quadratic for a destination with many sources.
-        index: dict[str, dict[str, None]] = {}
-        for edge in self.edges.values():
-            if edge.edge_type in FLOW_EDGES and edge.src_id in self.nodes and edge.dst_id in self.nodes:
-                index.setdefault(edge.dst_id, {})[edge.src_id] = None
-        return {destination: list(sources) for destination, sources in index.items()}
 
 
 def _earlier(a: str | None, b: str | None) -> str | None:
@@ -196,10 +205,16 @@ def _merge_nodes(old: Node, new: Node) -> Node:
 
 
 def _merge_edges(old: Edge, new: Edge) -> Edge:
+    attributes = _merge_attributes(old.attributes, new.attributes)
+    if new.edge_type == EdgeType.PRODUCES and INPUTS in attributes:
+        if old.inputs is None or new.inputs is None:
+            del attributes[INPUTS]
+        else:
+            attributes[INPUTS] = sorted({*old.inputs, *new.inputs})
     return replace(
         new,
         confidence=max(old.confidence, new.confidence),
-        attributes=_merge_attributes(old.attributes, new.attributes),
+        attributes=attributes,
         first_seen=_earlier(old.first_seen, new.first_seen),
         last_seen=new.last_seen or old.last_seen,
     )

@@ -12,6 +12,7 @@ from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 
 
 class Role(StrEnum):
@@ -26,8 +27,8 @@ class GraphView:
     """A discovery with indexes that all assets share."""
 
     discovery: Discovery
-    #: Ids of a node's direct sources and targets, over the edges that carry data.
-    upstream: Mapping[str, Sequence[str]]
+    upstream: UpstreamIndex
+    #: Ids of a node's direct targets, over the edges that carry data.
     downstream: Mapping[str, Sequence[str]]
     #: Ids of a topic's schemas.
     schemas: Mapping[str, Sequence[str]]
@@ -35,9 +36,9 @@ class GraphView:
     @classmethod
     def of(cls, discovery: Discovery) -> GraphView:
         graph = discovery.graph
-        upstream = graph.upstream_index()
+        upstream = UpstreamIndex.of(graph)
         downstream: dict[str, list[str]] = {}
-        for target, sources in upstream.items():
+        for target, sources in upstream.direct.items():
             for source in sources:
                 downstream.setdefault(source, []).append(target)
         schemas: dict[str, list[str]] = {}
@@ -56,11 +57,11 @@ class GraphView:
 
     @cached_property
     def columns(self) -> ColumnIndex:
-        return ColumnIndex(self.discovery.graph, self.upstream)
+        return ColumnIndex(self.discovery.graph, self.upstream.direct)
 
     def sources(self, node: Node) -> list[Node]:
         """The direct sources of a node's data."""
-        return [self.graph.nodes[source] for source in self.upstream.get(node.node_id, ())]
+        return [self.graph.nodes[source] for source in self.upstream.direct.get(node.node_id, ())]
 
     def targets(self, node: Node) -> list[Node]:
         """The direct targets of a node's data."""

@@ -174,6 +174,18 @@ def test_a_topic_with_several_writers_has_incomplete_column_lineage() -> None:
     assert inventory(shop()[0]).view.columns.topic(at["clean"])["amount"].complete
 
 
+def test_a_column_has_no_source_outside_the_inputs_of_its_topic() -> None:
+    w, at = shop()
+    other = w.topic(EAST, "other")
+    flows = [flow(other, "price", (at["mirror"], "price", "identity"), (at["clean"], "amount", "identity"))]
+    change(w, at["cleanse"], **{COLUMN_LINEAGE: to_attribute(flows)[0]})
+    w.edge(at["clean"], at["cleanse"], EdgeType.CONSUMES)
+    w.edge(at["cleanse"], other, EdgeType.PRODUCES, inputs=[at["clean"]])
+    assert inventory(w).view.columns.topic(other)["price"] == flow(
+        other, "price", (at["clean"], "amount", "identity"), complete=False
+    )
+
+
 @pytest.mark.parametrize("names", [("ID", "Id"), ("Id", "iD", "other")])
 def test_fields_that_fold_to_one_name_have_no_column_lineage(names: tuple[str, ...]) -> None:
     w = World()

@@ -51,6 +51,28 @@ def test_a_ksqldb_query_is_an_asset_between_its_topics() -> None:
     assert key in topics[AssetKey(["kafka", EAST, "checkout-clicks"])].deps
 
 
+def deps_of_a_copied_topic(*, processes: bool) -> set[str]:
+    """The dependencies of a topic that a connector copies from one of its two datasets."""
+    w = World()
+    connector, dataset = w.connector(EAST, "cdc", "PostgresCdcSourceV2"), w.dataset("postgres://pg:5432/s.a")
+    w.edge(dataset, connector, EdgeType.CONSUMES)
+    w.edge(w.dataset("postgres://pg:5432/s.b"), connector, EdgeType.CONSUMES)
+    w.edge(connector, w.topic(EAST, "a"), EdgeType.PRODUCES, inputs=[dataset])
+    inventory = build_inventory(
+        w.discovery(), LineageTranslator().get_asset_spec, Include(processes=processes)
+    )
+    if processes:
+        key = AssetKey(["connect", EAST, "cdc"])
+        assert len(inventory.deps_of[key]) == 2
+    return {key.to_user_string() for key in inventory.deps_of[AssetKey(["kafka", EAST, "a"])]}
+
+
+def test_a_process_depends_on_all_its_inputs_and_one_that_is_no_asset_brings_those_of_its_output() -> None:
+    assert deps_of_a_copied_topic(processes=True) == {"connect/lkc-east1/cdc"}
+    (dataset,) = deps_of_a_copied_topic(processes=False)
+    assert dataset.endswith("s.a")
+
+
 def test_two_way_mirrors_load(location: Build) -> None:
     built = location(world())
     assert built.parents("kafka/lkc-west1/Orders") == {"kafka/lkc-east1/Orders"}

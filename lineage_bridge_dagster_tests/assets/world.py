@@ -3,6 +3,8 @@ a conflict, a source dataset and a sink."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -157,8 +159,8 @@ class World:
         self.edge(tableflow, node_id, EdgeType.MATERIALIZES)
         return node_id
 
-    def edge(self, src: str, dst: str, kind: EdgeType) -> None:
-        self.graph.add_edge(Edge(src, dst, kind))
+    def edge(self, src: str, dst: str, kind: EdgeType, **attributes: Any) -> None:
+        self.graph.add_edge(Edge(src, dst, kind, attributes=attributes))
 
     def discovery(self, at: str = "2026-04-30T12:00:00Z") -> Discovery:
         return Discovery(self.graph, Coverage(self.reports), at)

@@ -53,8 +53,10 @@ def node(node_id: str, node_type: str, name: str = "", scope: Scope | None = Non
     )
 
 
-def edge(src: str, dst: str, edge_type: str, scope: Scope | None = None) -> Edge:
-    return Edge(src, dst, edge_type, attributes={} if scope is None else {"scope": str(scope)})
+def edge(src: str, dst: str, edge_type: str, scope: Scope | None = None, **attributes: Any) -> Edge:
+    if scope is not None:
+        attributes["scope"] = str(scope)
+    return Edge(src, dst, edge_type, attributes=attributes)
 
 
 def fields(count: int) -> list[dict[str, str]]:
@@ -84,6 +86,39 @@ def shop() -> Graph:
             edge("tableflow", "table", "materializes", GLUE),
         ],
     )
+
+
+def copier(*outputs: str, **inputs: list[str]) -> Graph:
+    """A connector that copies datasets into topics of the same name, each behind a Glue table `{name}_table`.
+
+    Args:
+        outputs: The names; each dataset is `{name}_db`.
+        inputs: By output, the `inputs` of the edge to it.
+    """
+    graph = Graph([node("connector", "connector", scope=CONNECT)])
+    for name in outputs:
+        graph.add_node(node(f"{name}_db", "external_dataset", scope=CONNECT))
+        graph.add_node(node(name, "kafka_topic", scope=KAFKA))
+        graph.add_node(node(f"{name}_table", "catalog_table", scope=GLUE))
+        attributes = {"inputs": inputs[name]} if name in inputs else {}
+        graph.add_edge(edge(f"{name}_db", "connector", "consumes", CONNECT))
+        graph.add_edge(edge("connector", name, "produces", CONNECT, **attributes))
+        graph.add_edge(edge(name, f"{name}_table", "materializes", GLUE))
+    return graph
+
+
+@st.composite
+def graphs_with_inputs(draw: st.DrawFn) -> Graph:
+    """Any small graph: cycles, loops, several edges between two nodes, `inputs` of any kind, unknown ids."""
+    ids = [f"n{i}" for i in range(draw(st.integers(2, 9)))]
+    any_id = st.sampled_from([*ids, "unknown"])
+    kinds = st.sampled_from(["produces", "produces", "produces", "consumes", "transforms", "has_schema"])
+    inputs = st.one_of(st.lists(any_id, max_size=4), st.sampled_from([None, "n1", ["n1", 2], {"n1": []}]))
+    graph = Graph(node(i, "catalog_table" if i in ("n0", "n1") else "flink_job") for i in ids)
+    for _ in range(draw(st.integers(1, 30))):
+        src, dst, kind = draw(any_id), draw(any_id), draw(kinds)
+        graph.add_edge(edge(src, dst, kind, **draw(st.fixed_dictionaries({}, optional={"inputs": inputs}))))
+    return graph
 
 
 def shop_discovery() -> Discovery:

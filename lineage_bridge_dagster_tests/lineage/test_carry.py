@@ -199,6 +199,75 @@ def test_node_without_a_scope_is_dropped_only_if_every_scope_was_read() -> None:
     assert "x" in carry_forward(Discovery(Graph(), Coverage(), TUESDAY), bare).graph
 
 
+def statement_set(*reads: str, **outputs: list[str] | None) -> Graph:
+    """A Flink statement that reads topics and writes the outputs, each with its inputs if they are known."""
+    graph = Graph([node("job", "flink_job", "job", FLINK)])
+    for topic in {*reads, *outputs}:
+        graph.add_node(node(topic, "kafka_topic", topic, KAFKA))
+    for topic in reads:
+        graph.add_edge(edge(topic, "job", "consumes", FLINK))
+    for topic, inputs in outputs.items():
+        named = {} if inputs is None else {"inputs": inputs}
+        graph.add_edge(edge("job", topic, "produces", FLINK, **named))
+    return graph
+
+
+def carried_inputs(before: Graph, now: Graph, read: Coverage) -> dict[str, tuple[str, ...] | None]:
+    """The inputs of each output of the statement after two discoveries."""
+    monday = carry_forward(Discovery(before, coverage(), MONDAY), None)
+    carried = carry_forward(Discovery(now, read, TUESDAY), monday)
+    return {e.dst_id: e.inputs for e in carried.graph.edges.values() if e.edge_type == "produces"}
+
+
+#: A discovery in which the topic `lost` is unknown, so that the statement has no edge from it.
+_LOST = {"before": statement_set("a", "b", "lost", x=["a", "lost"], y=["b"])}
+_LOST["now"] = statement_set("a", "b", x=["a"], y=["b"])
+
+
+def test_output_keeps_an_input_whose_edge_is_carried_over() -> None:
+    found = carried_inputs(**_LOST, read=coverage(kafka=Status.FAILED))
+
+    assert found == {"x": ("a", "lost"), "y": ("b",)}
+
+
+def test_output_loses_an_input_whose_edge_is_proved_gone() -> None:
+    assert carried_inputs(**_LOST, read=coverage()) == {"x": ("a",), "y": ("b",)}
+
+
+def test_output_keeps_its_input_through_repeated_failures_and_until_it_is_gone() -> None:
+    failed = coverage(kafka=Status.FAILED)
+    at = carry_forward(Discovery(_LOST["before"], coverage(), MONDAY), None)
+    for day in (TUESDAY, WEDNESDAY):
+        at = carry_forward(Discovery(_LOST["now"], failed, day), at)
+        assert at.graph.edges["job", "x", "produces"].inputs == ("a", "lost")
+    at = carry_forward(Discovery(_LOST["now"], coverage(), THURSDAY), at)
+    assert at.graph.edges["job", "x", "produces"].inputs == ("a",)
+
+
+def test_every_output_keeps_a_carried_input_if_it_was_unknown_which_is_made_of_it() -> None:
+    before = statement_set("a", "b", "lost", x=None, y=None)
+
+    found = carried_inputs(before, _LOST["now"], coverage(kafka=Status.FAILED))
+
+    assert found == {"x": ("a", "lost"), "y": ("b", "lost")}
+
+
+def test_output_whose_inputs_are_unknown_now_stays_so() -> None:
+    now = statement_set("a", "b", x=None, y=["b"])
+
+    found = carried_inputs(_LOST["before"], now, coverage(kafka=Status.FAILED))
+
+    assert found == {"x": None, "y": ("b",)}
+
+
+def test_stale_edge_keeps_its_own_inputs() -> None:
+    now = without(_LOST["before"], FLINK)
+
+    found = carried_inputs(_LOST["before"], now, coverage(flink=Status.FAILED))
+
+    assert found == {"x": ("a", "lost"), "y": ("b",)}
+
+
 def test_arguments_are_not_changed() -> None:
     seen, before = Discovery(without(shop(), FLINK), coverage(flink=Status.FAILED), TUESDAY), last()
     texts = dumps(seen), dumps(before)

@@ -3,10 +3,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lineage_bridge_dagster.lineage.chains import chain_of, chains_of, to_json, walk
+from lineage_bridge_dagster.lineage.chains import chain_of, chains_of, to_json
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
 from lineage_bridge_dagster_tests.lineage.graphs import coverage, edge, fields, node, shop
@@ -109,25 +107,3 @@ def test_chain_is_complete_if_every_scope_was_fully_read() -> None:
 def test_chain_without_coverage_counts_as_complete() -> None:
     assert chain_of(shop(), "table").complete
     assert chain_of(shop(), "table", coverage=Coverage()).complete
-
-
-@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=60))
-def test_walk_gives_the_shortest_distances(pairs: list[tuple[int, int]]) -> None:
-    upstream: dict[int, list[int]] = {}
-    for source, target in pairs:
-        upstream.setdefault(target, []).append(source)
-
-    distances = walk(0, lambda n: upstream.get(n, ()))
-
-    # Bellman-Ford as the reference.
-    expected = {0: 0}
-    for _ in range(14):
-        for source, target in pairs:
-            if target in expected:
-                expected[source] = min(expected.get(source, 99), expected[target] + 1)
-    del expected[0]
-    assert distances == expected
-
-
-def test_walk_is_not_limited_by_the_recursion_depth() -> None:
-    assert walk(0, lambda n: [n + 1] if n < 100_000 else [])[100_000] == 100_000

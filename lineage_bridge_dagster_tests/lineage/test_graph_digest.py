@@ -48,5 +48,12 @@ def test_new_node_edge_attribute_name_or_failing_api_changes_the_digest() -> Non
         w.graph.edges.pop(next(iter(w.graph.edges)))
         return w
 
+    def with_inputs(*inputs: str) -> World:
+        w = many(2)
+        key, edge = next((key, edge) for key, edge in w.graph.edges.items() if edge.edge_type == "produces")
+        w.graph.edges[key] = edge.with_attributes(inputs=list(inputs))
+        return w
+
     found = [many(2), many(3), failing(), altered(), renamed(), without_an_edge()]
+    found += [with_inputs(), with_inputs("a"), with_inputs("a", "b")]
     assert len({graph_digest(w.discovery()) for w in found}) == len(found)

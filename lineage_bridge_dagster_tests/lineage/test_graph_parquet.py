@@ -11,7 +11,12 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_json import dumps, load, loads
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
-from lineage_bridge_dagster_tests.lineage.graphs import MINIMAL_NODE, same, shop_discovery
+from lineage_bridge_dagster_tests.lineage.graphs import (
+    MINIMAL_NODE,
+    graphs_with_inputs,
+    same,
+    shop_discovery,
+)
 from lineage_bridge_dagster_tests.lineage.parquet_folder import dump_folder
 
 
@@ -107,3 +112,14 @@ def test_any_graph_round_trips_through_both_forms(
 
     assert same(loads(dumps(discovery)), discovery)
     assert same(load(folder), discovery)
+
+
+@settings(max_examples=25)
+@given(graphs_with_inputs())
+def test_inputs_round_trip_through_both_forms(tmp_path_factory: pytest.TempPathFactory, graph: Graph) -> None:
+    folder = tmp_path_factory.mktemp("graph")
+    dump_folder(Discovery(graph), folder)
+
+    for back in (loads(dumps(Discovery(graph))), load(folder)):
+        assert same(back, Discovery(graph))
+        assert [e.inputs for e in back.graph.edges.values()] == [e.inputs for e in graph.edges.values()]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, scopes_of
 
 
@@ -26,9 +28,44 @@ def test_edge_keeps_the_higher_confidence() -> None:
     assert graph.edges["a", "b", "produces"].confidence == 0.9
 
 
-def test_index_lists_a_source_once_even_with_two_kinds_of_edge() -> None:
-    graph = Graph([Node("a", "", "x", "a"), Node("b", "", "x", "b")])
-    graph.add_edge(Edge("a", "b", "produces"))
-    graph.add_edge(Edge("a", "b", "consumes"))
+def produces(inputs: object, confidence: float = 1.0) -> Edge:
+    return Edge("job", "topic", "produces", confidence, attributes={"inputs": inputs})
 
-    assert graph.upstream_index() == {"b": ["a"]}
+
+def test_inputs_of_two_edges_are_united() -> None:
+    graph = Graph(edges=[produces(["b", "c"]), produces(["a", "b"])])
+
+    assert graph.edges["job", "topic", "produces"].attributes["inputs"] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("unknown", [Edge("job", "topic", "produces"), produces("b"), produces(None)])
+def test_inputs_are_unknown_if_one_of_two_edges_does_not_name_them(unknown: Edge) -> None:
+    for edges in ([produces(["a"]), unknown], [unknown, produces(["a"])]):
+        merged = Graph(edges=edges).edges["job", "topic", "produces"]
+
+        assert merged.inputs is None
+        assert "inputs" not in merged.attributes
+
+
+@pytest.mark.parametrize(
+    ("inputs", "read"),
+    [
+        (["b", "a"], ("b", "a")),
+        ([], ()),
+        ("a", None),
+        ({"a": 1}, None),
+        (["a", 1], None),
+        (["a", None], None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_only_a_list_of_texts_counts_as_inputs(inputs: object, read: tuple[str, ...] | None) -> None:
+    assert produces(inputs).inputs == read
+
+
+def test_only_produces_edges_have_inputs() -> None:
+    merged = Graph(edges=[Edge("a", "b", "consumes", attributes={"inputs": [i]}) for i in "xy"])
+
+    assert merged.edges["a", "b", "consumes"].inputs is None
+    assert merged.edges["a", "b", "consumes"].attributes == {"inputs": ["y"]}

@@ -95,7 +95,10 @@ def world(tables: int, depth: int = 3) -> Discovery:
 
 
 def tangle(seed: int, topics: int = 40, edges: int = 90) -> Discovery:
-    """A random graph with cycles, loops, islands, half-covered scopes and names that are hard to quote."""
+    """A random graph with cycles, loops, islands, half-covered scopes and names that are hard to quote.
+
+    Many statements make their outputs from some of their inputs, or from topics that do not exist.
+    """
     rng = random.Random(seed)  # noqa: S311
     graph = Graph()
     names = [f"{rng.choice(['o.v', 'O-v', 'o`v', 'ö/v', 'it’s '])}{i}" for i in range(topics)]
@@ -119,8 +122,13 @@ def tangle(seed: int, topics: int = 40, edges: int = 90) -> Discovery:
                 attributes={"sql": f"SELECT 'secret{number}'", "scope": rng.choice(scopes)},
             )
         )
-        graph.add_edge(Edge(topic_id(ENV, CLUSTER, source), job, EdgeType.CONSUMES))
-        graph.add_edge(Edge(job, topic_id(ENV, CLUSTER, target), EdgeType.PRODUCES))
+        reads = [topic_id(ENV, CLUSTER, name) for name in (source, *rng.sample(names, 2))]
+        for topic in reads:
+            graph.add_edge(Edge(topic, job, EdgeType.CONSUMES))
+        for name in (target, rng.choice(names)):
+            inputs = rng.sample([*reads, "unknown"], rng.randrange(4))
+            known = {"inputs": sorted(inputs)} if rng.random() < 0.8 else {}
+            graph.add_edge(Edge(job, topic_id(ENV, CLUSTER, name), EdgeType.PRODUCES, attributes=known))
     coverage = Coverage(
         [
             ScopeReport(Scope.parse(scopes[0]), Status.COMPLETE),

@@ -1,7 +1,8 @@
 """The graph's edges as dense integer arrays, shared with every worker.
 
-Compressed sparse rows by destination: the sources of node `i` are `sources[offsets[i]:offsets[i + 1]]`.
-At 12 bytes a node and 4 an edge, ten million edges take about 50 MB.
+Compressed sparse rows by destination: the sources of place `i` are `sources[offsets[i]:offsets[i + 1]]`. The
+first places are the graph's nodes, in order; the ports of processes follow (see `lineage.upstream`). At 12
+bytes a place and 4 an edge, ten million edges take about 50 MB.
 """
 
 from __future__ import annotations
@@ -18,45 +19,62 @@ import numpy as np
 import numpy.typing as npt
 
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.upstream import Place, Port, UpstreamIndex, by_node, walk
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_ARRAYS = ("offsets", "sources", "uncovered")
+_ARRAYS = ("offsets", "sources", "uncovered", "processes")
 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
     """The upstream index of a graph.
 
-    `offsets` has one more entry than the graph has nodes. `uncovered[i]` is true if the scope of node `i` was
-    not fully read, so that it may have more upstream nodes than the graph.
+    `offsets` has one more entry than there are places. `uncovered[i]` is true if the scope of node `i` was
+    not fully read, so that it may have more upstream nodes than the graph. `processes[i]` is the node of the
+    `i`-th port.
     """
 
     offsets: npt.NDArray[np.int64]
     sources: npt.NDArray[np.int32]
     uncovered: npt.NDArray[np.bool_]
+    processes: npt.NDArray[np.int32]
 
-    def upstream(self, node: int) -> list[int]:
-        """The direct sources of a node."""
-        found: list[int] = self.sources[self.offsets[node] : self.offsets[node + 1]].tolist()
+    def upstream(self, place: int) -> list[int]:
+        """The direct sources of a place."""
+        found: list[int] = self.sources[self.offsets[place] : self.offsets[place + 1]].tolist()
         return found
+
+    def node_of(self, place: int) -> int:
+        """The node that a place belongs to."""
+        port = place - len(self.uncovered)
+        return place if port < 0 else int(self.processes[port])
+
+    def distances(self, node: int) -> dict[int, int]:
+        """Map every node upstream of this one, except itself, to its shortest distance."""
+        found = walk(node, self.upstream)
+        return by_node(found, self.node_of, node) if len(self.processes) else found
 
 
 def adjacency(graph: Graph, uncovered: Callable[[str], bool] = lambda _: False) -> Adjacency:
     """The graph's upstream index as arrays; node `i` is the `i`-th of `graph.nodes`."""
-    index = graph.upstream_index()
-    number = {node_id: i for i, node_id in enumerate(graph.nodes)}
+    index = UpstreamIndex.of(graph)
+    nodes = len(graph.nodes)
+    ports = [place for place in index.places if isinstance(place, Port)]
+    places: tuple[Place, ...] = (*graph.nodes, *ports)
+    number = {place: i for i, place in enumerate(places)}
     offsets = np.zeros(len(number) + 1, dtype=np.int64)
-    for node_id, sources in index.items():
-        offsets[number[node_id] + 1] = len(sources)
+    for place, sources in index.places.items():
+        offsets[number[place] + 1] = len(sources)
     np.cumsum(offsets, out=offsets)
     flat = np.empty(int(offsets[-1]), dtype=np.int32)
-    for node_id, sources in index.items():
-        start = offsets[number[node_id]]
+    for place, sources in index.places.items():
+        start = offsets[number[place]]
         flat[start : start + len(sources)] = [number[source] for source in sources]
-    flags = np.fromiter((uncovered(node_id) for node_id in number), dtype=np.bool_, count=len(number))
-    return Adjacency(offsets, flat, flags)
+    flags = np.fromiter((uncovered(node_id) for node_id in graph.nodes), dtype=np.bool_, count=nodes)
+    processes = np.fromiter((number[port.process] for port in ports), dtype=np.int32, count=len(ports))
+    return Adjacency(offsets, flat, flags, processes)
 
 
 class SharedAdjacency(Protocol):
@@ -94,7 +112,7 @@ def _mapped(folder: str) -> Adjacency:
 @contextmanager
 def shared(spark: SparkSession, arrays: Adjacency) -> Iterator[SharedAdjacency]:
     """Share the arrays with the session's workers; frames that use them must be computed within the block."""
-    parts: Sequence[npt.NDArray[Any]] = (arrays.offsets, arrays.sources, arrays.uncovered)
+    parts: Sequence[npt.NDArray[Any]] = [getattr(arrays, name) for name in _ARRAYS]
     if (spark.sparkContext.master or "").startswith("local"):
         with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder:
             for name, array in zip(_ARRAYS, parts, strict=True):

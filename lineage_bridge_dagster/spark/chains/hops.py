@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
@@ -55,7 +54,7 @@ _NODES = pa.schema(
 def walk_tables(arrays: SharedAdjacency) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A `mapInArrow` function: batches of table numbers in, batches of hops out.
 
-    It calls `lineage.chains.walk`, the function that computes chains everywhere.
+    It walks by the function that computes chains everywhere, `lineage.upstream.walk`.
     """
 
     def hops_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -63,7 +62,7 @@ def walk_tables(arrays: SharedAdjacency) -> Callable[[Iterable[pa.RecordBatch]],
         columns: tuple[list[Any], ...] = ([], [], [], [])
         for batch in batches:
             for table in batch.column(0).to_pylist():
-                distances = walk(table, graph.upstream)
+                distances = graph.distances(table)
                 complete = not (graph.uncovered[table] or graph.uncovered[list(distances)].any())
                 columns[0].extend([table] * len(distances))
                 columns[1].extend(distances.values())

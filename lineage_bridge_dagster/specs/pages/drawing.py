@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from xml.sax.saxutils import escape
 
-from lineage_bridge_dagster.lineage.chains import walk
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.upstream import Place, by_node, node_of, walk
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.pages.phrases import kind_of
 from lineage_bridge_dagster.specs.pages.tree import parents
@@ -35,13 +35,16 @@ def drawing(view: GraphView, table: Node) -> str:
     """The table's chain as an SVG document of at most `MAX_BOXES` boxes."""
 
     @cache
-    def sources(node_id: str) -> list[str]:
-        return [parent.node_id for parent in parents(view, view.graph.nodes[node_id])]
+    def sources(place: Place) -> list[Place]:
+        return parents(view, place)
 
-    distances = {table.node_id: 0, **walk(table.node_id, sources)}
+    start = table.node_id
+    places: dict[Place, int] = {start: 0, **walk(start, sources)}
+    distances = {start: 0, **by_node(places, node_of, start)}
     nearest = sorted(distances, key=lambda node_id: (distances[node_id], node_id))
     shown = set(nearest[:MAX_BOXES])
-    edges = [(source, target) for target in shown for source in sources(target) if source in shown]
+    ends = {(node_of(source), node_of(target)) for target in places for source in sources(target)}
+    edges = [(source, target) for source, target in ends if source in shown and target in shown]
     columns = _columns({node_id: distances[node_id] for node_id in shown}, edges, view)
     return _svg(view, columns, edges, len(distances) - len(shown))
 

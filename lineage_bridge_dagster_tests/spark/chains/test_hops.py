@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
 
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.hops import hop_record
-from lineage_bridge_dagster.spark.chains.adjacency import adjacency, shared
-from lineage_bridge_dagster.spark.chains.hops import hop_rows, incomplete_nodes
+from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, adjacency, shared
+from lineage_bridge_dagster.spark.chains.hops import hop_rows, incomplete_nodes, walk_tables
+from lineage_bridge_dagster_tests.lineage.graphs import graphs_with_inputs
 from lineage_bridge_dagster_tests.spark.graphs import tangle
 
 if TYPE_CHECKING:
@@ -35,6 +41,28 @@ def expected_rows(discovery: Discovery, sql: str = "redacted") -> set[tuple[Any,
                 )
             )
     return found
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Arrays in this process, as a worker opens them."""
+
+    arrays: Adjacency
+
+    def open(self) -> Adjacency:
+        return self.arrays
+
+
+@given(graphs_with_inputs())
+def test_worker_walks_any_graph_as_the_pure_function_does(graph: Graph) -> None:
+    ids = list(graph.nodes)
+    batch = pa.record_batch({"table": pa.array(range(len(ids)), pa.int32())})
+    found: dict[str, dict[str, int]] = {node_id: {} for node_id in ids}
+    for rows in walk_tables(Opened(adjacency(graph)))([batch]):
+        for row in rows.to_pylist():
+            assert found[ids[row["table"]]].setdefault(ids[row["node"]], row["hop"]) == row["hop"]
+    index = UpstreamIndex.of(graph)
+    assert found == {node_id: index.distances(node_id) for node_id in ids}
 
 
 @pytest.mark.spark

@@ -54,6 +54,66 @@ def test_sources_of_a_repeated_node_are_shown_once() -> None:
     ]
 
 
+def copied(*names: str, known: bool = True) -> tuple[World, str]:
+    """A table joined from the topics of one connector, each a copy of the dataset of its name."""
+    w = World()
+    connector = w.connector(EAST, "cdc", "PostgresCdcSourceV2")
+    for name in names:
+        dataset = w.dataset(f"postgres://pg:5432/shop.{name}")
+        w.edge(dataset, connector, EdgeType.CONSUMES)
+        w.edge(connector, w.topic(EAST, name), EdgeType.PRODUCES, **({"inputs": [dataset]} if known else {}))
+    w.statement("join", "...", [w.topic(EAST, name) for name in names[:2]], [w.topic(EAST, "out")])
+    return w, w.glue(EAST, "out")
+
+
+def test_below_a_process_are_only_the_inputs_of_the_output_above_it() -> None:
+    w, table = copied("left", "right", "other")
+    assert text_tree(view_of(w), w.graph.nodes[table]).splitlines() == [
+        "table out",
+        "└─ topic out",
+        "   └─ Flink statement join",
+        "      ├─ topic left",
+        "      │  └─ connector cdc",
+        "      │     └─ postgres://pg:5432/shop.left",
+        "      └─ topic right",
+        "         └─ connector cdc",
+        "            └─ postgres://pg:5432/shop.right",
+    ]
+
+
+def test_tree_of_a_process_has_all_its_inputs_and_repeats_none_below_its_own_output() -> None:
+    w = World()
+    a, b, out = (w.topic(EAST, name) for name in ("a", "b", "out"))
+    job = w.statement("both", "...", [a, b, out], [])
+    w.edge(job, out, EdgeType.PRODUCES, inputs=[a])
+    assert text_tree(view_of(w), w.graph.nodes[job]).splitlines() == [
+        "Flink statement both",
+        "├─ topic a",
+        "├─ topic b",
+        "└─ topic out",
+        "   └─ Flink statement both (shown above)",
+    ]
+
+
+def drawn(w: World, table: str) -> tuple[list[str], int]:
+    """The labels of a drawing's boxes, and the number of its arrows."""
+    root = ET.fromstring(drawing(view_of(w), w.graph.nodes[table]))  # noqa: S314
+    return sorted(text.text or "" for text in root.findall(f"{SVG}g/{SVG}title")), len(
+        root.findall(f"{SVG}path")
+    )
+
+
+def test_a_drawing_shows_a_process_once_with_the_inputs_that_feed_the_table() -> None:
+    w, table = copied("left", "right", "other")
+    boxes, arrows = drawn(w, table)
+    assert boxes == [
+        *("cdc", "glue://lkc-east1/out", "join", "left", "out"),
+        *("postgres://pg:5432/shop.left", "postgres://pg:5432/shop.right", "right"),
+    ]
+    assert arrows == 8
+    assert "postgres://pg:5432/shop.other" in drawn(*copied("left", "right", "other", known=False))[0]
+
+
 def test_a_cycle_ends_and_topics_of_other_clusters_name_them() -> None:
     w = world()
     table = w.graph.nodes[ids.glue_table_id(ENV, GluePlace("sales_db", "orders"))]

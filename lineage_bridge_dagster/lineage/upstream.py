@@ -1,0 +1,123 @@
+"""What is directly upstream of a node, and the walk that all chains are computed by.
+
+Not every process makes each output from all of its inputs: a connector copies ten tables into ten topics, a
+statement set has two INSERTs. Where a `produces` edge names the `inputs` of its output, that output's source
+is a *port* of the process, whose sources are those inputs alone. A chain shows a port as its process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar, cast
+
+from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, EdgeType, Graph
+
+T = TypeVar("T", bound=Hashable)
+N = TypeVar("N", bound=Hashable)
+
+
+class Port(NamedTuple):
+    """A process as far as it makes one of its outputs; both are node ids."""
+
+    process: str
+    output: str
+
+
+#: A node id, or a port of that node.
+Place = str | Port
+
+
+def node_of(place: Place) -> str:
+    """The id of the node that a place belongs to."""
+    return place.process if isinstance(place, Port) else place
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamIndex:
+    """The direct sources of nodes and ports, over data-carrying edges between existing nodes.
+
+    Attributes:
+        direct: Each node's direct sources, each once: a process's are all of its inputs.
+        places: The same as chains follow it, through the ports of processes. It is `direct` itself if every
+            output is made of all inputs of its process.
+    """
+
+    direct: Mapping[str, Sequence[str]]
+    places: Mapping[Place, Sequence[Place]]
+
+    @classmethod
+    def of(cls, graph: Graph) -> UpstreamIndex:
+        # A dict per destination: searching a list would be quadratic for a destination with many sources.
+        index: dict[str, dict[str, None]] = {}
+        inputs_of: dict[Port, tuple[str, ...]] = {}
+        for edge in graph.edges.values():
+            if edge.edge_type in FLOW_EDGES and edge.src_id in graph.nodes and edge.dst_id in graph.nodes:
+                index.setdefault(edge.dst_id, {})[edge.src_id] = None
+                if INPUTS in edge.attributes and (inputs := edge.inputs) is not None:
+                    inputs_of[Port(edge.src_id, edge.dst_id)] = inputs
+        ports: dict[str, dict[str, Port]] = {}
+        for port, inputs in inputs_of.items():
+            if _is_restricted(graph, port, inputs, index.get(port.process, {})):
+                ports.setdefault(port.output, {})[port.process] = port
+        direct = {destination: list(sources) for destination, sources in index.items()}
+        if not ports:
+            return cls(direct, cast("Mapping[Place, Sequence[Place]]", direct))
+        places: dict[Place, Sequence[Place]] = dict(direct.items())
+        for output, by_process in ports.items():
+            places[output] = [by_process.get(source, source) for source in direct[output]]
+            for process, port in by_process.items():
+                all_inputs, above = index.get(process, {}), ports.get(process, {})
+                made_of = dict.fromkeys(source for source in inputs_of[port] if source in all_inputs)
+                places[port] = [above.get(source, source) for source in made_of]
+        return cls(direct, places)
+
+    @property
+    def has_ports(self) -> bool:
+        return self.places is not self.direct
+
+    def sources(self, place: Place) -> Sequence[Place]:
+        """The direct sources of a place; none for an unknown one."""
+        return self.places.get(place, ())
+
+    def distances(self, node_id: str) -> dict[str, int]:
+        """Map every node upstream of this one, except itself, to its shortest distance."""
+        found = walk(cast("Place", node_id), self.sources)
+        return by_node(found, node_of, node_id) if self.has_ports else cast("dict[str, int]", found)
+
+
+def walk(start: T, upstream: Callable[[T], Iterable[T]]) -> dict[T, int]:
+    """Map every place upstream of `start`, except itself even in a cycle, to its shortest distance.
+
+    The nearest places come first.
+    """
+    distances: dict[T, int] = {}
+    frontier: Sequence[T] = (start,)
+    distance = 0
+    while frontier:
+        distance += 1
+        reached: list[T] = []
+        for place in frontier:
+            for source in upstream(place):
+                if source not in distances and source != start:
+                    distances[source] = distance
+                    reached.append(source)
+        frontier = reached
+    return distances
+
+
+def by_node(distances: Mapping[T, int], node_of: Callable[[T], N], start: N) -> dict[N, int]:
+    """Map the nodes of the places that a walk has reached, except `start`, to their shortest distances."""
+    nearest: dict[N, int] = {}
+    for place, distance in distances.items():
+        nearest.setdefault(node_of(place), distance)
+    nearest.pop(start, None)
+    return nearest
+
+
+def _is_restricted(graph: Graph, port: Port, inputs: Iterable[str], all_inputs: Collection[str]) -> bool:
+    """Whether an output is made of less than all inputs of its process, by every edge between the two."""
+    others = FLOW_EDGES - {EdgeType.PRODUCES}
+    if any((port.process, port.output, kind) in graph.edges for kind in others):
+        return False
+    return sum(source in all_inputs for source in set(inputs)) < len(all_inputs)
