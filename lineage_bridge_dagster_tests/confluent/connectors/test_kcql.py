@@ -1,0 +1,51 @@
+"""Kafka Connect Query Language."""
+
+from __future__ import annotations
+
+import pytest
+
+from lineage_bridge_dagster.confluent.connectors.families.kcql import Statement, for_topic, statements
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("INSERT INTO orders SELECT * FROM topic-a", [Statement("topic-a", "orders")]),
+        (
+            "insert into a select x, y as z from t1; UPSERT INTO b SELECT * FROM t2 PK id;",
+            [Statement("t1", "a"), Statement("t2", "b")],
+        ),
+        ("INSERT INTO `my;table` SELECT * FROM `/sensors/+`", [Statement("/sensors/+", "my;table")]),
+        ("INSERT INTO bucket:`a b` SELECT * FROM t", [Statement("t", "bucket:a b")]),
+        (
+            "INSERT INTO a SELECT * FROM t STOREAS `JSON` PROPERTIES('k.one'=10, 'k.two'='x,y')",
+            [Statement("t", "a", {"k.one": "10", "k.two": "x,y"})],
+        ),
+        ("SELECT * FROM t PK id", [Statement("t")]),
+        ("INSERT INTO a SELECT `from` FROM\n t WITHTYPE into", [Statement("t", "a")]),
+        ("", []),
+        ("INSERT INTO a", []),
+        ("SELECT * FROM", []),
+    ],
+)
+def test_statements_name_source_and_target(text: str, expected: list[Statement]) -> None:
+    assert statements(text) == expected
+
+
+def test_a_statement_for_a_topic_goes_before_one_for_all() -> None:
+    text = "INSERT INTO rest SELECT * FROM *; INSERT INTO orders SELECT * FROM t1"
+
+    assert [item.target for item in for_topic(text, "t1")] == ["orders"]
+    assert [item.target for item in for_topic(text, "t2")] == ["rest"]
+
+
+def test_a_target_that_is_not_named_is_the_topic() -> None:
+    assert [item.target for item in for_topic("INSERT INTO * SELECT * FROM *", "t1")] == ["t1"]
+    assert [item.target for item in for_topic("SELECT * FROM t1 PK id", "t1")] == ["t1"]
+
+
+@pytest.mark.parametrize(
+    "text", ["`" * 100_000, "INSERT INTO a SELECT '" * 5_000, "from " * 20_000, "';" * 50_000]
+)
+def test_malformed_text_is_parsed_in_linear_time(text: str) -> None:
+    assert isinstance(statements(text), list)
