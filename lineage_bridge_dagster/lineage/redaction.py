@@ -23,6 +23,8 @@ _HARMLESS = re.compile(r"\*+|\$\{[^{}]*+\}|")
 _PEM = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}(?:PRIVATE KEY|PUBLIC KEY|CERTIFICATE|MESSAGE)-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{1,64}-----")
 _USER_INFO = re.compile(r"""(?<=://)[^\s/?#'"`<>@]{0,1024}+(?:@[^\s/?#'"`<>@]{0,1024}+(?=@)){0,8}@""")
+_AZURE_SCHEMES = ("abfs://", "abfss://", "wasb://", "wasbs://")
+_CONTAINER = re.compile(r"[a-z0-9$-]{1,63}@")
 _ORACLE_USER_INFO = re.compile(r"""(?i)(?<=jdbc:oracle:)(thin|oci8?):[^\s'"/@*]{1,128}+/[^\s'"@]{1,256}+@""")
 _AWS_KEY_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])")
 _BEARER = re.compile(r"(?i)(?<![A-Za-z0-9])bearer[ \t]{1,8}+([A-Za-z0-9._~+/=\-]{8,}+)")
@@ -162,7 +164,7 @@ def _patterns(text: str) -> str:
     if "-----BEGIN " in text:
         text = _without_pem(text)
     if "://" in text:
-        text = _USER_INFO.sub(MASK + "@", text)
+        text = _USER_INFO.sub(_user_info, text)
     lower = text.lower()
     if "jdbc:oracle" in lower:
         text = _ORACLE_USER_INFO.sub(rf"\1:{MASK}/{MASK}@", text)
@@ -192,6 +194,12 @@ def _without_pem(text: str) -> str:
         position = end.end()
     parts.append(text[position:])
     return "".join(parts)
+
+
+def _user_info(match: re.Match[str]) -> str:
+    # In `abfss://container@account...` it is a container, without which the address means another one.
+    is_container = match.string.endswith(_AZURE_SCHEMES, 0, match.start()) and _CONTAINER.fullmatch(match[0])
+    return match[0] if is_container else f"{MASK}@"
 
 
 def _bearer(match: re.Match[str]) -> str:

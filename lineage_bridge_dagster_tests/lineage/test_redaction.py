@@ -247,3 +247,10 @@ def test_random_bytes_never_raise() -> None:
     rng = random.Random(7)  # noqa: S311 - reproducible, not secret
     for _ in range(300):
         redact_sql(bytes(rng.randrange(256) for _ in range(80)).decode("latin-1"))
+
+
+@pytest.mark.parametrize("scheme", ["abfs", "abfss", "wasb", "wasbs"])
+def test_container_of_an_azure_address_is_no_user(scheme: str) -> None:
+    address = f"{scheme}://land-ing@acme.dfs.core.windows.net/raw"
+    assert redact_text(f"reads {address}") == f"reads {address}"
+    assert redact_text(f"{scheme}://user:hunter2@acme.dfs.core.windows.net/raw").count("hunter2") == 0

@@ -187,6 +187,7 @@ FIREHOSE = Rule("Amazon Data Firehose", "firehose://{region}/{stream}")
 
 # Message queues.
 ACTIVE_MQ = Rule("Apache ActiveMQ", "activemq://{host}:{port}/{destination}", "61616")
+AMPS = Rule("60East AMPS", "amps://{host}:{port}/{topic}", "9007")
 AMQP = Rule("RabbitMQ", "amqp://{host}:{port}[/{virtual_host}]/{name}", "5672")
 IBM_MQ = Rule("IBM MQ", "ibmmq://{host}:{port}/{destination}", "1414")
 JMS = Rule("Java Message Service", "jms://{host}[:{port}]/{destination}")
@@ -194,6 +195,12 @@ MQTT = Rule("MQTT", "mqtt://{host}:{port}/{topic}", "1883")
 SERVICE_BUS = Rule("Azure Service Bus", "servicebus://{host}/{entity}")
 SOLACE = Rule("Solace PubSub+", "solace://{host}:{port}/{destination}", "55555")
 TIBCO = Rule("TIBCO EMS", "tibco://{host}:{port}/{destination}", "7222")
+
+# Applications and functions.
+CLOUD_FUNCTIONS = Rule("Google Cloud Functions", "gcf://{project}/{function}")
+LAMBDA = Rule("AWS Lambda", "lambda://{region}/{function}")
+SALESFORCE = Rule("Salesforce", "salesforce://{host}/{object}")
+SERVICENOW = Rule("ServiceNow", "servicenow://{host}/{table}")
 
 #: Every system's rule.
 RULES: tuple[Rule, ...] = tuple(rule for rule in dict(globals()).values() if isinstance(rule, Rule))

@@ -26,7 +26,7 @@ class ConnectorLineage:
     """What a connector reads and writes according to its configuration.
 
     Topics have the cluster's names; datasets are named as in the OpenLineage spec. `topics_written` includes
-    `dlq_topics` and `report_topics` (an HTTP sink's success and error topics). `internal_topics` are a
+    `dlq_topics` and `report_topics` (success and error topics of calls to an API). `internal_topics` are a
     source's own bookkeeping and not lineage. `family` is empty for an unknown class.
 
     `pairs` tells which input an output is made of: `(dataset, topic)` of a source, `(topic, dataset)` of a

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -17,9 +16,6 @@ from lineage_bridge_dagster.lineage.redaction import redact_text
 
 #: Confidence of lineage from the generic keys of an unknown class.
 _UNKNOWN_CLASS = 0.6
-
-#: `container@` in the name of an Azure dataset is no user.
-_CONTAINER = re.compile(r"^(?:abfss|wasbs)://[^@/]+@")
 
 
 def resolve(connector: ConnectorRecord, cluster_topics: Collection[str]) -> ConnectorLineage:
@@ -71,9 +67,8 @@ class _Flows:
     def _name(self, name: str) -> str:
         """The name if it is known and safe to publish in metadata and Glue, else empty."""
         if is_resolved(name):
-            plain = _CONTAINER.sub("", name)
             # Names are made of hosts, paths and tables, so what looks like a secret is a misread address.
-            return name if redact_text(plain) == plain else ""
+            return name if redact_text(name) == name else ""
         self.unresolved = True
         return ""
 
@@ -119,13 +114,15 @@ def _source(
     except BadRegexError as error:
         context.warnings.append(f"cannot apply {error}")
     dlq = config.get("mongo.errors.deadletterqueue.topic.name")
+    reports = report_topics(connector, config, cluster_topics)
     return ConnectorLineage(
         direction="source",
         family=family.name,
-        topics_written=_unique([*flows.targets, dlq], without=context.internal),
+        topics_written=_unique([*flows.targets, dlq, *reports], without=context.internal),
         datasets_read=flows.sources,
         pairs=flows.pairs,
         dlq_topics=_unique([dlq]),
+        report_topics=_unique(reports),
         internal_topics=_unique(context.internal),
         confidence=routing.confidence,
         warnings=_unique([*context.warnings, *routing.warnings, *flows.warnings("topics or datasets")]),

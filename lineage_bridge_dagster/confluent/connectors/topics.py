@@ -45,7 +45,7 @@ def dlq_topic(connector: ConnectorRecord, config: Config, cluster_topics: Collec
 
 
 def report_topics(connector: ConnectorRecord, config: Config, cluster_topics: Collection[str]) -> list[str]:
-    """An HTTP sink's success and error topics: those configured, and defaults that exist."""
+    """The success and error topics of a connector that calls an API: those set, and defaults that exist."""
     found: list[str] = []
     for key, default in (("result", "success-${connector}"), ("error", "error-${connector}")):
         named = config.get(f"reporter.{key}.topic.name")

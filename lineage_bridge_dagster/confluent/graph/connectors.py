@@ -95,11 +95,10 @@ def _marked_internal(topic: Node) -> Node:
 
 def _dataset(builder: Builder, place: Place, dataset: str) -> str:
     """Add an external dataset. Without an environment, it is shared by all connectors to it."""
-    name = redact_text(dataset)
     node = builder.add_node(
-        ids.external_dataset_id(name),
+        ids.external_dataset_id(dataset),
         NodeType.EXTERNAL_DATASET,
-        name,
+        dataset,
         place.scope("connect"),
         system="external",
     )

@@ -83,7 +83,7 @@ def by_class(cases: Iterable[Case]) -> dict[str, Score]:
 def pairs_of(lineage: ConnectorLineage) -> Iterator[tuple[str, str]]:
     """The pairs of input and output: those known; for any other output of data, every input."""
     outputs = {
-        "source": set(lineage.topics_written) - {*lineage.dlq_topics},
+        "source": set(lineage.topics_written) - {*lineage.dlq_topics, *lineage.report_topics},
         "sink": set(lineage.datasets_written),
     }[lineage.direction]
     inputs = lineage.datasets_read if lineage.direction == "source" else lineage.topics_read

@@ -13,6 +13,7 @@ from lineage_bridge_dagster.confluent.connectors.families import (
     documents,
     files,
     functions,
+    http,
     jdbc,
     messaging,
     object_stores,
@@ -35,6 +36,7 @@ SOURCES: tuple[Family, ...] = (
     *documents.SOURCES,
     *messaging.SOURCES,
     *saas.SOURCES,
+    *http.SOURCES,
     *observability.SOURCES,
 )
 SINKS: tuple[Family, ...] = (
@@ -46,6 +48,7 @@ SINKS: tuple[Family, ...] = (
     *search.SINKS,
     *messaging.SINKS,
     *saas.SINKS,
+    *http.SINKS,
     *functions.SINKS,
     *observability.SINKS,
 )

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.confluent.connectors.families.common import templated
+from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
 
 
 def aws_lambda(context: SinkContext, topic: str) -> str:
+    """The function of `topic;function,...` in the mode `multiple`, else the only one."""
     config = context.config
-    name = config.pairs("aws.lambda.topic2function.map", reverse=True).get(topic) or config.get(
-        "aws.lambda.function.name"
+    mapped = config.pairs("aws.lambda.topic2function.map", ";")
+    name = mapped.get(topic) if mapped else config.get("aws.lambda.function.name")
+    region = config.get("aws.lambda.region", "kafka.region")
+    if name and name.startswith("arn:") and name.count(":") >= 6:
+        # arn:aws:lambda:{region}:{account}:function:{name}
+        _, _, _, region, _, _, name = name.split(":", 6)
+    return naming.LAMBDA(region=region, function=name or "")
+
+
+def google_functions(context: SinkContext, _topic: str) -> str:
+    config = context.config
+    return naming.CLOUD_FUNCTIONS(
+        project=config.get("gcf.project.id", "project.id"),
+        function=config.get("gcf.name", "function.name"),
     )
-    return f"lambda://{config.get('aws.lambda.region', 'kafka.region')}/{name}" if name else ""
 
 
 SINKS = (
@@ -23,8 +35,11 @@ SINKS = (
     ),
     Family(
         "google-functions",
-        ("GoogleCloudFunctionsSink",),
-        ("io.confluent.connect.gcp.functions.GoogleCloudFunctionsSinkConnector",),
-        sink=templated("gcf://{project.id}/{function.name}"),
+        ("GoogleCloudFunctionsSink", "GoogleCloudFunctionsGen2Sink"),
+        (
+            "io.confluent.connect.gcp.functions.GoogleCloudFunctionsSinkConnector",
+            "io.confluent.connect.gcp.GoogleCloudFunctionsSinkConnector",
+        ),
+        sink=google_functions,
     ),
 )

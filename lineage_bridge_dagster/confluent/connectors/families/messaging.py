@@ -118,6 +118,10 @@ def _event_bridge(context: SinkContext, _topic: str) -> str:
     return context.config.get("aws.eventbridge.eventbus.arn")
 
 
+def _amps(config: Config) -> list[str]:
+    return [naming.AMPS(host=config.get("amps.servers"), topic=config.get("amps.topic"))]
+
+
 _ACTIVE_MQ = _jms(naming.ACTIVE_MQ, "activemq.url")
 _TIBCO = _jms(naming.TIBCO, "tibco.url")
 _JMS = _jms(naming.JMS, "java.naming.provider.url")
@@ -190,7 +194,16 @@ SOURCES = (
         ),
         topic_of(_ibm_mq),
     ),
-    Family("jms", ("JMSSource",), ("io.confluent.connect.jms.JmsSourceConnector",), topic_of(_JMS)),
+    Family(
+        "jms",
+        ("JMSSource",),
+        (
+            "io.confluent.connect.jms.JmsSourceConnector",
+            "io.confluent.connect.weblogic.WeblogicSourceConnector",
+        ),
+        topic_of(_JMS),
+    ),
+    Family("amps", (), ("io.confluent.connect.amps.AmpsSourceConnector",), topic_of(_amps)),
     Family(
         "tibco",
         ("TIBCOSource",),

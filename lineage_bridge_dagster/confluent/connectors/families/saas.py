@@ -1,82 +1,120 @@
-"""Applications and HTTP APIs."""
+"""Applications: Salesforce, ServiceNow, Zendesk, Jira, GitHub and Marketo."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterator
 
-from lineage_bridge_dagster.confluent.connectors import datasets
+from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.addresses import authority
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.common import (
-    numbered,
-    patterned,
-    single_topic,
-    templated,
-    url,
+from lineage_bridge_dagster.confluent.connectors.families.common import per_topic, topic_of
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Family,
+    SinkContext,
+    Source,
+    SourceContext,
+    Written,
 )
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches
+
+_LOGIN = "https://login.salesforce.com"
 
 
-def _salesforce_events(config: Config) -> str:
-    host = datasets.host_of(config.get("salesforce.instance", default="https://login.salesforce.com"))
-    name = config.get("salesforce.cdc.name", "salesforce.platform.event.name", "salesforce.channel.name")
-    return f"salesforce://{host}/{name or 'events'}"
+def _salesforce(config: Config, name: str) -> str:
+    return naming.SALESFORCE(host=config.get("salesforce.instance", default=_LOGIN), object=name)
 
 
-def _github(config: Config, resource: str) -> str:
-    host = datasets.host_of(config.get("github.service.url", default="https://api.github.com"))
-    return f"https://{host}/{'+'.join(config.items('github.repositories'))}/{resource}"
-
-
-def _entity(url: str) -> Callable[[Config, str], str]:
-    def dataset(config: Config, name: str) -> str:
-        host = datasets.host_of(config.get(url))
-        return f"https://{host}/{name}" if host else ""
-
-    return dataset
-
-
-def _servicenow_table(config: Config, number: int) -> str:
-    return (
-        f"servicenow://{datasets.host_of(config.get('servicenow.url'))}/{config.get(f'table{number}.name')}"
-    )
-
-
-def _http_api(config: Config, number: int) -> str:
-    base, path = config.get("http.api.base.url"), config.get(f"api{number}.http.api.path")
-    return f"https://{datasets.host_of(base)}{path}".partition("?")[0] if base else ""
-
-
-_HTTP_SOURCE = "io.confluent.connect.http.source.GenericHttpSourceConnector"
-
-
-_HTTP_SINK = "io.confluent.connect.http.sink.GenericHttpSinkConnector"
-
-
-def http(context: SinkContext, topic: str) -> str:
+def _salesforce_objects(context: SourceContext) -> Iterator[Written]:
+    """One object. `kafka.topic` may have the variables `${_ObjectType}` and `${_EventType}`."""
     config = context.config
-    if base := config.get("http.api.base.url"):
-        if number := config.number_of("api{n}.topics", topic):
-            base = base.rstrip("/") + datasets.formatted(config.get(f"api{number}.http.api.path"), topic)
-        return _without_credentials(base)
-    return _without_credentials(datasets.formatted(config.get("http.api.url", "function.url"), topic))
+    name, template = config.get("salesforce.object"), config.get("kafka.topic")
+    if "${" not in template:
+        yield Written(template, _salesforce(config, name))
+        return
+    topic = template.replace("${_ObjectType}", name)
+    if config.flag("kafka.topic.lowercase", True):
+        topic = topic.lower()
+    pattern = "[^.]+".join(re.escape(part) for part in re.split(r"\$\{_eventtype\}", topic, flags=re.I))
+    topics = full_matches(pattern, context.cluster_topics)
+    if not topics:
+        context.warnings.append(f"kafka.topic {template} matches no topic of the cluster")
+    for found in topics or [""]:
+        yield Written(found, _salesforce(config, name))
 
 
-def _without_credentials(url: str) -> str:
-    """The URL without user part and query, which often contain keys; empty for one without a scheme."""
-    scheme, middle, rest = url.partition("://")
-    if not middle:
-        return ""
-    authority, slash, path = rest.partition("/")
-    return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}".partition("?")[0]
-
-
-def salesforce(context: SinkContext, topic: str) -> str:
+def _salesforce_prefixed(context: SourceContext) -> Iterator[Written]:
+    """Several objects, each with its topic `{topic.prefix}.{object}`."""
     config = context.config
-    host = datasets.host_of(config.get("salesforce.instance", default="https://login.salesforce.com"))
-    if number := config.number_of("salesforce.object{n}.topics", topic):
-        return f"salesforce://{host}/{config.get(f'salesforce.object{number}')}"
-    name = config.get("salesforce.object", "salesforce.platform.event.name")
-    return f"salesforce://{host}/{name}" if name else ""
+    prefix = config.get("topic.prefix")
+    for name in config.items("sobject.names"):
+        yield Written(f"{prefix}.{name}" if prefix else "", _salesforce(config, name))
+
+
+def _salesforce_events(config: Config) -> list[str]:
+    """The events of a channel, or the channel if its events are not listed."""
+    names = config.items("salesforce.channel.entities", "salesforce.platform.channel.entities") or [
+        config.get(
+            "salesforce.cdc.name",
+            "salesforce.cdc.channel",
+            "salesforce.platform.event.name",
+            "salesforce.platform.custom.channel.name",
+            "salesforce.channel.name",
+        )
+    ]
+    return [_salesforce(config, name) for name in names]
+
+
+def _salesforce_sink(context: SinkContext, topic: str) -> str:
+    config = context.config
+    number = config.number_of("salesforce.object{n}.topics", topic)
+    keys = (f"salesforce.object{number}",) if number else ()
+    return _salesforce(config, config.get(*keys, "salesforce.object", "salesforce.platform.event.name"))
+
+
+def _servicenow(config: Config) -> list[str]:
+    return [naming.SERVICENOW(host=config.get("servicenow.url"), table=config.get("servicenow.table"))]
+
+
+def _servicenow_tables(context: SourceContext) -> Iterator[Written]:
+    config = context.config
+    for number, name in config.numbered("table{n}.name"):
+        dataset = naming.SERVICENOW(host=config.get("servicenow.url"), table=name)
+        yield Written(config.get(f"table{number}.topic"), dataset)
+
+
+def _resources(url: str, names: tuple[str, ...], pattern: str) -> Source:
+    """A topic and an address for each listed resource of an application.
+
+    Args:
+        url: Key of the application's address.
+        names: Keys of the list, the first that has a value.
+        pattern: Default of `topic.name.pattern`.
+    """
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        config = context.config
+        host = authority(config.get(url))
+        for name in config.items(*names):
+            topic = _pattern(config, pattern, name)
+            yield Written(topic, f"https://{host}/{name}" if host else "")
+
+    return source
+
+
+def _github(context: SourceContext) -> Iterator[Written]:
+    """A topic for each resource, of all repositories."""
+    config = context.config
+    host = authority(config.get("github.service.url", default="https://api.github.com"))
+    for name in config.items("github.resources", "github.tables"):
+        topic = _pattern(config, "${resourceName}", name)
+        for repository in config.items("github.repositories"):
+            yield Written(topic, f"https://{host}/{repository}/{name}" if host else "")
+
+
+def _pattern(config: Config, default: str, name: str) -> str:
+    pattern = config.get("topic.name.pattern", default=default)
+    return pattern.replace("${entityName}", name).replace("${resourceName}", name)
 
 
 SOURCES = (
@@ -86,9 +124,11 @@ SOURCES = (
         (
             "io.confluent.connect.salesforce.SalesforceBulkApiSourceConnector",
             "io.confluent.salesforce.SalesforcePushTopicSourceConnector",
+            "io.confluent.salesforce.SalesforceSourceConnector",
         ),
-        url("salesforce", "salesforce.instance", "salesforce.object"),
+        _salesforce_objects,
     ),
+    Family("salesforce-v2", ("SalesforceSourceV2",), (), _salesforce_prefixed),
     Family(
         "salesforce-events",
         ("SalesforceCdcSource", "SalesforcePlatformEventSource"),
@@ -96,66 +136,38 @@ SOURCES = (
             "io.confluent.salesforce.SalesforceCdcSourceConnector",
             "io.confluent.salesforce.SalesforcePlatformEventSourceConnector",
         ),
-        single_topic(_salesforce_events),
+        topic_of(_salesforce_events),
     ),
     Family(
         "servicenow",
         ("ServiceNowSource",),
         ("io.confluent.connect.servicenow.ServiceNowSourceConnector",),
-        url("servicenow", "servicenow.url", "servicenow.table"),
+        topic_of(_servicenow),
     ),
-    Family("servicenow-v2", ("ServiceNowSourceV2",), (), numbered("table{n}.topic", _servicenow_table)),
+    Family("servicenow-v2", ("ServiceNowSourceV2",), (), _servicenow_tables),
     Family(
         "zendesk",
         ("ZendeskSource",),
         ("io.confluent.connect.zendesk.ZendeskSourceConnector",),
-        patterned("zendesk.tables", _entity("zendesk.url"), "ZD_${entityName}"),
+        _resources("zendesk.url", ("zendesk.tables",), "ZD_${entityName}"),
     ),
     Family(
         "jira",
         ("JiraSource",),
         ("io.confluent.connect.jira.JiraSourceConnector",),
-        patterned("jira.resources", _entity("jira.url"), "${resourceName}"),
+        _resources("jira.url", ("jira.resources", "jira.tables"), "${resourceName}"),
     ),
     Family(
-        "github",
-        ("GithubSource",),
-        ("io.confluent.connect.github.GithubSourceConnector",),
-        patterned("github.resources", _github, "${resourceName}"),
+        "marketo",
+        ("MarketoSource",),
+        ("io.confluent.connect.marketo.MarketoSourceConnector",),
+        _resources("marketo.url", ("entity.names",), "${entityName}"),
     ),
-    Family(
-        "http-v1",
-        ("HttpSource",),
-        ("io.confluent.connect.http.HttpSourceConnector",),
-        patterned("entity.names", _entity("url"), "${entityName}"),
-    ),
-    Family(
-        "http",
-        ("HttpSourceV2", "TwitterSource"),
-        (_HTTP_SOURCE,),
-        numbered("api{n}.topics", _http_api),
-    ),
+    Family("github", ("GithubSource",), ("io.confluent.connect.github.GithubSourceConnector",), _github),
 )
 
 
 SINKS = (
-    Family(
-        "http",
-        ("HttpSinkV2", "GoogleCloudFunctionsGen2Sink"),
-        (_HTTP_SINK,),
-        sink=http,
-        topics=("api{n}.topics",),
-    ),
-    Family(
-        "http-v1",
-        ("HttpSink", "AzureFunctionsSink", "CollibraSink"),
-        (
-            "io.confluent.connect.http.HttpSinkConnector",
-            "io.confluent.connect.azure.functions.AzureFunctionsSinkConnector",
-            "io.confluent.connect.collibra.CollibraSinkConnector",
-        ),
-        sink=http,
-    ),
     Family(
         "salesforce",
         ("SalesforceSObjectSink", "SalesforceBulkApiV2Sink", "SalesforcePlatformEventSink"),
@@ -164,13 +176,13 @@ SINKS = (
             "io.confluent.connect.salesforce.SalesforceBulkApiSinkConnector",
             "io.confluent.salesforce.SalesforcePlatformEventSinkConnector",
         ),
-        sink=salesforce,
+        sink=_salesforce_sink,
         topics=("salesforce.object{n}.topics",),
     ),
     Family(
         "servicenow",
         ("ServiceNowSink",),
         ("io.confluent.connect.servicenow.ServiceNowSinkConnector",),
-        sink=templated("servicenow://{servicenow.url}/{servicenow.table}"),
+        sink=per_topic(_servicenow),
     ),
 )

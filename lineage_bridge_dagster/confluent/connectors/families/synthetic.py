@@ -1,8 +1,8 @@
-"""Generated data."""
+"""Data that comes from nothing with a name: generated data, and listeners on a port."""
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.confluent.connectors.families.common import no_dataset, single_topic
+from lineage_bridge_dagster.confluent.connectors.families.common import topic_of
 from lineage_bridge_dagster.confluent.connectors.family import Family
 
 SOURCES = (
@@ -10,6 +10,19 @@ SOURCES = (
         "datagen",
         ("DatagenSource",),
         ("io.confluent.kafka.connect.datagen.DatagenConnector",),
-        single_topic(no_dataset),
+        topic_of(lambda _config: []),
+        has_dataset=False,
+    ),
+    Family(
+        "listener",
+        (),
+        (
+            "io.confluent.connect.syslog.SyslogSourceConnector",
+            "io.confluent.connect.snmp.SnmpTrapSourceConnector",
+            "io.confluent.connect.SplunkHttpSourceConnector",
+            "io.confluent.connect.splunk.s2s.SplunkS2SSourceConnector",
+        ),
+        topic_of(lambda _config: []),
+        has_dataset=False,
     ),
 )

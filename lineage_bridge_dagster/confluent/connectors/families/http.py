@@ -1,0 +1,89 @@
+"""HTTP APIs of any kind, and the functions and catalogs that are called by URL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lineage_bridge_dagster.confluent.connectors.config import split_list
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Family,
+    SinkContext,
+    SourceContext,
+    Written,
+)
+from lineage_bridge_dagster.confluent.connectors.naming import http_url
+
+#: A variable that a record or an offset fills in, and all after it.
+_VARIABLE = re.compile(r"[^/?&]*\$\{.*", re.DOTALL)
+
+
+def api_url(base: str, path: str = "") -> str:
+    """The address of an API, up to the first path segment that a record or an offset fills in."""
+    url = f"{base.rstrip('/')}/{path.lstrip('/')}" if path else base
+    scheme, separator, rest = url.partition("://")
+    return http_url(f"{scheme}{separator}{_VARIABLE.sub('', rest)}")
+
+
+def entities(context: SourceContext) -> Iterator[Written]:
+    """A topic and an address for each of `entity.names`; without them, one of each."""
+    config = context.config
+    url, pattern = config.get("url"), config.get("topic.name.pattern", default="${entityName}")
+    for name in config.items("entity.names") or [""]:
+        topic = pattern.replace("${entityName}", name)
+        if not topic:
+            context.warnings.append("entity.names is not set: its topics are not known")
+        yield Written(topic, api_url(url.replace("${entityName}", name)))
+
+
+def apis(context: SourceContext) -> Iterator[Written]:
+    """The topics and the path of each numbered API."""
+    config = context.config
+    for number, topics in config.numbered("api{n}.topics"):
+        url = api_url(config.get("http.api.base.url"), config.get(f"api{number}.http.api.path"))
+        for topic in split_list(topics):
+            yield Written(topic, url)
+
+
+def twitter(context: SourceContext) -> Iterator[Written]:
+    for topic in context.config.items("twitter.topics"):
+        yield Written(topic, "https://api.twitter.com")
+
+
+def http_sink(context: SinkContext, topic: str) -> str:
+    """The address of a topic's API; a topic without a numbered API goes to the base address."""
+    config = context.config
+    if base := config.get("http.api.base.url"):
+        number = config.number_of("api{n}.topics", topic)
+        path = config.get(f"api{number}.http.api.path") if number else ""
+        return api_url(base, path.replace("${topic}", topic))
+    return api_url(config.get("http.api.url", "http.url", "function.url").replace("${topic}", topic))
+
+
+SOURCES = (
+    Family("http-v1", ("HttpSource",), ("io.confluent.connect.http.HttpSourceConnector",), entities),
+    Family("http", ("HttpSourceV2",), ("io.confluent.connect.http.source.GenericHttpSourceConnector",), apis),
+    Family("twitter", ("TwitterSource",), (), twitter),
+)
+
+
+SINKS = (
+    Family(
+        "http",
+        ("HttpSinkV2",),
+        ("io.confluent.connect.http.sink.GenericHttpSinkConnector",),
+        sink=http_sink,
+        topics=("api{n}.topics",),
+    ),
+    Family(
+        "http-v1",
+        ("HttpSink", "AzureFunctionsSink", "CollibraSink"),
+        (
+            "io.confluent.connect.http.HttpSinkConnector",
+            "io.confluent.connect.azure.functions.AzureFunctionsSinkConnector",
+            "io.confluent.connect.collibra.CollibraSinkConnector",
+            "io.aiven.kafka.connect.http.HttpSinkConnector",
+        ),
+        sink=http_sink,
+    ),
+)
