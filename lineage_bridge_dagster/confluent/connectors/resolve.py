@@ -81,6 +81,11 @@ class _Flows:
         return _unique(self.inputs)
 
     @property
+    def open_targets(self) -> list[str]:
+        """The outputs that may be made of more than is known."""
+        return [target for target, sources in self.inputs.items() if target and "" in sources]
+
+    @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The pairs of every output of which all inputs are known."""
         return tuple(
@@ -113,6 +118,10 @@ def _source(
                     flows.add(written.dataset, topic)
     except BadRegexError as error:
         context.warnings.append(f"cannot apply {error}")
+    if family.has_dataset and flows.open_targets:
+        context.warnings.append(
+            f"what {', '.join(flows.open_targets[:3])} is made of is not known from the configuration"
+        )
     dlq = config.get("mongo.errors.deadletterqueue.topic.name")
     reports = report_topics(connector, config, cluster_topics)
     return ConnectorLineage(

@@ -82,7 +82,7 @@ def _solace(config: Config) -> list[str]:
 
 
 def _kinesis(config: Config) -> list[str]:
-    region = config.get("kinesis.region", "region", "aws.region")
+    region = config.get("kinesis.region", "region", "aws.region", default="us-west-2")
     return [naming.KINESIS(region=region, stream=config.get("kinesis.stream", "streamName"))]
 
 
