@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 
@@ -57,6 +58,26 @@ class Config:
             if middle and left.strip() and right.strip():
                 found[left.strip()] = right.strip()
         return found
+
+    def json_object(self, key: str, warnings: list[str]) -> dict[str, str]:
+        """The texts of a JSON object by name; empty, with a warning, for anything else."""
+        text = self.get(key)
+        try:
+            found = json.loads(text) if text else {}
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            warnings.append(f"{key} is not a JSON object and is ignored")
+            return {}
+        return {name: value for name, value in found.items() if isinstance(value, str)}
+
+    def overrides(self, key: str) -> dict[str, str]:
+        """The values of `key[context]`, by context."""
+        return {
+            name[len(key) + 1 : -1]: value
+            for name, value in self._values.items()
+            if value and name.startswith(f"{key}[") and name.endswith("]")
+        }
 
     def numbered(self, pattern: str, limit: int = 50) -> Iterator[tuple[int, str]]:
         """The values of numbered keys, such as `api{n}.topics`."""

@@ -150,10 +150,11 @@ HDFS = Rule(
     "HDFS", "hdfs://{host}:{port}[/{path}]", "8020", "hdfs://{namenode host}:{namenode port} + {path}"
 )
 
-# Document, key-value and wide-column stores.
-MONGODB = Rule("MongoDB", "mongodb://{host}:{port}/{database}[.{collection}]", "27017")
+# Document, key-value, wide-column and graph stores.
+AEROSPIKE = Rule("Aerospike", "aerospike://{host}:{port}/{namespace}[.{set}]", "3000")
+ARANGODB = Rule("ArangoDB", "arangodb://{host}:{port}/{database}.{collection}", "8529")
 CASSANDRA = Rule(
-    "Apache Cassandra",
+    "Apache Cassandra, ScyllaDB",
     "cassandra://{host}:{port}/{keyspace}.{table}",
     "9042",
     "cassandra://{host}:{port} + {keyspace}.{table}",
@@ -164,6 +165,39 @@ COSMOS = Rule(
     "azurecosmos://{host}/dbs/{database}/colls/{container}",
     spec="azurecosmos://{host}/dbs/{database} + colls/{table}",
 )
+#: Seed nodes only lead to the cluster: their ports are those of one service of many.
+COUCHBASE = Rule("Couchbase", "couchbase://{host}/{bucket}[.{scope}.{collection}]")
+DYNAMODB = Rule("Amazon DynamoDB", "dynamodb://{region}/{table}")
+FIRESTORE = Rule("Google Firestore", "firestore://{host}/{database}.{collection}")
+GEMFIRE = Rule("VMware GemFire", "gemfire://{host}:{port}/{region}", "10334")
+HBASE = Rule("Apache HBase", "hbase://{host}:{port}/{table}", "2181")
+MONGODB = Rule("MongoDB", "mongodb://{host}:{port}/{database}[.{collection}]", "27017")
+NEO4J = Rule("Neo4j", "neo4j://{host}:{port}/{database}", "7687")
+REDIS = Rule("Redis", "redis://{host}:{port}/{database}", "6379")
+
+# Search engines and vector stores.
+AZURE_SEARCH = Rule("Azure AI Search", "https://{service}.search.windows.net/indexes/{index}")
+ELASTICSEARCH = Rule("Elasticsearch", "elasticsearch://{host}:{port}/{index}", "9200")
+MILVUS = Rule("Milvus", "milvus://{host}:{port}/[{database}.]{collection}", "19530")
+OPENSEARCH = Rule("OpenSearch", "opensearch://{host}:{port}/{index}", "9200")
+PINECONE = Rule("Pinecone", "pinecone://{project}/{index}[/{namespace}]")
+QDRANT = Rule("Qdrant", "qdrant://{host}:{port}/{collection}", "6334")
+SOLR = Rule("Apache Solr", "solr://{host}:{port}/{collection}", "8983")
+WEAVIATE = Rule("Weaviate", "weaviate://{host}:{port}/{collection}", "8080")
+
+# Logs, metrics and time series.
+APP_DYNAMICS = Rule("AppDynamics", "appdynamics://{host}:{port}/metrics", "8293")
+CLOUDWATCH_LOGS = Rule("Amazon CloudWatch Logs", "cloudwatch://{group}/{stream}")
+CLOUDWATCH_METRICS = Rule("Amazon CloudWatch metrics", "cloudwatch://metrics/{namespace}")
+DATADOG_LOGS = Rule("Datadog logs", "datadog://logs")
+DATADOG_METRICS = Rule("Datadog metrics", "datadog://metrics")
+INFLUXDB = Rule("InfluxDB", "influxdb://{host}:{port}/{database}", "8086")
+LOG_ANALYTICS = Rule("Azure Log Analytics", "loganalytics://{workspace}/{table}")
+NEW_RELIC = Rule("New Relic", "newrelic://{kind}")
+PAGER_DUTY = Rule("PagerDuty", "pagerduty://events")
+PROMETHEUS = Rule("Prometheus exporter", "prometheus://{host}:{port}/metrics", "8889")
+QUESTDB = Rule("QuestDB", "questdb://{host}:{port}/{table}", "9000")
+SPLUNK = Rule("Splunk", "splunk://{host}:{port}/{index}", "8088")
 
 # Streams.
 KAFKA = Rule(

@@ -201,4 +201,4 @@ def test_mongodb_topics_have_database_and_collection() -> None:
         "MongoDbAtlasSource",
         base | {"collection": "orders", "topic.namespace.map": json.dumps({"shop.orders": "o"})},
     )
-    assert mapped.topics_written == ("o",)
+    assert mapped.topics_written == ("m.o",)

@@ -1,0 +1,113 @@
+"""Couchbase.
+
+Source: `SourceBehaviorConfig`, `SinkBehaviorConfig` and `Keyspace` of couchbase/kafka-connect-couchbase.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+
+_VARIABLE = re.compile(r"\$\{(bucket|scope|collection)\}")
+_DEFAULT_TOPIC = "${bucket}.${scope}.${collection}"
+#: A part of a qualified name, in backticks if it has a dot.
+_PART = re.compile(r"`([^`]*)`|([^.`]+)")
+
+
+def _dataset(config: Config, *path: str) -> str:
+    """A collection by its path: bucket, scope and name; or a whole bucket."""
+    bucket, scope, collection = (*path, "", "")[:3]
+    host = config.get("couchbase.seed.nodes")
+    return naming.COUCHBASE(host=host, bucket=bucket, scope=scope, collection=collection)
+
+
+def couchbase_source(context: SourceContext) -> Iterator[Written]:
+    """Topics by collection: `couchbase.topic[scope.collection]`, else the map, else `couchbase.topic`.
+
+    Without `couchbase.collections`, the collections are those that a topic of the cluster is named for.
+    """
+    config = context.config
+    context.internal += [
+        name
+        for key in ("couchbase.black.hole.topic", "couchbase.initial.offset.topic")
+        if (name := config.get(key))
+    ]
+    bucket = config.get("couchbase.bucket")
+    template = config.get("couchbase.topic", "topic.name", default=_DEFAULT_TOPIC)
+    mapped = config.pairs("couchbase.collection.to.topic", "=") | config.overrides("couchbase.topic")
+
+    def written(collection: str) -> Written:
+        scope, _, name = collection.partition(".")
+        values = {"bucket": bucket, "scope": scope, "collection": name}
+        topic = _VARIABLE.sub(lambda key: values[key[1]], mapped.get(collection, template))
+        return Written(topic, _dataset(config, bucket, scope, name) if name else "")
+
+    if listed := config.items("couchbase.collections"):
+        yield from map(written, listed)
+        return
+    only = config.get("couchbase.scope")
+    known = [name for name in mapped if not only or name.startswith(f"{only}.")]
+    yield from map(written, known)
+    values = {"bucket": bucket, **({"scope": only} if only else {})}
+    text = _VARIABLE.sub(lambda key: values.get(key[1], key[0]), template)
+    start = text.partition("${")[0]
+    if text == start:
+        # One topic for the whole bucket or scope, of which the collections are not known.
+        yield Written(text, "" if only else _dataset(config, bucket))
+        return
+    pattern = _rest_pattern(text[len(start) :])
+    for rest in context.named_like(start):
+        match = pattern.fullmatch(rest)
+        if match is None:
+            continue
+        found = match.groupdict()
+        scope, name = found.get("scope") or only, found.get("collection", "")
+        if f"{scope}.{name}" not in mapped:
+            yield Written(start + rest, _dataset(config, bucket, scope, name) if scope and name else "")
+
+
+def _rest_pattern(text: str) -> re.Pattern[str]:
+    """What a topic's name may have for the variables; names of scopes and collections have no dot."""
+    pattern = re.escape(text)
+    for name in ("scope", "collection"):
+        variable = re.escape(f"${{{name}}}")
+        pattern = pattern.replace(variable, f"(?P<{name}>[A-Za-z0-9_%-]+)", 1).replace(
+            variable, f"(?P={name})"
+        )
+    return re.compile(pattern)
+
+
+def couchbase_sink(context: SinkContext, topic: str) -> str:
+    """The collection of a topic: its override, the map's, else `couchbase.default.collection`."""
+    config = context.config
+    mapped = config.pairs("couchbase.topic.to.collection", "=")
+    mapped |= config.overrides("couchbase.default.collection")
+    name = mapped.get(topic) or config.get("couchbase.default.collection", default="_default._default")
+    path = [quoted or plain for quoted, plain in _PART.findall(name)]
+    if len(path) == 2:
+        path = [config.get("couchbase.bucket"), *path]
+    return _dataset(config, *path) if len(path) == 3 else ""
+
+
+SOURCES = (
+    Family(
+        "couchbase",
+        ("CouchbaseSource",),
+        ("com.couchbase.connect.kafka.CouchbaseSourceConnector",),
+        couchbase_source,
+    ),
+)
+
+
+SINKS = (
+    Family(
+        "couchbase",
+        ("CouchbaseSink",),
+        ("com.couchbase.connect.kafka.CouchbaseSinkConnector",),
+        sink=couchbase_sink,
+    ),
+)

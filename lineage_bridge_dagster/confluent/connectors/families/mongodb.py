@@ -1,0 +1,143 @@
+"""MongoDB, and stores with its protocol.
+
+Source: `DefaultTopicMapper`, `MongoSinkConfig` and `FieldPathNamespaceMapper` of mongodb/mongo-kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.families import kcql
+from lineage_bridge_dagster.confluent.connectors.families.mongodb_pipeline import Selection
+from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import TopicNames
+from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+
+_MONGO = "com.mongodb.kafka.connect."
+#: Where a record says which namespace it is written to, by `FieldPathNamespaceMapper`.
+_NAMESPACE_FIELDS = tuple(
+    f"namespace.mapper.{of}.{part}.field" for of in ("key", "value") for part in ("database", "collection")
+)
+
+
+def _dataset(config: Config, database: str, collection: str) -> str:
+    """A collection; empty if its address, its database or its own name is not known."""
+    if not collection:
+        return ""
+    host = config.get("connection.host", "connection.uri", "connection.url")
+    return naming.MONGODB(host=host, database=database, collection=collection)
+
+
+def mongodb_source(context: SourceContext) -> Iterator[Written]:
+    """A change stream of one collection, of a database or of the deployment.
+
+    A collection's topic follows from the configuration. Of a whole database, the collections are those that
+    the configuration names (in `topic.namespace.map` and in the `$match` of `pipeline`), and those that a
+    topic of the cluster is named for.
+    """
+    config = context.config
+    if config.get("heartbeat.interval.ms", default="0") != "0":
+        context.internal.append(config.get("heartbeat.topic.name", default="__mongodb_heartbeats"))
+    database, collection = config.get("database"), config.get("collection")
+    mapper = config.get("topic.mapper").rpartition(".")[2]
+    if mapper not in ("", "DefaultTopicMapper"):
+        context.warnings.append(f"topic.mapper {mapper} is not known: its topics are not known")
+        yield Written("", _dataset(config, database, collection))
+        return
+    names = TopicNames.of(config, context.warnings)
+    if database and collection:
+        yield Written(names.topic(database, collection), _dataset(config, database, collection))
+        return
+    selection = Selection.of(config, context.warnings)
+    written: set[str] = set()
+    for space in dict.fromkeys([*selection.listed(database), *names.listed(database)]):
+        if selection.allows(*space):
+            topic = names.topic(*space)
+            written.add(topic)
+            yield Written(topic, _dataset(config, *space))
+    for topic in names.collected(database):
+        # Which collections it is made of, depends on those that exist.
+        yield Written(topic)
+    if selection.is_complete(database):
+        return
+    if not database and not names.are_recognizable:
+        context.warnings.append(
+            "without database, topic.prefix and topic.suffix, its topics cannot be told from others by name"
+        )
+        return
+    for start, found in names.of_cluster(context, database):
+        if start + found.rest not in written and selection.allows(found.database, found.collection):
+            yield Written(start + found.rest, _dataset(config, found.database, found.collection))
+
+
+def _topic_value(config: Config, topic: str, name: str) -> str:
+    return config.get(f"topic.override.{topic}.{name}", name)
+
+
+def mongodb_sink(context: SinkContext, topic: str) -> str:
+    """The collection of a topic: its override, else `collection`, else one with the topic's name."""
+    config = context.config
+    mapper = _topic_value(config, topic, "namespace.mapper") or config.get("namespace.mapper.class")
+    mapper = mapper.rpartition(".")[2]
+    if mapper not in ("", "DefaultNamespaceMapper"):
+        fields = [name for key in _NAMESPACE_FIELDS if (name := _topic_value(config, topic, key))]
+        context.warnings.append(
+            f"namespace.mapper {mapper}: the collection depends on the record"
+            + (f" ({', '.join(fields)})" if fields else "")
+        )
+        return ""
+    collection = _topic_value(config, topic, "collection") or topic
+    return _dataset(config, _topic_value(config, topic, "database"), collection)
+
+
+def community_sink(context: SinkContext, topic: str) -> str:
+    """The community's sink, whose database is in the URI: hpgrahsl/kafka-connect-mongodb."""
+    config = context.config
+    address = config.get("mongodb.connection.uri", default="mongodb://localhost:27017/kafkaconnect")
+    database = address.partition("://")[2].partition("/")[2].partition("?")[0]
+    collection = config.get(f"mongodb.collection.{topic}", "mongodb.collection", default=topic)
+    return naming.MONGODB(host=address, database=database, collection=collection)
+
+
+def lenses_sink(context: SinkContext, topic: str) -> list[str]:
+    config = context.config
+    host, database = config.get("connect.mongo.connection"), config.get("connect.mongo.db")
+    return [
+        naming.MONGODB(host=host, database=database, collection=item.target)
+        for item in kcql.for_topic(config.get("connect.mongo.kcql"), topic)
+    ]
+
+
+def firestore(context: SinkContext, topic: str) -> str:
+    """Google Firestore by its protocol of MongoDB: `{uid}.{location}.firestore.goog`."""
+    config = context.config
+    return naming.FIRESTORE(
+        host=config.get("connection.host"),
+        database=config.get("database"),
+        collection=config.get("collection", default=topic),
+    )
+
+
+SOURCES = (Family("mongodb", ("MongoDbAtlasSource",), (_MONGO + "MongoSourceConnector",), mongodb_source),)
+
+
+SINKS = (
+    Family("mongodb", ("MongoDbAtlasSink",), (_MONGO + "MongoSinkConnector",), sink=mongodb_sink),
+    Family(
+        "mongodb-community",
+        (),
+        ("at.grahsl.kafka.connect.mongodb.MongoDbSinkConnector",),
+        sink=community_sink,
+    ),
+    Family(
+        "mongodb-lenses",
+        (),
+        (
+            "io.lenses.streamreactor.connect.mongodb.sink.MongoSinkConnector",
+            "com.datamountaineer.streamreactor.connect.mongodb.sink.MongoSinkConnector",
+        ),
+        sink=lenses_sink,
+    ),
+    Family("firestore", ("FirestoreSink",), (), sink=firestore),
+)

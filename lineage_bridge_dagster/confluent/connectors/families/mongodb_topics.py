@@ -1,0 +1,172 @@
+"""How the MongoDB source names topics, and which collection a topic is named for.
+
+Source: `DefaultTopicMapper` and the documentation of `topic.namespace.map` in mongodb/mongo-kafka.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.family import SourceContext
+from lineage_bridge_dagster.confluent.connectors.java_regex import (
+    BadRegexError,
+    alternatives,
+    compile_java,
+    literal,
+)
+
+_VARIABLE = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """The rest of a topic's name, and the collection that it is named for (empty if that is ambiguous)."""
+
+    rest: str
+    database: str = ""
+    collection: str = ""
+
+
+@dataclass(frozen=True)
+class TopicNames:
+    """Names of topics.
+
+    Attributes:
+        separator: Between the parts of a topic's name.
+        prefix: With the separator behind it.
+        suffix: With the separator before it.
+        simple: `database.collection` -> topic, and `database` -> what replaces the database in topics.
+        patterns: Expression over `database.collection` -> topic with variables, in order.
+        wildcard: The topic of all that nothing else maps.
+    """
+
+    separator: str
+    prefix: str = ""
+    suffix: str = ""
+    simple: dict[str, str] = field(default_factory=dict)
+    patterns: list[tuple[re.Pattern[str], str]] = field(default_factory=list)
+    wildcard: str = ""
+
+    @classmethod
+    def of(cls, config: Config, warnings: list[str]) -> TopicNames:
+        separator = config.get("topic.separator", default=".")
+        prefix, suffix = config.get("topic.prefix"), config.get("topic.suffix")
+        names = cls(separator, prefix and prefix + separator, suffix and separator + suffix)
+        wildcard = ""
+        for key, topic in config.json_object("topic.namespace.map", warnings).items():
+            if not topic:
+                continue
+            if key == "*":
+                wildcard = topic
+            elif not key.startswith("/"):
+                names.simple[key] = topic
+            else:
+                try:
+                    names.patterns.append((compile_java(key[1:]), topic))
+                except BadRegexError as error:
+                    warnings.append(f"topic.namespace.map: cannot apply {error}")
+        return cls(names.separator, names.prefix, names.suffix, names.simple, names.patterns, wildcard)
+
+    def topic(self, database: str, collection: str) -> str:
+        """The topic of a collection."""
+        return f"{self.prefix}{self._plain(database, collection)}{self.suffix}"
+
+    def _plain(self, database: str, collection: str) -> str:
+        space = f"{database}.{collection}"
+        if space in self.simple:
+            return self.simple[space]
+        if database in self.simple:
+            return f"{self.simple[database]}{self.separator}{collection}"
+        for pattern, template in self.patterns:
+            if pattern.fullmatch(space):
+                return self._filled(template, self._variables(database, collection))
+        return self.wildcard or f"{database}{self.separator}{collection}"
+
+    @staticmethod
+    def _filled(template: str, values: dict[str, str]) -> str:
+        return _VARIABLE.sub(lambda name: values.get(name[1], name[0]), template)
+
+    def _variables(self, database: str, collection: str) -> dict[str, str]:
+        sep = self.separator
+        return {
+            "db": database,
+            "coll": collection,
+            "sep": sep,
+            "sep_coll": sep + collection,
+            "coll_sep": collection + sep,
+            "sep_coll_sep": sep + collection + sep,
+        }
+
+    def listed(self, database: str) -> Iterator[tuple[str, str]]:
+        """The database and the name of each collection that the map names."""
+        named = [name for pattern, _ in self.patterns for name in alternatives(pattern.pattern)]
+        for space in (*self.simple, *named):
+            head, _, collection = space.partition(".")
+            if collection and database in ("", head):
+                yield head, collection
+
+    def collected(self, database: str) -> Iterator[str]:
+        """The topics that the map gives to an unknown number of collections."""
+        for pattern, template in self.patterns:
+            named = alternatives(pattern.pattern)
+            if not named and not _VARIABLE.search(template) and _may_start(pattern, database):
+                yield f"{self.prefix}{template}{self.suffix}"
+        if self.wildcard and database not in self.simple:
+            yield f"{self.prefix}{self.wildcard}{self.suffix}"
+
+    @property
+    def are_recognizable(self) -> bool:
+        """Whether a topic's name shows that it is one of them, even if the database is not known."""
+        return bool(self.prefix or self.suffix or self.simple or self.patterns)
+
+    def of_cluster(self, context: SourceContext, database: str) -> Iterator[tuple[str, Recognized]]:
+        """The cluster's topics that are named for a collection: their start, and what they are named for."""
+        for start, pattern, known in self._forms(database):
+            for rest in context.named_like(start):
+                found = self._recognized(start, rest, pattern, known)
+                if found is not None:
+                    yield start, found
+
+    def _recognized(self, start: str, rest: str, pattern: re.Pattern[str], known: str) -> Recognized | None:
+        match = pattern.fullmatch(rest)
+        if match is None:
+            return None
+        parts = match.groupdict()
+        database, collection = parts.get("db") or known, parts["coll"]
+        if self.topic(database, collection) != start + rest:
+            return None
+        if not known and self.separator != "." and self.separator in collection:
+            # The separator may be a part of either name.
+            return Recognized(rest)
+        return Recognized(rest, database, collection)
+
+    def _forms(self, database: str) -> Iterator[tuple[str, re.Pattern[str], str]]:
+        """How topics with a collection's name are made: start, pattern of the rest, database if known."""
+        known = {name for name in self.simple if "." not in name and database in ("", name)}
+        templates = [(self.simple[name] + "{sep}{coll}", name) for name in sorted(known)]
+        templates += [(template, database) for _, template in self.patterns if "coll" in template]
+        if not self.wildcard and database not in known:
+            templates.append(("{db}{sep}{coll}", database))
+        for template, name in templates:
+            yield self._form(template, name)
+
+    def _form(self, template: str, database: str) -> tuple[str, re.Pattern[str], str]:
+        values = {**self._variables(database, "\0"), "db": database or "\1"}
+        text = self.prefix + self._filled(template, values) + self.suffix
+        start = re.split("[\0\1]", text, maxsplit=1)[0]
+        rest = re.escape(text[len(start) :])
+        # MongoDB does not allow a dot in a database's name.
+        for mark, group, characters in (("\0", "coll", ".+"), ("\1", "db", "[^.]+?")):
+            mark = re.escape(mark)
+            rest = rest.replace(mark, f"(?P<{group}>{characters})", 1).replace(mark, f"(?P={group})")
+        return start, re.compile(rest, re.DOTALL), database
+
+
+def _may_start(pattern: re.Pattern[str], database: str) -> bool:
+    """Whether an expression may match collections of a database: what comes before its first special sign."""
+    plain = re.match(r"(?:[\w$#-]|\\\.)*", pattern.pattern)
+    start = literal(plain[0]) if plain else ""
+    return not database or f"{database}.".startswith(start) or start.startswith(f"{database}.")
