@@ -6,6 +6,10 @@ import re
 
 from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED
 
+#: `{cluster}.{account's hash}.{region}.redshift.amazonaws.com`, also of China.
+_REDSHIFT = re.compile(r"([\w-]+)\.[\w-]+\.([\w-]+)\.redshift\.amazonaws\.com(?:\.cn)?")
+_SNOWFLAKE = re.compile(r"(?:\.privatelink)?\.snowflakecomputing\.(?:com|cn)$")
+
 _HOST = re.compile(rf"[\w.{UNRESOLVED}-]+|\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]+\]")
 
 
@@ -29,3 +33,19 @@ def authority(address: str) -> str:
     """Return `host[:port]` of an address; empty for a malformed one."""
     host, port = host_and_port(address)
     return f"{host}:{port}" if port else host
+
+
+def redshift_cluster(domain: str) -> str:
+    """Return `{cluster}.{region}` of a cluster's domain, as the OpenLineage spec; any other host as it is."""
+    host = host_and_port(domain)[0]
+    match = _REDSHIFT.fullmatch(host)
+    return f"{match[1]}.{match[2]}" if match else host
+
+
+def snowflake_account(url: str) -> str:
+    """Return `{organization}-{account}` or `{locator}[.{region}[.{cloud}]]` of a Snowflake address.
+
+    A private link leads to the same account as the public address.
+    """
+    host = host_and_port(url.strip().removeprefix("jdbc:snowflake://"))[0]
+    return _SNOWFLAKE.sub("", host)

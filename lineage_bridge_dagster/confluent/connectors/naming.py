@@ -57,6 +57,12 @@ def path(*segments: str) -> str:
     return "/".join(segment for part in segments if (segment := part.strip().strip("/")))
 
 
+def folder(root: str, *segments: str) -> str:
+    """Return a folder under another dataset; empty if that is not known."""
+    below = path(*segments)
+    return f"{root}/{below}" if root and below else root
+
+
 def http_url(url: str) -> str:
     """Return the address of an HTTP API without user, query and fragment; empty for anything else.
 
@@ -124,14 +130,43 @@ BIGQUERY = Rule(
 )
 SPANNER = Rule(
     "Google Cloud Spanner",
-    "spanner://{project}:{instance}/{database}[.{schema}].{table}",
+    "spanner://[{project}:]{instance}/{database}[.{schema}].{table}",
     spec="spanner://{projectId}:{instanceId} + {database}.{schema}.{table}",
 )
 UNITY_CATALOG = Rule(
     "Databricks Unity Catalog",
-    "unitycatalog://{host}/{catalog}.{schema}.{table}",
+    "unitycatalog://{host}/[{catalog}.]{schema}.{table}",
     spec="unitycatalog://{host} + {catalog}.{schema}.{table}",
 )
+BIGTABLE = Rule("Google Cloud Bigtable", "bigtable://{project}/{instance}/{table}")
+CLICKHOUSE = Rule("ClickHouse", "clickhouse://{host}:{port}/{database}.{table}", "8123")
+DORIS = Rule("Apache Doris, SelectDB", "doris://{host}:{port}/{database}.{table}", "9030")
+FIREBOLT = Rule("Firebolt", "firebolt://{host}/{database}.{table}")
+GLUE = Rule(
+    "AWS Glue Data Catalog",
+    "arn:aws:glue:{region}:{account}/table/{database}/{table}",
+    spec="arn:aws:glue:{region}:{account id} + table/{database name}/{table name}",
+)
+HEAVY_DB = Rule("HEAVY.AI", "heavyai://{host}:{port}/{database}.{table}", "6274")
+HIVE = Rule(
+    "Apache Hive",
+    "hive://{host}:{port}/{database}.{table}",
+    "9083",
+    "hive://{host}:{port} + {database}.{table}",
+)
+#: A catalog's port is 443 unless its address says otherwise, and only then part of the name.
+ICEBERG = Rule("Apache Iceberg REST catalog", "iceberg://{host}[:{port}][/{warehouse}]/{table}")
+KUDU = Rule("Apache Kudu, by Apache Impala", "kudu://{host}:{port}/{database}.{table}", "21050")
+NETEZZA = Rule("IBM Netezza", "netezza://{host}:{port}/{database}[.{schema}].{table}", "5480")
+SINGLESTORE = Rule("SingleStore", "singlestore://{host}:{port}/{database}.{table}", "3306")
+STARROCKS = Rule("StarRocks", "starrocks://{host}:{port}/{database}.{table}", "8030")
+TERADATA = Rule(
+    "Teradata",
+    "teradata://{host}:{port}/{database}.{table}",
+    "1025",
+    "teradata://{host}:{port} + {database}.{table}",
+)
+VERTICA = Rule("Vertica", "vertica://{host}:{port}/{database}.{schema}.{table}", "5433")
 
 # Object stores and files.
 S3 = Rule("Amazon S3", "s3://{bucket}[/{path}]", spec="s3://{bucket} + {object key}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from lineage_bridge_dagster.confluent.connectors.families import (
+    bigquery,
     cosmosdb,
     couchbase,
     debezium,
@@ -16,6 +17,7 @@ from lineage_bridge_dagster.confluent.connectors.families import (
     files,
     functions,
     http,
+    iceberg,
     jdbc,
     messaging,
     mongodb,
@@ -25,6 +27,7 @@ from lineage_bridge_dagster.confluent.connectors.families import (
     redis,
     saas,
     search,
+    snowflake,
     synthetic,
     warehouses,
 )
@@ -35,6 +38,7 @@ SOURCES: tuple[Family, ...] = (
     *debezium.SOURCES,
     *oracle.SOURCES,
     *jdbc.SOURCES,
+    *warehouses.SOURCES,
     *object_stores.SOURCES,
     *files.SOURCES,
     *couchbase.SOURCES,
@@ -50,6 +54,9 @@ SOURCES: tuple[Family, ...] = (
 SINKS: tuple[Family, ...] = (
     *jdbc.SINKS,
     *warehouses.SINKS,
+    *bigquery.SINKS,
+    *snowflake.SINKS,
+    *iceberg.SINKS,
     *object_stores.SINKS,
     *files.SINKS,
     *couchbase.SINKS,

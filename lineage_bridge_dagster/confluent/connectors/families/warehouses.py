@@ -1,92 +1,169 @@
-"""Warehouses, lakehouses and cloud databases."""
+"""Warehouses and cloud databases, by connectors of their own."""
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.confluent.connectors import datasets
-from lineage_bridge_dagster.confluent.connectors.families.common import table_name
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from collections.abc import Iterator
+
+from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port, redshift_cluster
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Family,
+    Sink,
+    SinkContext,
+    SourceContext,
+    Written,
+)
+from lineage_bridge_dagster.confluent.connectors.naming import Rule
+
+
+def _table(config: Config, topic: str, key: str = "table.name.format") -> str:
+    return config.get(key, default="${topic}").replace("${topic}", topic)
+
+
+def _qualified(config: Config, topic: str, database: str, schema: str) -> dict[str, str]:
+    """A table in the parts that its name has: `table`, `schema.table` or `database.schema.table`."""
+    *path, table = _table(config, topic).split(".")
+    database, schema = [database, *(path or [schema])][-2:]
+    return {"database": database, "schema": schema, "table": table}
 
 
 def redshift(context: SinkContext, topic: str) -> str:
     config = context.config
-    host = config.get("aws.redshift.domain")
-    path = (config.get("aws.redshift.database"), table_name(context.config, topic, "public"))
-    return datasets.database("redshift", host, config.get("aws.redshift.port"), *path) if host else ""
+    address = config.get("aws.redshift.domain")
+    port = config.get("aws.redshift.port") or host_and_port(address)[1]
+    path = _qualified(config, topic, config.get("aws.redshift.database"), "public")
+    return naming.REDSHIFT(host=redshift_cluster(address), port=port, **path)
 
 
-def azure_sql_dw(context: SinkContext, topic: str) -> str:
+def synapse(context: SinkContext, topic: str) -> str:
+    """A table of a pool, whose name is no part of the dataset's."""
     config = context.config
-    host, name = config.get("azure.sql.dw.server.name"), config.get("azure.sql.dw.database.name")
-    return (
-        datasets.database("mssql", host, "", name, table_name(context.config, topic, "dbo")) if host else ""
-    )
-
-
-def snowflake(context: SinkContext, topic: str) -> str:
-    config = context.config
-    account = datasets.snowflake_account(config.get("snowflake.url.name"))
-    mapped = config.pairs("snowflake.topic2table.map", reverse=True).get(topic)
-    table = (mapped or datasets.sanitized(topic)).upper()
-    path = (config.get("snowflake.database.name").upper(), config.get("snowflake.schema.name").upper(), table)
-    return datasets.database("snowflake", account, "", *path) if account else ""
-
-
-def bigquery(context: SinkContext, topic: str) -> str:
-    config = context.config
-    project = config.get("project")
-    managed = not config.get("defaultDataset")
-    dataset = (
-        config.get("defaultDataset") or config.pairs("datasets", "=").get(".*", "") or config.get("datasets")
-    )
-    mapped = config.pairs("topic2table.map", reverse=True).get(topic)
-    table = mapped or topic
-    if not managed and ":" in topic:
-        dataset, _, table = topic.partition(":")
-    clean = config.flag("sanitize.topics", True) if managed else config.flag("sanitizeTopics")
-    if mapped is None and clean:
-        table = datasets.sanitized(table)
-    return f"bigquery://{project}.{dataset}.{table}" if project and dataset else ""
+    # Self-managed, the address is a JDBC URL.
+    address = config.get("azure.sql.dw.server.name", "azure.sql.dw.url")
+    host = address.partition("//")[2].partition(";")[0] if address.startswith("jdbc:") else address
+    return naming.SYNAPSE(host=host, **_qualified(config, topic, "", "dbo"))
 
 
 def databricks(context: SinkContext, topic: str) -> str:
     config = context.config
-    host = datasets.host_of(config.get("delta.lake.host.name"))
-    mapped = config.pairs("delta.lake.topic2table.map", reverse=True).get(topic)
-    table = mapped or datasets.formatted(config.get("delta.lake.table.format", default="${topic}"), topic)
-    path = (config.get("delta.lake.catalog"), config.get("delta.lake.database", default="default"), table)
-    return datasets.database("databricks", host, "", *path) if host else ""
-
-
-def iceberg(context: SinkContext, _topic: str) -> str:
-    """The one table for all topics. Of several, the record's value selects one, so the dataset is unknown."""
-    config = context.config
-    tables = config.items("iceberg.tables")
-    root = config.get("iceberg.catalog.warehouse", "iceberg.catalog.uri")
-    if len(tables) != 1 or config.flag("iceberg.tables.dynamic-enabled"):
-        return ""
-    return f"{root.rstrip('/')}/{tables[0]}" if "://" in root else f"iceberg://{tables[0]}"
+    mapped = config.pairs("delta.lake.topic2table.map").get(topic)
+    return naming.UNITY_CATALOG(
+        host=config.get("delta.lake.host.name"),
+        catalog=config.get("delta.lake.catalog"),
+        schema=config.get("delta.lake.database", default="default"),
+        table=mapped or _table(config, topic, "delta.lake.table.format"),
+    )
 
 
 def spanner(context: SinkContext, topic: str) -> str:
+    """A table; the project is mostly in the credentials only."""
     config = context.config
-    keys = ("gcp.spanner.project.id", "gcp.spanner.instance.id", "gcp.spanner.database.id")
-    database = ":".join(part for key in keys if (part := config.get(key)))
-    return f"spanner://{database}/{table_name(context.config, topic)}"
+    return naming.SPANNER(
+        project=config.get("gcp.spanner.project.id"),
+        instance=config.get("gcp.spanner.instance.id"),
+        database=config.get("gcp.spanner.database.id"),
+        table=_table(config, topic),
+    )
 
 
 def bigtable(context: SinkContext, topic: str) -> str:
     config = context.config
     project, instance = config.get("gcp.bigtable.project.id"), config.get("gcp.bigtable.instance.id")
-    return f"bigtable://{project}/{instance}/{table_name(context.config, topic)}"
+    return naming.BIGTABLE(project=project, instance=instance, table=_table(config, topic))
 
 
 def clickhouse(context: SinkContext, topic: str) -> str:
+    """A table; the topic may hold the database before a separator."""
     config = context.config
-    table = config.pairs("topic2TableMap", "=").get(topic, topic)
-    path = (config.get("database", default="default"), table)
-    host = config.get("hostname")
-    return datasets.database("clickhouse", host, config.get("port"), *path) if host else ""
+    database, table = config.get("database", default="default"), topic
+    separator = config.get("dbTopicSplitChar")
+    if config.flag("enableDbTopicSplit") and separator and separator in topic:
+        database, _, table = topic.partition(separator)
+    return naming.CLICKHOUSE(
+        host=config.get("hostname"),
+        port=config.get("port"),
+        # The connector's own default; the rule's is that of plain HTTP.
+        default_port="8443",
+        database=database,
+        table=config.pairs("topic2TableMap", "=").get(table, table).replace("`", ""),
+    )
 
+
+def singlestore(context: SinkContext, topic: str) -> str:
+    config = context.config
+    if field := config.get("singlestore.recordToTable.mappingField"):
+        context.warnings.append(f"the record's field {field} selects the table, which is not known")
+        return ""
+    return naming.SINGLESTORE(
+        host=config.get("connection.ddlEndpoint", "connection.clientEndpoint"),
+        database=config.get("connection.database"),
+        table=config.get(f"singlestore.tableName.{topic}", default=topic),
+    )
+
+
+def _mapped(rule: Rule, host: str, database: str, tables: str, port: str = "") -> Sink:
+    """A table of the one database, by a map `topic:table,...`, else named for the topic."""
+
+    def sink(context: SinkContext, topic: str) -> str:
+        config = context.config
+        return rule(
+            # An address with a port for loading data leads to the same server as the port for queries.
+            host=host_and_port(config.get(host))[0] if port else config.get(host),
+            port=config.get(port) if port else "",
+            database=config.get(database),
+            table=config.pairs(tables).get(topic, topic),
+        )
+
+    return sink
+
+
+def doris(context: SinkContext, topic: str) -> str:
+    if field := context.config.get("record.tablename.field"):
+        context.warnings.append(f"the record's field {field} selects the table, which is not known")
+        return ""
+    keys = ("doris.urls", "doris.database", "doris.topic2table.map", "doris.query.port")
+    return str(_mapped(naming.DORIS, *keys)(context, topic))
+
+
+def _formatted(rule: Rule, prefix: str, database: str, schema: str = "") -> Sink:
+    """A table by `table.name.format`, at `{prefix}host` and `{prefix}port`."""
+
+    def sink(context: SinkContext, topic: str) -> str:
+        config = context.config
+        path = _qualified(config, topic, config.get(database), schema)
+        return rule(host=config.get(prefix + "host"), port=config.get(prefix + "port"), **path)
+
+    return sink
+
+
+def _kudu(config: Config, table: str) -> str:
+    return naming.KUDU(
+        host=config.get("impala.server"),
+        port=config.get("impala.port"),
+        database=config.get("kudu.database"),
+        table=table,
+    )
+
+
+def kudu_source(context: SourceContext) -> Iterator[Written]:
+    """Topics `{topic.prefix}{table}`; with `query`, the prefix alone."""
+    config, prefix = context.config, context.config.get("topic.prefix")
+    if config.get("query"):
+        context.warnings.append("query is set: the tables it reads are not known from the configuration")
+        yield Written(prefix)
+        return
+    excluded = config.items("table.blacklist")
+    for table in config.items("table.whitelist") or context.named_like(prefix):
+        if table not in excluded:
+            yield Written(prefix + table, _kudu(config, table))
+
+
+def kudu(context: SinkContext, topic: str) -> str:
+    return _kudu(context.config, _table(context.config, topic))
+
+
+SOURCES = (Family("kudu", (), ("io.confluent.connect.kudu.KuduSourceConnector",), kudu_source),)
 
 SINKS = (
     Family(
@@ -99,48 +176,27 @@ SINKS = (
         "azure-sql-dw",
         ("AzureSqlDwSink",),
         ("io.confluent.connect.azuresqldw.AzureSqlDwSinkConnector",),
-        sink=azure_sql_dw,
-    ),
-    Family(
-        "snowflake",
-        ("SnowflakeSink",),
-        ("com.snowflake.kafka.connector.SnowflakeSinkConnector",),
-        sink=snowflake,
-    ),
-    Family(
-        "bigquery",
-        ("BigQuerySink", "BigQueryStorageSink"),
-        (
-            "com.wepay.kafka.connect.bigquery.BigQuerySinkConnector",
-            "io.confluent.connect.bigquerystorage.BigQueryStorageSinkConnector",
-        ),
-        sink=bigquery,
+        sink=synapse,
     ),
     Family(
         "databricks",
         ("DatabricksDeltaLakeSink",),
-        ("io.confluent.connect.databricks.deltalake.DatabricksDeltaLakeSinkConnector",),
+        (
+            "io.confluent.connect.databricks.deltalake.DatabricksDeltaLakeSinkConnector",
+            "io.confluent.connect.databricks.deltalake.azure.AzureDatabricksDeltaLakeSinkConnector",
+        ),
         sink=databricks,
     ),
     Family(
-        "iceberg",
-        (),
-        (
-            "io.tabular.iceberg.connect.IcebergSinkConnector",
-            "org.apache.iceberg.connect.IcebergSinkConnector",
-        ),
-        sink=iceberg,
-    ),
-    Family(
-        "spanner",
-        ("SpannerSink",),
-        ("io.confluent.connect.gcp.spanner.SpannerSinkConnector",),
-        sink=spanner,
+        "spanner", ("SpannerSink",), ("io.confluent.connect.gcp.spanner.SpannerSinkConnector",), sink=spanner
     ),
     Family(
         "bigtable",
         ("BigTableSink",),
-        ("io.confluent.connect.gcp.bigtable.BigtableSinkConnector",),
+        (
+            "io.confluent.connect.gcp.bigtable.BigtableSinkConnector",
+            "com.google.cloud.kafka.connect.bigtable.BigtableSinkConnector",
+        ),
         sink=bigtable,
     ),
     Family(
@@ -149,4 +205,41 @@ SINKS = (
         ("com.clickhouse.kafka.connect.ClickHouseSinkConnector",),
         sink=clickhouse,
     ),
+    Family("singlestore", (), ("com.singlestore.kafka.SingleStoreSinkConnector",), sink=singlestore),
+    Family(
+        "doris",
+        (),
+        (
+            "org.apache.doris.kafka.connector.DorisSinkConnector",
+            "com.selectdb.kafka.connector.SelectDBSinkConnector",
+        ),
+        sink=doris,
+    ),
+    Family(
+        "starrocks",
+        (),
+        ("com.starrocks.connector.kafka.StarRocksSinkConnector",),
+        sink=_mapped(
+            naming.STARROCKS, "starrocks.http.url", "starrocks.database.name", "starrocks.topic2table.map"
+        ),
+    ),
+    Family(
+        "vertica",
+        (),
+        ("io.confluent.vertica.VerticaSinkConnector",),
+        sink=_formatted(naming.VERTICA, "vertica.", "vertica.database", "public"),
+    ),
+    Family(
+        "netezza",
+        (),
+        ("io.confluent.connect.netezza.NetezzaSinkConnector",),
+        sink=_formatted(naming.NETEZZA, "connection.", "connection.database"),
+    ),
+    Family(
+        "heavyai",
+        (),
+        ("io.confluent.connect.omnisci.OmnisciSinkConnector",),
+        sink=_formatted(naming.HEAVY_DB, "connection.", "connection.database"),
+    ),
+    Family("kudu", (), ("io.confluent.connect.kudu.KuduSinkConnector",), sink=kudu),
 )

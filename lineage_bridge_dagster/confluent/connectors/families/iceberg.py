@@ -1,0 +1,120 @@
+"""Apache Iceberg and Apache Hudi tables.
+
+Sources: IcebergSinkConfig and SinkWriter of github.com/apache/iceberg and, with the same keys,
+github.com/databricks/iceberg-kafka-connect (Tabular's), and the documentation of Iceberg's catalogs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
+
+_CATALOG = "iceberg.catalog."
+#: The REST endpoint of the AWS Glue Data Catalog; the warehouse is its account.
+_GLUE = re.compile(r"https?://glue\.([\w-]+)\.amazonaws\.com(?:\.cn)?/iceberg(?:/|$)")
+_UNITY = "/unity-catalog/iceberg"
+_INSERT_FIELD = "org.apache.kafka.connect.transforms.InsertField$Value"
+_METADATA = (
+    "io.tabular.iceberg.connect.transforms.KafkaMetadataTransform",
+    "org.apache.iceberg.connect.transforms.KafkaMetadataTransform",
+)
+
+
+def table(config: Config, name: str) -> str:
+    """A table as its catalog names it; for a catalog without an address, by its folder."""
+    catalog = config.get(_CATALOG + "type") or config.get(_CATALOG + "catalog-impl").rpartition(".")[2]
+    catalog = catalog.lower().removesuffix("catalog")
+    address, warehouse = config.get(_CATALOG + "uri"), config.get(_CATALOG + "warehouse")
+    database, _, last = name.rpartition(".")
+    stored = storage(warehouse)
+    if _UNITY in address:
+        return naming.UNITY_CATALOG(host=address, catalog=warehouse, schema=database, table=last)
+    if catalog == "glue" or (match := _GLUE.match(address)):
+        region = match[1] if catalog != "glue" and match else config.get(_CATALOG + "client.region")
+        account = config.get(_CATALOG + "glue.id") or ("" if stored else warehouse.partition(":")[0])
+        named = naming.GLUE(region=region, account=account, database=database, table=last)
+        return named or naming.folder(stored, f"{database}.db", last)
+    if catalog == "hive" and address:
+        return naming.HIVE(host=address, database=database, table=last)
+    if catalog == "hadoop":
+        return naming.folder(stored, *name.split("."))
+    if address:
+        address = address.removeprefix("jdbc:")
+        return naming.ICEBERG(host=address, warehouse="" if stored else warehouse, table=name)
+    return naming.folder(stored, *name.split("."))
+
+
+def storage(warehouse: str) -> str:
+    """The folder of a warehouse that is one, under the scheme of its object store's rule; else empty."""
+    scheme, separator, path = warehouse.partition("://")
+    scheme = {"s3a": "s3", "s3n": "s3"}.get(scheme.lower(), scheme.lower())
+    return f"{scheme}://{path.strip('/')}" if separator and path.strip("/") else ""
+
+
+def _route_value(context: SinkContext, field: str, topic: str) -> str:
+    """The value of the field that selects the table, if a transform sets it to the topic or a constant."""
+    config = context.config
+    for label in config.items("transforms"):
+        prefix = f"transforms.{label}."
+        kind = config.get(prefix + "type")
+        if kind == _INSERT_FIELD:
+            if config.get(prefix + "topic.field").rstrip("!?") == field:
+                return topic
+            if config.get(prefix + "static.field").rstrip("!?") == field:
+                return config.get(prefix + "static.value")
+        elif kind in _METADATA:
+            name = config.get(prefix + "field_name", default="_kafka_metadata")
+            if field == f"{name}{'.' if config.flag(prefix + 'nested') else '_'}topic":
+                return topic
+    return ""
+
+
+def iceberg(context: SinkContext, topic: str) -> Iterator[str]:
+    """The tables of a topic: all that are listed, or those that the value of a field selects."""
+    config = context.config
+    tables, field = config.items("iceberg.tables"), config.get("iceberg.tables.route-field")
+    value = _route_value(context, field, topic) if field else ""
+    if config.flag("iceberg.tables.dynamic-enabled"):
+        tables = [value.lower()] if value else []
+        if not value:
+            context.warnings.append(
+                f"iceberg.tables.dynamic-enabled: the record's field {field or '(none)'} names the table, "
+                "which is not known"
+            )
+    elif field and value:
+        tables = [name for name in tables if _accepts(context, name, value)]
+    for name in tables:
+        yield table(config, name)
+
+
+def _accepts(context: SinkContext, name: str, value: str) -> bool:
+    pattern = context.config.get(f"iceberg.table.{name}.route-regex")
+    try:
+        return bool(pattern and full_matches(pattern, [value]))
+    except BadRegexError as error:
+        context.warnings.append(f"iceberg.table.{name}.route-regex: cannot apply {error}")
+        return False
+
+
+def hudi(context: SinkContext, _topic: str) -> str:
+    """The one table, by its folder."""
+    return storage(context.config.get("hoodie.base.path", "hoodie.datasource.write.base.path"))
+
+
+SINKS = (
+    Family(
+        "iceberg",
+        (),
+        (
+            "io.tabular.iceberg.connect.IcebergSinkConnector",
+            "org.apache.iceberg.connect.IcebergSinkConnector",
+        ),
+        sink=iceberg,
+    ),
+    Family("hudi", (), ("org.apache.hudi.connect.HoodieSinkConnector",), sink=hudi),
+)
