@@ -71,6 +71,10 @@ class Config:
             return {}
         return {name: value for name, value in found.items() if isinstance(value, str)}
 
+    def keys_like(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        """The matches of a pattern with whole keys that have a value."""
+        return (match for key in self.keys() if (match := pattern.fullmatch(key)))
+
     def overrides(self, key: str) -> dict[str, str]:
         """The values of `key[context]`, by context."""
         return {

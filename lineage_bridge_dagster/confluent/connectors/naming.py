@@ -186,7 +186,6 @@ HDFS = Rule(
 )
 
 # Document, key-value, wide-column and graph stores.
-AEROSPIKE = Rule("Aerospike", "aerospike://{host}:{port}/{namespace}[.{set}]", "3000")
 ARANGODB = Rule("ArangoDB", "arangodb://{host}:{port}/{database}.{collection}", "8529")
 CASSANDRA = Rule(
     "Apache Cassandra, ScyllaDB",
@@ -215,23 +214,21 @@ AZURE_SEARCH = Rule("Azure AI Search", "https://{service}.search.windows.net/ind
 ELASTICSEARCH = Rule("Elasticsearch", "elasticsearch://{host}:{port}/{index}", "9200")
 MILVUS = Rule("Milvus", "milvus://{host}:{port}/[{database}.]{collection}", "19530")
 OPENSEARCH = Rule("OpenSearch", "opensearch://{host}:{port}/{index}", "9200")
-PINECONE = Rule("Pinecone", "pinecone://{project}/{index}[/{namespace}]")
-QDRANT = Rule("Qdrant", "qdrant://{host}:{port}/{collection}", "6334")
-SOLR = Rule("Apache Solr", "solr://{host}:{port}/{collection}", "8983")
+PINECONE = Rule("Pinecone", "pinecone://{project}/{index}")
 WEAVIATE = Rule("Weaviate", "weaviate://{host}:{port}/{collection}", "8080")
 
 # Logs, metrics and time series.
 APP_DYNAMICS = Rule("AppDynamics", "appdynamics://{host}:{port}/metrics", "8293")
 CLOUDWATCH_LOGS = Rule("Amazon CloudWatch Logs", "cloudwatch://{group}/{stream}")
 CLOUDWATCH_METRICS = Rule("Amazon CloudWatch metrics", "cloudwatch://metrics/{namespace}")
-DATADOG_LOGS = Rule("Datadog logs", "datadog://logs")
-DATADOG_METRICS = Rule("Datadog metrics", "datadog://metrics")
+DATADOG = Rule("Datadog", "datadog://{kind}")
 INFLUXDB = Rule("InfluxDB", "influxdb://{host}:{port}/{database}", "8086")
 LOG_ANALYTICS = Rule("Azure Log Analytics", "loganalytics://{workspace}/{table}")
+LOG_INGESTION = Rule("Azure Monitor log ingestion", "loganalytics://{host}/{table}")
 NEW_RELIC = Rule("New Relic", "newrelic://{kind}")
-PAGER_DUTY = Rule("PagerDuty", "pagerduty://events")
+PAGER_DUTY = Rule("PagerDuty", "pagerduty://{kind}")
 PROMETHEUS = Rule("Prometheus exporter", "prometheus://{host}:{port}/metrics", "8889")
-QUESTDB = Rule("QuestDB", "questdb://{host}:{port}/{table}", "9000")
+QUESTDB = Rule("QuestDB", "questdb://{host}:{port}/{table}", "9009")
 SPLUNK = Rule("Splunk", "splunk://{host}:{port}/{index}", "8088")
 
 # Streams.

@@ -10,12 +10,14 @@ import re
 
 from lineage_bridge_dagster.confluent.connectors.families import (
     bigquery,
+    cassandra,
     cosmosdb,
     couchbase,
     debezium,
     dynamodb,
     files,
     functions,
+    graphs,
     http,
     iceberg,
     jdbc,
@@ -29,7 +31,10 @@ from lineage_bridge_dagster.confluent.connectors.families import (
     search,
     snowflake,
     synthetic,
+    time_series,
+    vectors,
     warehouses,
+    wide_column,
 )
 from lineage_bridge_dagster.confluent.connectors.family import Family
 
@@ -46,10 +51,13 @@ SOURCES: tuple[Family, ...] = (
     *dynamodb.SOURCES,
     *mongodb.SOURCES,
     *redis.SOURCES,
+    *cassandra.SOURCES,
+    *graphs.SOURCES,
     *messaging.SOURCES,
     *saas.SOURCES,
     *http.SOURCES,
     *observability.SOURCES,
+    *time_series.SOURCES,
 )
 SINKS: tuple[Family, ...] = (
     *jdbc.SINKS,
@@ -64,12 +72,17 @@ SINKS: tuple[Family, ...] = (
     *dynamodb.SINKS,
     *mongodb.SINKS,
     *redis.SINKS,
+    *cassandra.SINKS,
+    *graphs.SINKS,
+    *wide_column.SINKS,
     *search.SINKS,
+    *vectors.SINKS,
     *messaging.SINKS,
     *saas.SINKS,
     *http.SINKS,
     *functions.SINKS,
     *observability.SINKS,
+    *time_series.SINKS,
 )
 
 

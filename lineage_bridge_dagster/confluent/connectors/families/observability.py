@@ -1,22 +1,93 @@
-"""Logs, metrics and time series."""
+"""Logs, metrics and alerts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from lineage_bridge_dagster.confluent.connectors.families.common import templated, url
-from lineage_bridge_dagster.confluent.connectors.family import Family, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.families.common import per_topic, topic_of
+from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+
+_GROUP, _STREAM = "${log-group}", "${log-stream}"
+#: What a topic's name cannot have; the connector replaces it.
+_NOT_IN_TOPICS = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def cloudwatch(context: SourceContext) -> Iterator[Written]:
-    """Topics by `kafka.topic.format`, one for each log stream."""
-    config = context.config
-    template = config.get("kafka.topic.format", default="${log-group}.${log-stream}")
-    group = config.get("aws.cloudwatch.log.group")
-    for stream in config.items("aws.cloudwatch.log.streams"):
-        topic = template.replace("${log-group}", group).replace("${log-stream}", stream)
-        yield Written(topic, f"cloudwatch://{group}/{stream}" if group else "")
+    """Topics by `kafka.topic.format`, one for each log stream.
 
+    Without a list of streams, they are those that a topic of the cluster is named for.
+    """
+    config = context.config
+    group = config.get("aws.cloudwatch.log.group")
+    template = config.get("kafka.topic.format", default=f"{_GROUP}.{_STREAM}").replace(_GROUP, group)
+    streams = config.items("aws.cloudwatch.log.streams")
+    if _STREAM not in template:
+        for stream in streams or [""]:
+            yield Written(_existing(context, template), naming.CLOUDWATCH_LOGS(group=group, stream=stream))
+        return
+    start, _, end = template.partition(_STREAM)
+    for stream in streams:
+        topic = _existing(context, start + stream + end)
+        yield Written(topic, naming.CLOUDWATCH_LOGS(group=group, stream=stream))
+    if streams or not group:
+        return
+    pattern = re.compile(f"{_any_sign(start)}(.+){_any_sign(end)}", re.DOTALL)
+    # The start of a name is known as far as it is allowed in a topic.
+    for head in {start if not _NOT_IN_TOPICS.search(start) else ""}:
+        topics = [head + rest for rest in context.named_like(head)] if head else context.cluster_topics
+        for topic in topics:
+            if match := pattern.fullmatch(topic):
+                yield Written(topic, naming.CLOUDWATCH_LOGS(group=group, stream=match[1]))
+
+
+def _any_sign(text: str) -> str:
+    return "".join("[._-]" if _NOT_IN_TOPICS.match(char) else re.escape(char) for char in text)
+
+
+def _existing(context: SourceContext, topic: str) -> str:
+    """A topic; if it cannot have that name, the only one of the cluster that it may have become."""
+    if not _NOT_IN_TOPICS.search(topic):
+        return topic
+    pattern = re.compile(_any_sign(topic))
+    found = [name for name in context.cluster_topics if pattern.fullmatch(name)]
+    if len(found) == 1:
+        return found[0]
+    context.warnings.append(f"{topic} has signs that a topic cannot have: its topic is not known")
+    return ""
+
+
+def splunk(context: SinkContext, topic: str) -> str:
+    """The index of a topic: the only one of `splunk.indexes`, or the one at the topic's place in `topics`."""
+    config = context.config
+    indexes = config.items("splunk.indexes", default="default" if context.connector.id else "")
+    named = config.items("topics")
+    if not named:
+        # The sink does not use the list with topics.regex: the token decides.
+        indexes = []
+    if len(indexes) == 1:
+        index = indexes[0]
+    elif len(indexes) == len(named) and topic in named:
+        index = indexes[named.index(topic)]
+    else:
+        context.warnings.append("splunk.indexes does not tell the index: that of the HEC token is not known")
+        return ""
+    return naming.SPLUNK(host=config.get("splunk.hec.uri"), index=index)
+
+
+def log_analytics(context: SinkContext, topic: str) -> str:
+    """A table of a workspace; version 2 knows its ingestion endpoint only."""
+    config = context.config
+    workspace = config.get("azure.loganalytics.workspace.id")
+    mapped = config.pairs("azure.loganalytics.topic2table.map") | config.pairs("topic.to.table.map")
+    if workspace:
+        return naming.LOG_ANALYTICS(workspace=workspace, table=mapped.get(topic, topic))
+    endpoint = config.get("azure.logs.ingestion.endpoint")
+    return naming.LOG_INGESTION(host=endpoint, table=mapped.get(topic, ""))
+
+
+_NEW_RELIC = "com.newrelic.telemetry."
 
 SOURCES = (
     Family(
@@ -26,55 +97,86 @@ SOURCES = (
         cloudwatch,
     ),
     Family(
-        "influxdb",
-        ("InfluxDB2Source",),
-        ("io.confluent.influxdb.v2.source.InfluxDB2SourceConnector",),
-        url("influxdb", "influxdb.url", "influxdb.bucket"),
+        "splunk",
+        (),
+        (
+            "io.confluent.connect.SplunkHttpSourceConnector",
+            "io.confluent.connect.splunk.s2s.SplunkS2SSourceConnector",
+        ),
+        # Forwarders send to it: it reads nothing that has a name.
+        topic_of(lambda _config: ()),
+        has_dataset=False,
     ),
 )
 
 
 SINKS = (
-    Family(
-        "splunk",
-        ("SplunkSink",),
-        ("com.splunk.kafka.connect.SplunkSinkConnector",),
-        sink=templated("splunk://{splunk.hec.uri}/{splunk.indexes}"),
-    ),
+    Family("splunk", ("SplunkSink",), ("com.splunk.kafka.connect.SplunkSinkConnector",), sink=splunk),
     Family(
         "azure-log-analytics",
-        ("AzureLogAnalyticsSink",),
+        ("AzureLogAnalyticsSink", "AzureLogAnalyticsSinkV2"),
         ("io.confluent.connect.azureloganalytics.AzureLogAnalyticsSinkConnector",),
-        sink=templated("loganalytics://{azure.loganalytics.workspace.id}/{topic}"),
+        sink=log_analytics,
     ),
     Family(
         "cloudwatch-metrics",
         ("CloudWatchMetricsSink",),
         ("io.confluent.connect.aws.cloudwatch.metrics.AwsCloudWatchMetricsSinkConnector",),
-        sink=templated("cloudwatch://metrics/{aws.cloudwatch.metrics.namespace}"),
-    ),
-    Family(
-        "influxdb",
-        ("InfluxDB2Sink",),
-        ("io.confluent.influxdb.v2.sink.InfluxDB2SinkConnector",),
-        sink=templated("influxdb://{influxdb.url}/{influxdb.bucket}"),
+        sink=per_topic(
+            lambda config: [
+                naming.CLOUDWATCH_METRICS(namespace=config.get("aws.cloudwatch.metrics.namespace"))
+            ]
+        ),
     ),
     Family(
         "datadog",
         ("DatadogMetricsSink",),
         ("io.confluent.connect.datadog.metrics.DatadogMetricsSinkConnector",),
-        sink=templated("datadog://metrics"),
+        sink=per_topic(lambda _config: [naming.DATADOG(kind="metrics")]),
+    ),
+    Family(
+        "datadog-logs",
+        ("DatadogLogsSink",),
+        ("com.datadoghq.connect.logs.DatadogLogsSinkConnector",),
+        sink=per_topic(lambda _config: [naming.DATADOG(kind="logs")]),
     ),
     Family(
         "newrelic",
         ("NewRelicMetricsSink",),
-        ("io.confluent.connect.newrelic.metrics.NewRelicMetricsSinkConnector",),
-        sink=templated("newrelic://metrics"),
+        (
+            "io.confluent.connect.newrelic.metrics.NewRelicMetricsSinkConnector",
+            _NEW_RELIC + "metrics.MetricsSinkConnector",
+        ),
+        sink=per_topic(lambda _config: [naming.NEW_RELIC(kind="metrics")]),
+    ),
+    Family(
+        "newrelic-events",
+        (),
+        (_NEW_RELIC + "events.EventsSinkConnector",),
+        sink=per_topic(lambda _config: [naming.NEW_RELIC(kind="events")]),
+    ),
+    Family(
+        "newrelic-logs",
+        (),
+        (_NEW_RELIC + "logs.LogsSinkConnector",),
+        sink=per_topic(lambda _config: [naming.NEW_RELIC(kind="logs")]),
     ),
     Family(
         "pagerduty",
         ("PagerDutySink",),
         ("io.confluent.connect.pagerduty.PagerDutySinkConnector",),
-        sink=templated("pagerduty://events"),
+        sink=per_topic(lambda _config: [naming.PAGER_DUTY(kind="events")]),
+    ),
+    Family(
+        "appdynamics",
+        (),
+        ("io.confluent.connect.appdynamics.metrics.AppDynamicsMetricsSinkConnector",),
+        sink=per_topic(
+            lambda config: [
+                naming.APP_DYNAMICS(
+                    host=config.get("machine.agent.host"), port=config.get("machine.agent.port")
+                )
+            ]
+        ),
     ),
 )

@@ -1,52 +1,139 @@
-"""Search engines and vector stores."""
+"""Search engines.
+
+Source: `ElasticsearchSinkTask` of confluentinc/kafka-connect-elasticsearch; `OpenSearchSinkConnectorConfig`
+of Aiven-Open/opensearch-connector-for-apache-kafka.
+"""
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.confluent.connectors import datasets
-from lineage_bridge_dagster.confluent.connectors.families.common import templated
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from collections.abc import Callable
+
+from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.families import kcql
+from lineage_bridge_dagster.confluent.connectors.family import Family, Sink, SinkContext
+from lineage_bridge_dagster.confluent.connectors.naming import Rule
+
+_LONGEST_INDEX = 255
+_LONGEST_NAMESPACE = 100
+_TOPIC = "${topic}"
+#: Words for "not used", in connectors whose versions disagree on it.
+_OFF = ("", "none", "disabled")
 
 
-def elasticsearch(context: SinkContext, topic: str) -> str:
+def _index(topic: str, forbidden: str = "-_") -> str:
+    """An index's name: the topic in lower case, cut to what the engine allows."""
+    index = topic.lower()[:_LONGEST_INDEX]
+    index = index[1:] if index.startswith(tuple(forbidden)) else index
+    return index.replace(".", "dot") if index in (".", "..") else index
+
+
+def _confluent_name(config: Config, topic: str) -> str:
+    """An index, a data stream, or a resource that the configuration maps to the topic."""
+    usage = config.get("external.resource.usage").lower()
+    mapped = config.pairs("topic.to.external.resource.mapping")
+    if usage not in _OFF or (mapped and not usage):
+        # Topics without a resource are refused.
+        return mapped.get(topic, "")
+    legacy = config.pairs("topic.index.map").get(topic)
+    stream, dataset = config.get("data.stream.type").lower(), config.get("data.stream.dataset")
+    if stream not in _OFF and dataset:
+        namespace = config.get("data.stream.namespace", default=_TOPIC).replace(_TOPIC, topic.lower())
+        return f"{stream}-{dataset}-{namespace[:_LONGEST_NAMESPACE]}"
+    return legacy or _index(topic)
+
+
+def _aiven_name(config: Config, topic: str) -> str:
+    if config.get("existing.resource.type").lower() not in _OFF:
+        return config.pairs("topic.to.existing.resource.mapping").get(topic, "")
+    index = _index(topic.replace(":", "_"), "-_+")
+    prefix = config.get("data.stream.prefix") if config.flag("data.stream.enabled") else ""
+    return f"{prefix}-{index}" if prefix else index
+
+
+def engine(rule: Rule, name: Callable[[Config, str], str]) -> Sink:
+    """A sink to the first of the hosts in `connection.url`."""
+
+    def sink(context: SinkContext, topic: str) -> str:
+        config = context.config
+        return rule(host=config.get("connection.url"), index=name(config, topic))
+
+    return sink
+
+
+def lenses_sink(context: SinkContext, topic: str) -> list[str]:
     config = context.config
-    host = datasets.host_of(config.get("connection.url"))
-    mapped = config.pairs("topic.to.external.resource.mapping").get(topic)
-    stream = config.get("data.stream.type", default="none").lower()
-    if mapped:
-        index = mapped
-    elif stream not in ("", "none"):
-        space = datasets.formatted(config.get("data.stream.namespace", default="${topic}"), topic).lower()
-        index = "-".join((stream, config.get("data.stream.dataset"), space))
-    else:
-        index = topic.lower()
-    return f"elasticsearch://{host}/{index}" if host else ""
+    host, port = config.get("connect.elastic.hosts"), config.get("connect.elastic.port")
+    return [
+        naming.ELASTICSEARCH(host=host, port=port, index=item.target)
+        for item in kcql.for_topic(config.get("connect.elastic.kcql"), topic)
+    ]
 
 
-def opensearch(context: SinkContext, topic: str) -> str:
+def opensearch(context: SinkContext, topic: str) -> list[str]:
+    """The indexes of a topic: `index{n}.name` of each number with `index{n}.topic`."""
     config = context.config
-    host = datasets.host_of(config.get("instance.url"))
-    number = config.number_of("index{n}.topic", topic)
-    return f"opensearch://{host}/{config.get(f'index{number}.name')}" if host and number else ""
+    return [
+        naming.OPENSEARCH(
+            host=config.get("instance.url"),
+            index=config.get(f"index{number}.name").replace(_TOPIC, topic).strip("/"),
+        )
+        for number, named in config.numbered("index{n}.topic")
+        if named == topic
+    ]
+
+
+def azure_search(context: SinkContext, topic: str) -> str:
+    config = context.config
+    return naming.AZURE_SEARCH(
+        service=config.get("azure.search.service.name"),
+        index=config.get("index.name", default=_TOPIC).replace(_TOPIC, topic),
+    )
 
 
 SINKS = (
     Family(
         "elasticsearch",
-        ("ElasticsearchSink",),
-        ("io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",),
-        sink=elasticsearch,
+        ("ElasticsearchSink", "ElasticsearchSinkV2"),
+        (
+            "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",
+            "io.confluent.connect.elasticsearch.v2.ElasticsearchSinkConnector",
+            "io.aiven.connect.elasticsearch.ElasticsearchSinkConnector",
+            "io.aiven.kafka.connect.elasticsearch.ElasticsearchSinkConnector",
+        ),
+        sink=engine(naming.ELASTICSEARCH, _confluent_name),
+    ),
+    Family(
+        "elasticsearch-lenses",
+        (),
+        tuple(
+            f"{package}.connect.elastic{version}.{kind}ElasticSinkConnector"
+            for package in ("io.lenses.streamreactor", "com.datamountaineer.streamreactor")
+            for version in ("6", "7", "8")
+            for kind in ("", "sink.")
+        ),
+        sink=lenses_sink,
     ),
     Family("opensearch", ("OpenSearchSink",), (), sink=opensearch, topics=("index{n}.topic",)),
+    Family(
+        "opensearch-aiven",
+        (),
+        (
+            "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector",
+            "io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector",
+        ),
+        sink=engine(naming.OPENSEARCH, _aiven_name),
+    ),
+    Family(
+        "opensearch-community",
+        (),
+        ("com.dmathieu.kafka.opensearch.OpenSearchSinkConnector",),
+        sink=engine(naming.OPENSEARCH, _confluent_name),
+    ),
     Family(
         "azure-search",
         ("AzureCognitiveSearchSink",),
         ("io.confluent.connect.azure.search.AzureSearchSinkConnector",),
-        sink=templated("https://{azure.search.service.name}.search.windows.net/indexes/{index.name}"),
-    ),
-    Family(
-        "pinecone",
-        ("PineconeSink",),
-        ("io.confluent.connect.pinecone.PineconeSinkConnector",),
-        sink=templated("pinecone://{pinecone.project}/{pinecone.index}"),
+        sink=azure_search,
     ),
 )
