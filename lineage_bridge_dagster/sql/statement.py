@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 TablePath = tuple[str, ...]
 """A table name as written, one to three parts: [[catalog,] database,] table. Case and dots are kept."""
@@ -68,6 +68,13 @@ class SessionChange:
     database: str | None = None
 
 
+class Sink(NamedTuple):
+    """A table that is written, and the tables and views that it is made of, in order of first appearance."""
+
+    path: TablePath
+    reads: tuple[TablePath, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One statement of a text.
@@ -82,6 +89,7 @@ class Statement:
             are columns in Flink's grammar, so they are not among the reads.
         view: The view that it changes, if any.
         session: What it changes for later statements, if anything.
+        parts: The writes of a statement set, each with its own reads; empty for another statement.
     """
 
     reads: tuple[TablePath, ...] = ()
@@ -92,6 +100,12 @@ class Statement:
     searches: tuple[TablePath, ...] = ()
     view: ViewChange | None = None
     session: SessionChange | None = None
+    parts: tuple[Sink, ...] = ()
+
+    @property
+    def sinks(self) -> tuple[Sink, ...]:
+        """The tables and views that it writes, each with those that it is made of."""
+        return self.parts or tuple(Sink(path, self.reads) for path in self.writes)
 
 
 @dataclass(frozen=True, slots=True)

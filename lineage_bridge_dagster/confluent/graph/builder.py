@@ -17,7 +17,10 @@ from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.graph.console_links import Console
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
-from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.model import INPUTS, Edge, EdgeType, Evidence, Graph, Node, NodeType
+
+#: Maximum confidence of the edge to one of several outputs that are made of unknown ones of several inputs.
+UNKNOWN_INPUTS = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +92,26 @@ class Builder:
         *,
         confidence: float = 1.0,
         evidence: str = Evidence.DECLARED,
+        inputs: Iterable[str] | None = None,
         **attributes: Any,
     ) -> Edge:
+        """Add an edge with its scope and time; empty attributes are omitted.
+
+        `inputs` are the ids of what an output is made of: None if unknown, empty if it is made of nothing.
+        """
+        known = {} if inputs is None else {INPUTS: sorted(set(inputs))}
         return self.graph.add_edge(
             Edge(
                 src_id=src_id,
                 dst_id=dst_id,
                 edge_type=kind,
                 confidence=confidence,
-                attributes={**without_empty(attributes), "evidence": str(evidence), "scope": str(scope)},
+                attributes={
+                    **without_empty(attributes),
+                    **known,
+                    "evidence": str(evidence),
+                    "scope": str(scope),
+                },
                 first_seen=self.now,
                 last_seen=self.now,
             )

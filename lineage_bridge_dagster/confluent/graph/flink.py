@@ -11,13 +11,13 @@ Which statements become nodes, by phase:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.api.flink import FlinkStatement, MaterializedTable, RegionKey
 from lineage_bridge_dagster.confluent.api.org import Environment
-from lineage_bridge_dagster.confluent.graph.builder import Builder, absent_warning
+from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, absent_warning
 from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.confluent.graph.flink_columns import JobText, JobTexts, parsed_texts
 from lineage_bridge_dagster.lineage import ids
@@ -157,11 +157,20 @@ def add_jobs(
             for cycle in expansion.cycles
         ]
         writes = _Names.of(index, job, expansion.writes)
+        sinks = {
+            ref: _Names.of(index, job, sink.reads)
+            for sink in expansion.sinks
+            if (ref := index.resolve(sink.path, job.catalog, job.database)) is not None
+        }
         if job.table is not None:
             writes.refs.append(job.table)
+            sinks[job.table] = reads
+        if expansion.cycles:
+            # What is behind them may feed any sink.
+            sinks = {ref: replace(names, unknown=reads.unknown) for ref, names in sinks.items()}
         job_texts.append(_job_text(job, by_text[job.sql], [*reads.refs, *writes.refs]))
         if job.phase not in _DROPPED and _is_job(job, lineage, writes):
-            _add_job(builder, index, job, lineage, reads, writes)
+            _add_job(builder, index, job, lineage, reads, writes, sinks)
     names = sorted(
         (place.key, place.environment.label, place.cluster.label) for place in builder.places.values()
     )
@@ -216,33 +225,37 @@ class _Names:
 
 
 def _add_job(
-    builder: Builder, index: NameIndex, job: Job, lineage: TextLineage, reads: _Names, writes: _Names
+    builder: Builder,
+    index: NameIndex,
+    job: Job,
+    lineage: TextLineage,
+    reads: _Names,
+    writes: _Names,
+    sinks: Mapping[TopicRef, _Names],
 ) -> None:
+    """Add a job with its edges; `sinks` are the names that each topic it writes is made of."""
     scope = job.scope
     node_id = _job_id(job)
     ran = job.phase not in _FAILED or bool(job.read_topics)
-    warnings = [*reads.unknown, *writes.unknown]
-    offsets = _offset_refs(builder, index, job)
-    evidence: list[str] = []
-    for refs, kind in ((reads.refs, EdgeType.CONSUMES), (writes.refs, EdgeType.PRODUCES)):
-        absent: dict[str, list[str]] = {}
-        for ref in refs if ran else ():
-            # Flink lists a materialized table, so its topic exists.
-            topic_id = builder.resolve_topic(_key(ref), ref.topic, scope, exists=ref == job.table)
-            if topic_id is None:
-                absent.setdefault(ref.cluster_id, []).append(ref.topic)
-                continue
-            ends = (topic_id, node_id) if kind is EdgeType.CONSUMES else (node_id, topic_id)
-            builder.add_edge(*ends, kind, scope, evidence=Evidence.PARSED)
-            evidence = [str(Evidence.PARSED)]
-        warnings += [absent_warning(names, cluster) for cluster, names in sorted(absent.items())]
-    for ref in offsets:
-        topic_id = ids.topic_id(*_key(ref), ref.topic)
-        if (topic_id, node_id, EdgeType.CONSUMES) not in builder.graph.edges:
-            # Read at run time but not named in the text, such as through a view whose statement is gone.
-            builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.OBSERVED)
-        if Evidence.OBSERVED not in evidence:
-            evidence.append(str(Evidence.OBSERVED))
+    read, not_read = _existing(builder, job, reads.refs if ran else ())
+    written, not_written = _existing(builder, job, writes.refs if ran else ())
+    warnings = [*reads.unknown, *writes.unknown, *not_read, *not_written]
+    offsets = [ids.topic_id(*_key(ref), ref.topic) for ref in _offset_refs(builder, index, job)]
+    # Read at run time but not named in the text, such as through a view whose statement is gone.
+    hidden = [topic_id for topic_id in offsets if topic_id not in read.values()]
+    for topic_id in read.values():
+        builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.PARSED)
+    for topic_id in hidden:
+        builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.OBSERVED)
+    made_of = _inputs(sinks, read, hidden, rejected=lineage.error is not None)
+    for ref, topic_id in written.items():
+        inputs = made_of[ref]
+        sure = UNKNOWN_INPUTS if inputs is None else 1.0
+        ends = (node_id, topic_id, EdgeType.PRODUCES)
+        builder.add_edge(*ends, scope, confidence=sure, evidence=Evidence.PARSED, inputs=inputs)
+    evidence = [str(Evidence.PARSED)] if read or written else []
+    if offsets:
+        evidence.append(str(Evidence.OBSERVED))
     if not ran:
         warnings.append("it failed before it read anything, so it has no edges")
     builder.add_node(
@@ -255,6 +268,47 @@ def _add_job(
         environment_name=job.environment.label,
         url=builder.console.statement(job.environment.id, job.name),
     )
+
+
+def _existing(builder: Builder, job: Job, refs: Iterable[TopicRef]) -> tuple[dict[TopicRef, str], list[str]]:
+    """The ids of the topics that exist, and warnings about those that do not."""
+    found: dict[TopicRef, str] = {}
+    absent: dict[str, list[str]] = {}
+    for ref in refs:
+        # Flink lists a materialized table, so its topic exists.
+        topic_id = builder.resolve_topic(_key(ref), ref.topic, job.scope, exists=ref == job.table)
+        if topic_id is None:
+            absent.setdefault(ref.cluster_id, []).append(ref.topic)
+        else:
+            found[ref] = topic_id
+    return found, [absent_warning(names, cluster) for cluster, names in sorted(absent.items())]
+
+
+def _inputs(
+    sinks: Mapping[TopicRef, _Names], read: Mapping[TopicRef, str], hidden: Sequence[str], *, rejected: bool
+) -> dict[TopicRef, list[str] | None]:
+    """The ids of the topics that each sink is made of; None where that is unknown.
+
+    Args:
+        sinks: The names that each topic written is made of.
+        read: The ids of the topics that the text names.
+        hidden: The ids of topics that the job reads and the text does not name.
+        rejected: Whether a statement of the text could not be parsed, so that it may be what reads those.
+    """
+    vague = [ref for ref, names in sinks.items() if names.unknown or not read.keys() >= {*names.refs}]
+    if not vague and not rejected:
+        # The text explains none of what it reads besides.
+        vague = list(sinks)
+    inputs: dict[TopicRef, list[str] | None] = {}
+    for ref, names in sinks.items():
+        own = [read[source] for source in names.refs if source in read]
+        if not hidden or ref not in vague:
+            inputs[ref] = own
+        elif len(vague) == 1 and not rejected:
+            inputs[ref] = [*own, *hidden]
+        else:
+            inputs[ref] = None
+    return inputs
 
 
 def _attributes(job: Job, lineage: TextLineage, evidence: list[str], warnings: list[str]) -> dict[str, Any]:

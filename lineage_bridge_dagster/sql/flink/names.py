@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
-from lineage_bridge_dagster.sql.statement import Statement, TablePath, TextLineage, ViewChange, unique
+from lineage_bridge_dagster.sql.statement import Sink, Statement, TablePath, TextLineage, ViewChange, unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,9 @@ def resolve_statements(text: ParsedText, index: NameIndex) -> Iterator[ResolvedS
             writes=unique(map(canonical, statement.writes)),
             searches=unique(map(canonical, statement.searches)),
             view=_resolved_view(statement.view, canonical),
+            parts=tuple(
+                Sink(canonical(part.path), unique(map(canonical, part.reads))) for part in statement.parts
+            ),
         )
         yield ResolvedStatement(resolved, tree, canonical)
         if statement.session is not None:

@@ -6,9 +6,16 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from lineage_bridge_dagster.sql.statement import SessionChange, Statement, TablePath, TextLineage, ViewChange
+from lineage_bridge_dagster.sql.statement import (
+    SessionChange,
+    Sink,
+    Statement,
+    TablePath,
+    TextLineage,
+    ViewChange,
+)
 
-VERSION = "flink-sql-parser 2.2.0 / 1"
+VERSION = "flink-sql-parser 2.2.0 / 2"
 """What a cached lineage depends on besides the text. Raise the last number when the rules in `flink/`
 change."""
 
@@ -75,6 +82,8 @@ def _json(statement: Statement) -> dict[str, Any]:
         }
     if statement.session is not None:
         entry["session"] = [statement.session.catalog, statement.session.database]
+    if statement.parts:
+        entry["parts"] = [[list(part.path), [list(path) for path in part.reads]] for part in statement.parts]
     return entry
 
 
@@ -97,6 +106,7 @@ def _statement(entry: Mapping[str, Any]) -> Statement:
             new_path=tuple(view["new_path"]),
         ),
         session=None if session is None else SessionChange(*session),
+        parts=tuple(Sink(tuple(path), _paths(reads)) for path, reads in entry.get("parts", ())),
     )
 
 

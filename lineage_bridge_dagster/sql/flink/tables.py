@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, SET_OPERATIONS, TABLE_WRAPPERS, Tree
-from lineage_bridge_dagster.sql.statement import SessionChange, Statement, TablePath, ViewChange, unique
+from lineage_bridge_dagster.sql.statement import SessionChange, Sink, Statement, TablePath, ViewChange, unique
 
 _Names = frozenset[str]
 
@@ -55,19 +55,17 @@ def statement_of(tree: Tree) -> Statement:
     """What a parsed statement reads, writes and changes for later statements."""
     root = tree.statement
     kind = tree.kind(root)
-    found = _Found()
-    if kind == "SqlStatementSet":
-        for child in tree.children(root):
-            _collect(tree, child, found)
-    else:
-        _collect(tree, root, found)
+    is_set = kind == "SqlStatementSet"
+    parts = [_collect(tree, node) for node in (tree.children(root) if is_set else (root,))]
+    reads = unique(path for part in parts for path in part.reads)
     return Statement(
-        reads=unique(found.reads),
-        writes=unique(found.writes),
+        reads=reads,
+        writes=unique(path for part in parts for path in part.writes),
         kind=readable_kind(kind),
-        searches=unique(found.searches),
-        view=_view_change(tree, root, unique(found.reads)),
+        searches=unique(path for part in parts for path in part.searches),
+        view=_view_change(tree, root, reads),
         session=_session_change(tree, root),
+        parts=tuple(Sink(p, unique(part.reads)) for part in parts for p in part.writes) if is_set else (),
     )
 
 
@@ -82,7 +80,8 @@ def readable_kind(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _collect(tree: Tree, node: int, found: _Found) -> None:
+def _collect(tree: Tree, node: int) -> _Found:
+    found = _Found()
     kind = tree.kind(node)
     walk = _Walk(tree, found)
     if kind in _QUERY_WRITERS:
@@ -103,6 +102,7 @@ def _collect(tree: Tree, node: int, found: _Found) -> None:
                 walk.expression(child)
     elif kind in QUERIES:
         walk.query(node)
+    return found
 
 
 def _merge_expressions(tree: Tree, merge: int, walk: _Walk) -> None:

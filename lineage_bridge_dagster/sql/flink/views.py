@@ -13,7 +13,7 @@ from typing import Generic, Self, TypeVar
 
 from lineage_bridge_dagster.sql.flink.names import NameIndex, resolve_statements
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
-from lineage_bridge_dagster.sql.statement import Statement, TablePath, ViewChange, unique
+from lineage_bridge_dagster.sql.statement import Sink, Statement, TablePath, ViewChange, unique
 
 _Reads = tuple[TablePath, ...]
 
@@ -35,6 +35,7 @@ class Expansion:
         defines: Views that the text creates or alters.
         cycles: Views that read themselves, each cycle starting with its least name. The tables behind their
             other reads are in `reads` regardless.
+        sinks: The tables written, each with the base tables that it is made of.
     """
 
     reads: tuple[TablePath, ...]
@@ -42,6 +43,7 @@ class Expansion:
     views: tuple[TablePath, ...] = ()
     defines: tuple[TablePath, ...] = ()
     cycles: tuple[tuple[TablePath, ...], ...] = ()
+    sinks: tuple[Sink, ...] = ()
 
 
 def expand_views(texts: Iterable[ParsedText], index: NameIndex | None = None) -> list[Expansion]:
@@ -138,16 +140,25 @@ def _expand(statements: list[Statement], catalog: ViewCatalog[_Reads]) -> Expans
     reads: list[TablePath] = []
     views: list[TablePath] = []
     cycles: list[tuple[TablePath, ...]] = []
+    made_of: dict[TablePath, list[TablePath]] = {}
     for statement in statements:
-        _follow(statement.reads, catalog, reads, views, cycles)
+        base: list[TablePath] = []
+        _follow(statement.reads, catalog, base, views, cycles)
+        reads += base
+        for sink in statement.sinks if statement.view is None else ():
+            own = base
+            if sink.reads != statement.reads:
+                _follow(sink.reads, catalog, own := [], [], [])
+            made_of.setdefault(sink.path, []).extend(own)
         if statement.view is not None:
             catalog.apply(statement.view, statement.view.reads)
     return Expansion(
         reads=unique(reads),
-        writes=unique(path for s in statements if s.view is None for path in s.writes),
+        writes=tuple(made_of),
         views=unique(views),
         defines=unique(s.view.path for s in statements if s.view and s.view.defines),
         cycles=tuple(dict.fromkeys(cycles)),
+        sinks=tuple(Sink(path, unique(own)) for path, own in made_of.items()),
     )
 
 

@@ -8,6 +8,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Evidence
+from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 from lineage_bridge_dagster_tests.confluent.discovered import (
     COUNT,
     ENRICH,
@@ -24,8 +25,10 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     failure,
     flink_path,
+    kafka_path,
     listing,
     statement,
+    topic,
 )
 
 
@@ -165,6 +168,107 @@ def test_unparsable_statement_does_not_affect_others(run: Run, world: FakeConflu
     assert report.reason == "1 statement could not be parsed: bad"
 
 
+@pytest.fixture
+def clicks(world: FakeConfluent) -> str:
+    """The id of one more topic beside `orders` and `enriched`."""
+    names = ("orders", "enriched", "clicks")
+    world.routes[kafka_path("lkc-a", "/topics")] = listing(*(topic(name) for name in names))
+    return ids.topic_id(*A, "clicks")
+
+
+def made_of(found: Discovery, name: str) -> dict[str, list[str] | None]:
+    """The topics that each topic written by a statement is made of, None if unknown, all by name."""
+    written = [e for e in found.graph.edges.values() if e.src_id == job(name) and e.edge_type == "produces"]
+    assert all((e.confidence < 1) is (e.inputs is None) for e in written)
+    names = {node_id: node.qualified_name for node_id, node in found.graph.nodes.items()}
+    return {names[e.dst_id]: None if e.inputs is None else [names[i] for i in e.inputs] for e in written}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EXECUTE STATEMENT SET BEGIN {}; END;",
+        "BEGIN STATEMENT SET; {}; END;",
+        "{};",
+    ],
+)
+def test_each_sink_of_several_inserts_is_made_of_its_own_topics(
+    run: Run, world: FakeConfluent, clicks: str, text: str
+) -> None:
+    inserts = "INSERT INTO enriched SELECT id FROM orders; INSERT INTO orders SELECT id FROM clicks"
+    found = flink(run, world, statement("x", text.format(inserts)))
+    assert made_of(found, "x") == {"enriched": ["orders"], "orders": ["clicks"]}
+    assert list(UpstreamIndex.of(found.graph).distances(ORDERS_A)) == [job("x"), clicks]
+
+
+@pytest.mark.usefixtures("clicks")
+def test_sinks_are_made_of_the_topics_behind_views(run: Run, world: FakeConfluent) -> None:
+    found = flink(
+        run,
+        world,
+        statement(
+            "v", "CREATE VIEW v AS SELECT id FROM orders", "COMPLETED", created_at="2026-01-01T00:00:00Z"
+        ),
+        statement(
+            "x",
+            "EXECUTE STATEMENT SET BEGIN INSERT INTO enriched SELECT id FROM v; "
+            "INSERT INTO orders SELECT id FROM clicks UNION SELECT id FROM gone; END;",
+            created_at="2026-01-02T00:00:00Z",
+        ),
+    )
+    assert made_of(found, "x") == {"enriched": ["orders"], "orders": ["clicks"]}
+
+
+@pytest.mark.usefixtures("clicks")
+def test_sink_of_constants_is_made_of_nothing(run: Run, world: FakeConfluent) -> None:
+    found = flink(
+        run,
+        world,
+        statement("x", "INSERT INTO enriched VALUES (1); INSERT INTO orders SELECT id FROM clicks"),
+        statement("ctas", "CREATE TABLE enriched AS SELECT id FROM orders"),
+    )
+    assert made_of(found, "x") == {"enriched": [], "orders": ["clicks"]}
+    assert made_of(found, "ctas") == {"enriched": ["orders"]}
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        # One sink has a name that is no topic, so that is where the topics come from that the text lacks.
+        (
+            "INSERT INTO enriched SELECT id FROM lost_view; INSERT INTO orders SELECT id FROM orders",
+            {"enriched": ["clicks"], "orders": ["orders"]},
+        ),
+        ("INSERT INTO enriched SELECT id FROM orders", {"enriched": ["clicks", "orders"]}),
+        # Several may be made of them, or none.
+        (
+            "INSERT INTO enriched SELECT id FROM lost_view; INSERT INTO orders SELECT id FROM lost_view",
+            {"enriched": None, "orders": None},
+        ),
+        (
+            "INSERT INTO enriched SELECT id FROM orders; INSERT INTO orders SELECT id FROM orders",
+            {"enriched": None, "orders": None},
+        ),
+        # What could not be parsed may read them.
+        (
+            "INSERT INTO enriched SELECT id FROM orders; SELECT FROM (((",
+            {"enriched": ["orders"]},
+        ),
+        (
+            "INSERT INTO enriched SELECT id FROM lost_view; SELECT FROM (((",
+            {"enriched": None},
+        ),
+    ],
+)
+def test_topics_that_only_offsets_reveal_belong_to_the_sinks_that_may_read_them(
+    run: Run, world: FakeConfluent, clicks: str, sql: str, expected: dict[str, list[str] | None]
+) -> None:
+    offsets = {"clicks": "partition:0,offset:100"}
+    found = flink(run, world, statement("x", sql, latest_offsets=offsets))
+    assert made_of(found, "x") == expected
+    assert (clicks, job("x")) in edges(found)
+
+
 def test_circular_views_are_reported(run: Run, world: FakeConfluent) -> None:
     found = flink(
         run,
@@ -214,6 +318,7 @@ def test_materialized_table_is_a_job_and_its_create_statement_is_not(run: Run, w
     )
     big_orders = job("big-orders")
     assert {(ORDERS_A, big_orders), (big_orders, ids.topic_id(*A, "big-orders"))} <= edges(found)
+    assert made_of(found, "big-orders") == {"big-orders": ["orders"]}
     assert job("maker") not in found.graph
 
 

@@ -11,6 +11,7 @@ from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex, Topic
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 from lineage_bridge_dagster.sql.flink.views import Expansion, expand_views
+from lineage_bridge_dagster.sql.statement import Sink
 
 pytestmark = pytest.mark.xdist_group("flink")
 
@@ -35,8 +36,9 @@ def test_view_expands_to_its_base_tables_through_other_views(expand: Expand) -> 
         "CREATE VIEW v2 AS SELECT * FROM v1 UNION ALL SELECT * FROM c",
         "INSERT INTO d SELECT * FROM v2 JOIN v1 ON TRUE JOIN e ON TRUE",
     )
+    tables = (("a",), ("b",), ("c",), ("e",))
     assert last == Expansion(
-        reads=(("a",), ("b",), ("c",), ("e",)), writes=(("d",),), views=(("v2",), ("v1",))
+        reads=tables, writes=(("d",),), views=(("v2",), ("v1",)), sinks=(Sink(("d",), tables),)
     )
 
 
@@ -116,9 +118,52 @@ def test_temporary_view_is_visible_only_in_its_own_text(expand: Expand) -> None:
         "INSERT INTO d SELECT * FROM v",
     )
     assert own == Expansion(
-        reads=(("b",), ("a",)), writes=(("d",), ("e",)), views=(("v",),), defines=(("v",),)
+        reads=(("b",), ("a",)),
+        writes=(("d",), ("e",)),
+        views=(("v",),),
+        defines=(("v",),),
+        sinks=(Sink(("d",), (("b",),)), Sink(("e",), (("a",),))),
     )
     assert other.reads == (("a",),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EXECUTE STATEMENT SET BEGIN {}; END",
+        "COMPILE AND EXECUTE PLAN 'f.json' FOR STATEMENT SET BEGIN {}; END",
+        "BEGIN STATEMENT SET; {}; END",
+        "{}",
+    ],
+)
+def test_each_sink_of_several_inserts_is_made_of_its_own_tables(expand: Expand, text: str) -> None:
+    inserts = [
+        "INSERT INTO x SELECT * FROM v",
+        "INSERT INTO y SELECT * FROM c WHERE id IN (SELECT id FROM y)",
+        "INSERT INTO `x` SELECT * FROM d",
+        "INSERT INTO z VALUES (1)",
+    ]
+    *_, last = expand(
+        "CREATE VIEW low AS SELECT * FROM a JOIN b ON TRUE",
+        "CREATE VIEW v AS SELECT * FROM low",
+        text.format("; ".join(inserts)),
+    )
+    assert last.reads == (("a",), ("b",), ("c",), ("y",), ("d",))
+    assert last.sinks == (
+        Sink(("x",), (("a",), ("b",), ("d",))),
+        Sink(("y",), (("c",), ("y",))),
+        Sink(("z",), ()),
+    )
+
+
+def test_names_of_a_statement_set_are_completed_by_the_session(parser: FlinkSqlParser) -> None:
+    index = NameIndex([ClusterName("env-1", "prod", "lkc-a", "retail")])
+    (lineage,) = parser.parse(
+        ["USE retail; EXECUTE STATEMENT SET BEGIN INSERT INTO x TABLE a; INSERT INTO y TABLE `lkc-a`.b; END"]
+    )
+    (expansion,) = expand_views([ParsedText(lineage, catalog="prod")], index)
+    at = ("env-1", "lkc-a")
+    assert expansion.sinks == (Sink((*at, "x"), ((*at, "a"),)), Sink((*at, "y"), ((*at, "b"),)))
 
 
 def test_cycle_is_reported_and_its_other_tables_are_kept(expand: Expand) -> None:
