@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqlQuery, KsqlSource
 from lineage_bridge_dagster.confluent.api.org import Environment
-from lineage_bridge_dagster.confluent.graph.builder import Builder, absent_warning
+from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, absent_warning
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_sql, redact_text
 from lineage_bridge_dagster.sql.formatting import formatted
 from lineage_bridge_dagster.sql.ksql import parser as ksql
+from lineage_bridge_dagster.sql.statement import Statement
 
 ENGINE, PARSED = "engine", "parsed"
 
@@ -34,10 +35,14 @@ class KsqlListing:
 
 @dataclass(slots=True)
 class _Flow:
-    """The topics that a query reads and writes, each with its evidence, and warnings."""
+    """The topics that a query reads and writes, each with its evidence, and warnings.
+
+    `inputs` are the topics that each topic written is made of, None where that is unknown.
+    """
 
     reads: dict[str, str] = field(default_factory=dict)
     writes: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, list[str] | None] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     parse_error: str = ""
 
@@ -82,7 +87,8 @@ def flow_of(query: KsqlQuery, topics: Mapping[str, str]) -> _Flow:
     """
     flow = _Flow()
     parsed = None
-    if not query.described or not (query.sink_topics or query.sinks):
+    sinks = query.sink_topics or query.sinks
+    if not query.described or len(sinks) != 1:
         parsed = ksql.parse_text(query.statement)
     if query.described:
         flow.add(flow.reads, query.sources, topics, ENGINE)
@@ -98,7 +104,22 @@ def flow_of(query: KsqlQuery, topics: Mapping[str, str]) -> _Flow:
         flow.add(flow.writes, query.sinks, topics, ENGINE)
     elif parsed is not None and not query.described:
         flow.add(flow.writes, [path[-1] for path in parsed.lineage.writes], topics, PARSED)
+    flow.inputs = _inputs(flow, parsed.lineage.statements if parsed is not None else (), topics)
     return flow
+
+
+def _inputs(
+    flow: _Flow, statements: Iterable[Statement], topics: Mapping[str, str]
+) -> dict[str, list[str] | None]:
+    """The topics that each topic written is made of: all that are read if it is the only one."""
+    if len(flow.writes) == 1 and not flow.parse_error:
+        return {topic: list(flow.reads) for topic in flow.writes}
+    made_of: dict[str, list[str]] = {}
+    for sink in (sink for statement in statements for sink in statement.sinks):
+        if (topic := topics.get(sink.path[-1])) is not None:
+            reads = (topics.get(path[-1]) for path in sink.reads)
+            made_of.setdefault(topic, []).extend(read for read in reads if read is not None)
+    return {topic: made_of.get(topic) for topic in flow.writes}
 
 
 def _add_query(
@@ -109,16 +130,24 @@ def _add_query(
     node_id = ids.ksqldb_query_id(environment.id, cluster.id, query.id)
     place = builder.places.get(key)
     warnings = list(flow.warnings)
-    absent: list[str] = []
-    for side, kind in ((flow.reads, EdgeType.CONSUMES), (flow.writes, EdgeType.PRODUCES)):
-        found, missing = builder.resolve_topics(key, side, scope)
-        absent += missing
-        for topic, topic_id in found.items():
-            ends = (topic_id, node_id) if kind is EdgeType.CONSUMES else (node_id, topic_id)
-            builder.add_edge(*ends, kind, scope, evidence=side[topic])
-    if absent:
+    read, not_read = builder.resolve_topics(key, flow.reads, scope)
+    written, not_written = builder.resolve_topics(key, flow.writes, scope)
+    for topic, topic_id in read.items():
+        builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=flow.reads[topic])
+    for topic, topic_id in written.items():
+        made_of = flow.inputs[topic]
+        builder.add_edge(
+            node_id,
+            topic_id,
+            EdgeType.PRODUCES,
+            scope,
+            confidence=UNKNOWN_INPUTS if made_of is None else 1.0,
+            evidence=flow.writes[topic],
+            inputs=None if made_of is None else [read[source] for source in made_of if source in read],
+        )
+    if not_read or not_written:
         label = place.cluster.label if place else cluster.kafka_cluster_id
-        warnings.append(absent_warning(dict.fromkeys(absent), label))
+        warnings.append(absent_warning(dict.fromkeys([*not_read, *not_written]), label))
     sql = redact_sql(query.statement)
     evidence = sorted({*flow.reads.values(), *flow.writes.values()})
     builder.add_node(

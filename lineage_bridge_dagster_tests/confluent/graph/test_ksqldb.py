@@ -226,6 +226,54 @@ def test_source_table_reads_its_own_topic(run: Run) -> None:
     assert set(flow(found)) == {(ORDERS, ids.ksqldb_query_id("env-1", "lksqlc-1", "CST_T_1"))}
 
 
+def made_of(found: Discovery) -> dict[str, tuple[str, ...] | None]:
+    """What each topic that a query writes is made of, None if that is unknown."""
+    written = [e for e in found.graph.edges.values() if (e.src_id, e.dst_id) in flow(found)]
+    assert all((e.confidence < 1) is (e.inputs is None) for e in written if e.edge_type == "produces")
+    return {e.dst_id: e.inputs for e in written if e.edge_type == "produces"}
+
+
+_JOIN = "CREATE STREAM ENRICHED AS SELECT * FROM ORDERS JOIN T ON TRUE;"
+_STREAMS = [source("ORDERS", "orders"), source("ENRICHED", "enriched"), source("T", "totals")]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        contents([described("Q", ["ORDERS", "T"], ["ENRICHED"], _JOIN)], streams=_STREAMS),
+        contents([], [running("Q", ["ENRICHED"], ["enriched"], _JOIN)], streams=_STREAMS),
+        contents([], [running("Q", [], [], _JOIN)], streams=_STREAMS),
+    ],
+)
+def test_only_output_of_a_query_is_made_of_all_that_it_reads(
+    run: Run, world: FakeConfluent, response: Json
+) -> None:
+    world.routes[kafka_path("lkc-a", "/topics")] = listing(*map(topic, ("orders", "enriched", "totals")))
+    assert made_of(run(response)) == {ENRICHED: (ORDERS, TOTALS)}
+
+
+@pytest.mark.parametrize("by_engine", [True, False])
+def test_outputs_of_several_statements_are_made_of_their_own_topics(
+    run: Run, world: FakeConfluent, by_engine: bool
+) -> None:
+    world.routes[kafka_path("lkc-a", "/topics")] = listing(*map(topic, ("orders", "enriched", "totals")))
+    text = "INSERT INTO ENRICHED SELECT * FROM ORDERS; CREATE TABLE T AS SELECT COUNT(*) FROM ENRICHED;"
+    response = (
+        contents([described("Q", ["ORDERS", "ENRICHED"], ["ENRICHED", "T"], text)], streams=_STREAMS)
+        if by_engine
+        else contents([], [running("Q", [], [], text)], streams=_STREAMS)
+    )
+    assert made_of(run(response)) == {ENRICHED: (ORDERS,), TOTALS: (ENRICHED,)}
+
+
+def test_outputs_that_the_text_does_not_explain_have_unknown_inputs(run: Run, world: FakeConfluent) -> None:
+    world.routes[kafka_path("lkc-a", "/topics")] = listing(*map(topic, ("orders", "enriched", "totals")))
+    several = described("Q", ["ORDERS"], ["ENRICHED", "T"], "CREATE STREAM ENRICHED AS SELECT * FROM ORDERS;")
+    assert made_of(run(contents([several], streams=_STREAMS))) == {ENRICHED: (ORDERS,), TOTALS: None}
+    unreadable = running("Q", ["ENRICHED"], ["enriched"], "CREATE NONSENSE;")
+    assert made_of(run(contents([], [unreadable], streams=_STREAMS))) == {ENRICHED: None}
+
+
 @pytest.mark.parametrize("kind", ["PUSH", "PULL", "TRANSIENT", ""])
 def test_transient_queries_are_excluded(run: Run, kind: str) -> None:
     query = described("transient_1", ["ORDERS"], [], "SELECT * FROM ORDERS EMIT CHANGES;", queryType=kind)
