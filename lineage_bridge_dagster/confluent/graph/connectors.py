@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorLineage, ConnectorRecord, resolve
-from lineage_bridge_dagster.confluent.graph.builder import Builder, Place, absent_warning
+from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, Place, absent_warning
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
@@ -68,20 +68,22 @@ def _add(builder: Builder, place: Place, connector: ConnectorRecord, lineage: Co
         url=builder.console.connector(*place.key, connector.name),
         **place.names,
     )
-    sure = lineage.confidence
-    for topic_id in read.values():
-        builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, confidence=sure)
-    for name, topic_id in written.items():
+    sources = read | {name: _dataset(builder, place, name) for name in lineage.datasets_read}
+    targets = written | {name: _dataset(builder, place, name) for name in lineage.datasets_written}
+    inputs: dict[str, list[str]] = {}
+    for source, target in lineage.pairs:
+        inputs.setdefault(target, []).extend([sources[source]] if source in sources else [])
+    # A dead letter queue or a report takes records of all inputs. With one input or output, nothing is open.
+    is_open = len(sources) > 1 and len(targets.keys() - created_late) > 1
+    for source_id in sources.values():
+        builder.add_edge(source_id, node_id, EdgeType.CONSUMES, scope, confidence=lineage.confidence)
+    for name, target_id in targets.items():
+        sure = lineage.confidence
+        if is_open and name not in inputs and name not in created_late:
+            sure = min(sure, UNKNOWN_INPUTS)
         role = "dlq" if name in lineage.dlq_topics else "report" if name in lineage.report_topics else None
-        builder.add_edge(node_id, topic_id, EdgeType.PRODUCES, scope, confidence=sure, role=role)
-    for dataset in lineage.datasets_read:
-        builder.add_edge(
-            _dataset(builder, place, dataset), node_id, EdgeType.CONSUMES, scope, confidence=sure
-        )
-    for dataset in lineage.datasets_written:
-        builder.add_edge(
-            node_id, _dataset(builder, place, dataset), EdgeType.PRODUCES, scope, confidence=sure
-        )
+        ends = (node_id, target_id, EdgeType.PRODUCES)
+        builder.add_edge(*ends, scope, confidence=sure, inputs=inputs.get(name), role=role)
     for name in lineage.internal_topics:
         if (topic := builder.graph.nodes.get(ids.topic_id(*place.key, name))) is not None:
             builder.graph.add_node(_marked_internal(topic))

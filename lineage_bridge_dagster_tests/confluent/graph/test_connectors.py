@@ -1,9 +1,17 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from lineage_bridge_dagster.confluent.connectors import ConnectorLineage
+from lineage_bridge_dagster.confluent.graph import connectors
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Status
-from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Edge, EdgeType
+from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 from lineage_bridge_dagster_tests.confluent.discovered import (
     ORDERS_A,
     A,
@@ -51,6 +59,84 @@ def test_source_connector_has_edges_from_its_datasets(run: Run, world: FakeConfl
     assert node(found, dataset).environment_id is None
     assert "hunter2" not in repr(node(found, source))
     assert node(found, source).attributes["state"] == "RUNNING"
+
+
+def outputs(found: Discovery, connector_id: str) -> dict[str, Edge]:
+    return {
+        found.graph.nodes[e.dst_id].qualified_name: e
+        for e in found.graph.edges.values()
+        if e.src_id == connector_id and e.edge_type == EdgeType.PRODUCES
+    }
+
+
+def test_each_topic_of_a_source_comes_from_its_own_table(run: Run, world: FakeConfluent) -> None:
+    names = ("shop.public.users", "shop.public.orders")
+    world.routes[kafka_path("lkc-b", "/topics")] = listing(*map(topic, names))
+    world.routes[connect_path("lkc-b")] = connector(
+        "pg",
+        "source",
+        {
+            "connector.class": "PostgresCdcSourceV2",
+            "database.hostname": "pg1.example",
+            "database.port": "5432",
+            "database.dbname": "shop",
+            "topic.prefix": "shop",
+            "table.include.list": "public.users,public.orders",
+        },
+    )
+    found = run()
+    written = outputs(found, ids.connector_id(*B, "pg"))
+    assert {name: edge.inputs for name, edge in written.items()} == {
+        name: (ids.external_dataset_id(f"postgres://pg1.example:5432/{name}"),) for name in names
+    }
+    assert {edge.confidence for edge in written.values()} == {1.0}
+    index = UpstreamIndex.of(found.graph)
+    assert index.distances(ids.topic_id(*B, names[0])) == {
+        ids.connector_id(*B, "pg"): 1,
+        ids.external_dataset_id(f"postgres://pg1.example:5432/{names[0]}"): 2,
+    }
+
+
+def with_lineage(
+    monkeypatch: pytest.MonkeyPatch, run: Run, world: FakeConfluent, **lineage: Any
+) -> dict[str, Edge]:
+    """The outputs of a sink whose configuration says this."""
+    world.routes[kafka_path("lkc-a", "/topics")] = listing(*map(topic, ("orders", "users", "dlq")))
+    world.routes[connect_path("lkc-a")] = connector("sink", "sink", {"connector.class": "X"})
+    resolved = ConnectorLineage(
+        direction="sink", topics_read=("orders", "users"), datasets_written=("db://o", "db://u"), **lineage
+    )
+    monkeypatch.setattr(connectors, "resolve", lambda *_: resolved)
+    return outputs(run(), ids.connector_id(*A, "sink"))
+
+
+def test_each_dataset_of_a_sink_comes_from_its_own_topics(
+    monkeypatch: pytest.MonkeyPatch, run: Run, world: FakeConfluent
+) -> None:
+    written = with_lineage(
+        monkeypatch,
+        run,
+        world,
+        topics_written=("dlq",),
+        dlq_topics=("dlq",),
+        pairs=(("orders", "db://o"), ("users", "db://u"), ("orders", "db://u"), ("gone", "db://u")),
+    )
+    users = ids.topic_id(*A, "users")
+    assert {name: edge.inputs for name, edge in written.items()} == {
+        "db://o": (ORDERS_A,),
+        "db://u": (ORDERS_A, users),
+        "dlq": None,
+    }
+    assert {edge.confidence for edge in written.values()} == {1.0}
+
+
+def test_output_that_may_be_made_of_any_of_several_inputs_has_less_confidence(
+    monkeypatch: pytest.MonkeyPatch, run: Run, world: FakeConfluent
+) -> None:
+    written = with_lineage(monkeypatch, run, world, pairs=(("orders", "db://o"),))
+    assert {name: edge.inputs for name, edge in written.items()} == {"db://o": (ORDERS_A,), "db://u": None}
+    assert written["db://o"].confidence == 1.0
+    assert written["db://u"].confidence < 1.0
 
 
 def test_topic_missing_from_a_complete_list_is_a_warning_not_a_node(run: Run, world: FakeConfluent) -> None:
