@@ -21,10 +21,8 @@ _NAMESPACE_FIELDS = tuple(
 )
 
 
-def _dataset(config: Config, database: str, collection: str) -> str:
-    """A collection; empty if its address, its database or its own name is not known."""
-    if not collection:
-        return ""
+def _dataset(config: Config, database: str, collection: str = "") -> str:
+    """A collection, or a whole database; empty if its address or its database is not known."""
     host = config.get("connection.host", "connection.uri", "connection.url")
     return naming.MONGODB(host=host, database=database, collection=collection)
 
@@ -43,7 +41,7 @@ def mongodb_source(context: SourceContext) -> Iterator[Written]:
     mapper = config.get("topic.mapper").rpartition(".")[2]
     if mapper not in ("", "DefaultTopicMapper"):
         context.warnings.append(f"topic.mapper {mapper} is not known: its topics are not known")
-        yield Written("", _dataset(config, database, collection))
+        yield Written("", _dataset(config, database, collection) if collection else "")
         return
     names = TopicNames.of(config, context.warnings)
     if database and collection:
@@ -58,7 +56,7 @@ def mongodb_source(context: SourceContext) -> Iterator[Written]:
             yield Written(topic, _dataset(config, *space))
     for topic in names.collected(database):
         # Which collections it is made of, depends on those that exist.
-        yield Written(topic)
+        yield Written(topic, _dataset(config, database))
     if selection.is_complete(database):
         return
     if not database and not names.are_recognizable:
@@ -68,7 +66,8 @@ def mongodb_source(context: SourceContext) -> Iterator[Written]:
         return
     for start, found in names.of_cluster(context, database):
         if start + found.rest not in written and selection.allows(found.database, found.collection):
-            yield Written(start + found.rest, _dataset(config, found.database, found.collection))
+            dataset = _dataset(config, found.database, found.collection) if found.collection else ""
+            yield Written(start + found.rest, dataset)
 
 
 def _topic_value(config: Config, topic: str, name: str) -> str:
@@ -89,6 +88,17 @@ def mongodb_sink(context: SinkContext, topic: str) -> str:
         return ""
     collection = _topic_value(config, topic, "collection") or topic
     return _dataset(config, _topic_value(config, topic, "database"), collection)
+
+
+def debezium_sink(context: SinkContext, topic: str) -> str:
+    """Debezium's sink: `collection.name.format`, with underscores for the dots of a topic."""
+    config = context.config
+    template = config.get("collection.name.format", "table.name.format", default="${topic}")
+    return naming.MONGODB(
+        host=config.get("mongodb.connection.string", "connection.string"),
+        database=config.get("sink.database"),
+        collection=template.replace("${topic}", topic.replace(".", "_")),
+    )
 
 
 def community_sink(context: SinkContext, topic: str) -> str:
@@ -124,6 +134,12 @@ SOURCES = (Family("mongodb", ("MongoDbAtlasSource",), (_MONGO + "MongoSourceConn
 
 SINKS = (
     Family("mongodb", ("MongoDbAtlasSink",), (_MONGO + "MongoSinkConnector",), sink=mongodb_sink),
+    Family(
+        "mongodb-debezium",
+        (),
+        ("io.debezium.connector.mongodb.sink.MongoDbSinkConnector",),
+        sink=debezium_sink,
+    ),
     Family(
         "mongodb-community",
         (),
