@@ -10,6 +10,7 @@ import re
 
 from lineage_bridge_dagster.confluent.connectors.families import (
     bigquery,
+    camel,
     cassandra,
     cosmosdb,
     couchbase,
@@ -58,6 +59,7 @@ SOURCES: tuple[Family, ...] = (
     *http.SOURCES,
     *observability.SOURCES,
     *time_series.SOURCES,
+    *camel.SOURCES,
 )
 SINKS: tuple[Family, ...] = (
     *jdbc.SINKS,
@@ -83,6 +85,7 @@ SINKS: tuple[Family, ...] = (
     *functions.SINKS,
     *observability.SINKS,
     *time_series.SINKS,
+    *camel.SINKS,
 )
 
 

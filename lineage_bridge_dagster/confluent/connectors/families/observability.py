@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.families.common import per_topic, topic_of
+from lineage_bridge_dagster.confluent.connectors.families.common import per_topic
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
 
 _GROUP, _STREAM = "${log-group}", "${log-stream}"
@@ -95,17 +95,6 @@ SOURCES = (
         ("CloudWatchLogsSource",),
         ("io.confluent.connect.aws.cloudwatch.AwsCloudWatchSourceConnector",),
         cloudwatch,
-    ),
-    Family(
-        "splunk",
-        (),
-        (
-            "io.confluent.connect.SplunkHttpSourceConnector",
-            "io.confluent.connect.splunk.s2s.SplunkS2SSourceConnector",
-        ),
-        # Forwarders send to it: it reads nothing that has a name.
-        topic_of(lambda _config: ()),
-        has_dataset=False,
     ),
 )
 
