@@ -36,9 +36,11 @@ class Rule:
         """Return the dataset's name; empty if a part that it needs is empty, for then it is not known.
 
         `host` may be any address, of which only the host counts, and the port if `port` is empty;
-        `default_port` is used before the rule's own.
+        `default_port` is used before the rule's own. `path` loses the slashes at its ends.
         """
         given = {name: value.strip() for name, value in parts.items()}
+        if "path" in given:
+            given["path"] = path(given["path"])
         if "host" in given:
             given["host"], port = host_and_port(given["host"])
             given["port"] = given.get("port") or port or given.get("default_port") or self.port
@@ -55,12 +57,6 @@ class Rule:
 def path(*segments: str) -> str:
     """Join path segments, without empty ones and without slashes at the ends."""
     return "/".join(segment for part in segments if (segment := part.strip().strip("/")))
-
-
-def folder(root: str, *segments: str) -> str:
-    """Return a folder under another dataset; empty if that is not known."""
-    below = path(*segments)
-    return f"{root}/{below}" if root and below else root
 
 
 def http_url(url: str) -> str:
@@ -130,7 +126,7 @@ BIGQUERY = Rule(
 )
 SPANNER = Rule(
     "Google Cloud Spanner",
-    "spanner://[{project}:]{instance}/{database}[.{schema}].{table}",
+    "spanner://{project}:{instance}/{database}[.{schema}].{table}",
     spec="spanner://{projectId}:{instanceId} + {database}.{schema}.{table}",
 )
 UNITY_CATALOG = Rule(
@@ -138,7 +134,7 @@ UNITY_CATALOG = Rule(
     "unitycatalog://{host}/[{catalog}.]{schema}.{table}",
     spec="unitycatalog://{host} + {catalog}.{schema}.{table}",
 )
-BIGTABLE = Rule("Google Cloud Bigtable", "bigtable://{project}/{instance}/{table}")
+BIGTABLE = Rule("Google Cloud Bigtable", "bigtable://{project}:{instance}/{table}")
 CLICKHOUSE = Rule("ClickHouse", "clickhouse://{host}:{port}/{database}.{table}", "8123")
 DORIS = Rule("Apache Doris, SelectDB", "doris://{host}:{port}/{database}.{table}", "9030")
 FIREBOLT = Rule("Firebolt", "firebolt://{host}/{database}.{table}")
@@ -181,6 +177,13 @@ AZURE_DATA_LAKE = Rule(
     "abfss://{container}@{account}.dfs.core.windows.net[/{path}]",
     spec="abfss://{container}@{service}.dfs.core.windows.net + {path}",
 )
+AZURE_DATA_LAKE_1 = Rule("Azure Data Lake Storage Gen1", "adl://{account}.azuredatalakestore.net[/{path}]")
+DATAPROC = Rule("HDFS of a Google Cloud Dataproc cluster", "dataproc://{project}/{cluster}[/{path}]")
+FTP = Rule("FTP server", "ftp://{host}:{port}[/{path}]", "21")
+FTPS = Rule("FTPS server", "ftps://{host}:{port}[/{path}]", "990")
+LOCAL_FILE = Rule("Local file system", "file:{file}", spec="file + {path}")
+SFTP = Rule("SFTP server", "sftp://{host}:{port}[/{path}]", "22")
+SMB = Rule("SMB share", "smb://{host}:{port}/{share}[/{path}]", "445")
 HDFS = Rule(
     "HDFS", "hdfs://{host}:{port}[/{path}]", "8020", "hdfs://{namenode host}:{namenode port} + {path}"
 )
@@ -267,6 +270,24 @@ CLOUD_FUNCTIONS = Rule("Google Cloud Functions", "gcf://{project}/{function}")
 LAMBDA = Rule("AWS Lambda", "lambda://{region}/{function}")
 SALESFORCE = Rule("Salesforce", "salesforce://{host}/{object}")
 SERVICENOW = Rule("ServiceNow", "servicenow://{host}/{table}")
+
+
+def location(url: str, *segments: str) -> str:
+    """Return the dataset of a folder that is given by its URL, and of one below it; empty for another URL."""
+    scheme, separator, rest = url.strip().partition("://")
+    authority, _, top = rest.partition("/")
+    below = path(top, *segments)
+    kind = scheme.lower() if separator else ""
+    if kind in ("s3", "s3a", "s3n"):
+        return S3(bucket=authority, path=below)
+    if kind == "gs":
+        return GCS(bucket=authority, path=below)
+    if kind in ("abfs", "abfss", "wasb", "wasbs"):
+        container, _, host = authority.partition("@")
+        rule = AZURE_BLOB if kind.startswith("wasb") else AZURE_DATA_LAKE
+        return rule(container=container, account=host.partition(".")[0], path=below)
+    return HDFS(host=authority, path=below) if kind == "hdfs" else ""
+
 
 #: Every system's rule.
 RULES: tuple[Rule, ...] = tuple(rule for rule in dict(globals()).values() if isinstance(rule, Rule))

@@ -14,7 +14,7 @@ from lineage_bridge_dagster_tests.confluent.connectors.conftest import POSTGRES,
         (
             "AzureBlobSink",
             {"azblob.account.name": "acc", "azblob.container.name": "con"},
-            "https://acc.blob.core.windows.net/con/topics/o.v-1",
+            "wasbs://con@acc.dfs.core.windows.net/topics/o.v-1",
         ),
         (
             "SnowflakeSink",

@@ -68,12 +68,8 @@ def bigquery(context: SinkContext, topic: str) -> str:
 
 def _one_table(context: SinkContext, _topic: str) -> str:
     config = context.config
-    kamelet = "camel.kamelet.google-bigquery-sink."
-    return naming.BIGQUERY(
-        project=config.get("project", kamelet + "projectId"),
-        dataset=config.get("dataset", kamelet + "dataset"),
-        table=config.get("table", kamelet + "table"),
-    )
+    project, dataset = config.get("project"), config.get("dataset")
+    return naming.BIGQUERY(project=project, dataset=dataset, table=config.get("table"))
 
 
 SINKS = (
@@ -91,10 +87,7 @@ SINKS = (
     Family(
         "bigquery-table",
         (),
-        (
-            "com.reproio.kafka.connect.bigquery.BigqueryStorageWriteSinkConnector",
-            "org.apache.camel.kafkaconnector.googlebigquerysink.CamelGooglebigquerysinkSinkConnector",
-        ),
+        ("com.reproio.kafka.connect.bigquery.BigqueryStorageWriteSinkConnector",),
         sink=_one_table,
     ),
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.families.object_stores import bucket_of
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
@@ -29,6 +30,8 @@ def kamelet(name: str, rule: Rule, fixed: dict[str, str] | None = None, /, **par
 
     def dataset(config: Config) -> str:
         given = {part: config.get(f"camel.kamelet.{name}.{key}") for part, key in parts.items()}
+        if "bucket" in given:
+            given["bucket"] = bucket_of(given["bucket"])
         if "table" in given and parts["table"] == "query":
             found = _TABLE.search(given["table"])
             given["table"] = found[1].rpartition(".")[2] if found else ""
@@ -60,29 +63,57 @@ _COSMOS = {"host": "databaseEndpoint", "database": "databaseName", "container": 
 _INDEX = {"host": "hostAddresses", "index": "indexName"}
 _REDIS = {"host": "redisHost", "port": "redisPort"}
 _FIRST = {"database": "0"}
+_BLOB = {"account": "accountName", "container": "containerName"}
+_DATA_LAKE = {"account": "accountName", "container": "fileSystemName"}
+_FTP = {"host": "connectionHost", "port": "connectionPort", "path": "directoryName"}
+_KAFKA = {"host": "bootstrapServers", "topic": "topic"}
+_S3 = {"bucket": "bucketNameOrArn"}
 
 SOURCES = (
     kamelet("aws-ddb-streams-source", naming.DYNAMODB, region="region", table="table"),
+    kamelet("aws-s3-source", naming.S3, **_S3, path="prefix"),
     kamelet("azure-cosmosdb-source", naming.COSMOS, **_COSMOS),
+    kamelet("azure-storage-blob-source", naming.AZURE_BLOB, **_BLOB),
+    kamelet("azure-storage-datalake-source", naming.AZURE_DATA_LAKE, **_DATA_LAKE),
     kamelet("cassandra-source", naming.CASSANDRA, **_CASSANDRA),
+    kamelet("ceph-source", naming.S3, bucket="bucketName"),
     kamelet("elasticsearch-search-source", naming.ELASTICSEARCH, **_INDEX),
+    kamelet("ftp-source", naming.FTP, **_FTP),
+    kamelet("ftps-source", naming.FTPS, **_FTP),
+    kamelet("google-storage-source", naming.GCS, **_S3, path="prefix"),
+    kamelet("kafka-source", naming.KAFKA, **_KAFKA),
+    kamelet("minio-source", naming.S3, bucket="bucketName"),
     kamelet("mongodb-changes-stream-source", naming.MONGODB, **_MONGODB),
     kamelet("mongodb-source", naming.MONGODB, **_MONGODB),
     kamelet("opensearch-search-source", naming.OPENSEARCH, **_INDEX),
     kamelet("redis-source", naming.REDIS, _FIRST, **_REDIS),
+    kamelet("sftp-source", naming.SFTP, **_FTP),
 )
 
 
 SINKS = (
     kamelet("aws-cloudwatch-sink", naming.CLOUDWATCH_METRICS, namespace="cwNamespace"),
     kamelet("aws-ddb-sink", naming.DYNAMODB, region="region", table="table"),
+    kamelet("aws-s3-sink", naming.S3, **_S3),
+    kamelet("aws-s3-streaming-upload-sink", naming.S3, **_S3),
     kamelet("azure-cosmosdb-sink", naming.COSMOS, **_COSMOS),
+    kamelet("azure-storage-blob-append-sink", naming.AZURE_BLOB, **_BLOB),
+    kamelet("azure-storage-blob-sink", naming.AZURE_BLOB, **_BLOB),
+    kamelet("azure-storage-datalake-sink", naming.AZURE_DATA_LAKE, **_DATA_LAKE),
     kamelet("cassandra-sink", naming.CASSANDRA, **_CASSANDRA),
+    kamelet("ceph-sink", naming.S3, bucket="bucketName"),
     kamelet("couchbase-sink", naming.COUCHBASE, host="couchbaseHostname", bucket="bucket"),
     kamelet("elasticsearch-index-sink", naming.ELASTICSEARCH, **_INDEX),
+    kamelet("ftp-sink", naming.FTP, **_FTP),
+    kamelet("ftps-sink", naming.FTPS, **_FTP),
+    kamelet("google-bigquery-sink", naming.BIGQUERY, project="projectId", dataset="dataset", table="table"),
+    kamelet("google-storage-sink", naming.GCS, **_S3),
+    kamelet("kafka-sink", naming.KAFKA, **_KAFKA),
+    kamelet("minio-sink", naming.S3, bucket="bucketName"),
     kamelet("mongodb-sink", naming.MONGODB, **_MONGODB),
     kamelet("opensearch-index-sink", naming.OPENSEARCH, **_INDEX),
     kamelet("redis-sink", naming.REDIS, _FIRST, **_REDIS),
+    kamelet("sftp-sink", naming.SFTP, **_FTP),
     kamelet("splunk-hec-sink", naming.SPLUNK, host="splunkUrl", index="index"),
     kamelet("splunk-sink", naming.SPLUNK, host="serverHostname", index="index"),
 )

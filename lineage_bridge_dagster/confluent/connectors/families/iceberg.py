@@ -31,29 +31,22 @@ def table(config: Config, name: str) -> str:
     catalog = catalog.lower().removesuffix("catalog")
     address, warehouse = config.get(_CATALOG + "uri"), config.get(_CATALOG + "warehouse")
     database, _, last = name.rpartition(".")
-    stored = storage(warehouse)
+    stored = naming.location(warehouse)
     if _UNITY in address:
         return naming.UNITY_CATALOG(host=address, catalog=warehouse, schema=database, table=last)
     if catalog == "glue" or (match := _GLUE.match(address)):
         region = match[1] if catalog != "glue" and match else config.get(_CATALOG + "client.region")
         account = config.get(_CATALOG + "glue.id") or ("" if stored else warehouse.partition(":")[0])
         named = naming.GLUE(region=region, account=account, database=database, table=last)
-        return named or naming.folder(stored, f"{database}.db", last)
+        return named or naming.location(warehouse, f"{database}.db", last)
     if catalog == "hive" and address:
         return naming.HIVE(host=address, database=database, table=last)
     if catalog == "hadoop":
-        return naming.folder(stored, *name.split("."))
+        return naming.location(warehouse, *name.split("."))
     if address:
         address = address.removeprefix("jdbc:")
         return naming.ICEBERG(host=address, warehouse="" if stored else warehouse, table=name)
-    return naming.folder(stored, *name.split("."))
-
-
-def storage(warehouse: str) -> str:
-    """The folder of a warehouse that is one, under the scheme of its object store's rule; else empty."""
-    scheme, separator, path = warehouse.partition("://")
-    scheme = {"s3a": "s3", "s3n": "s3"}.get(scheme.lower(), scheme.lower())
-    return f"{scheme}://{path.strip('/')}" if separator and path.strip("/") else ""
+    return naming.location(warehouse, *name.split("."))
 
 
 def _route_value(context: SinkContext, field: str, topic: str) -> str:
@@ -103,7 +96,7 @@ def _accepts(context: SinkContext, name: str, value: str) -> bool:
 
 def hudi(context: SinkContext, _topic: str) -> str:
     """The one table, by its folder."""
-    return storage(context.config.get("hoodie.base.path", "hoodie.datasource.write.base.path"))
+    return naming.location(context.config.get("hoodie.base.path", "hoodie.datasource.write.base.path"))
 
 
 SINKS = (

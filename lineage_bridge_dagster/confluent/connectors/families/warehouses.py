@@ -59,8 +59,11 @@ def databricks(context: SinkContext, topic: str) -> str:
 def spanner(context: SinkContext, topic: str) -> str:
     """A table; the project is mostly in the credentials only."""
     config = context.config
+    project = config.get("gcp.spanner.project.id")
+    if not project:
+        context.warnings.append("gcp.spanner.project.id is not set: the instance's full name is not known")
     return naming.SPANNER(
-        project=config.get("gcp.spanner.project.id"),
+        project=project,
         instance=config.get("gcp.spanner.instance.id"),
         database=config.get("gcp.spanner.database.id"),
         table=_table(config, topic),

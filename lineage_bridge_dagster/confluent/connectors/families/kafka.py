@@ -1,0 +1,155 @@
+"""Other Kafka clusters: MirrorMaker 2, Confluent Replicator and the data diode.
+
+Sources: DefaultTopicFilter, DefaultReplicationPolicy and IdentityReplicationPolicy of Apache Kafka, and
+Replicator's configuration reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.java_regex import (
+    BadRegexError,
+    full_matches,
+    is_literal,
+    literal,
+)
+
+_MIRROR = "org.apache.kafka.connect.mirror."
+_REPLICATOR = "io.confluent.connect.replicator."
+#: MirrorMaker's own topics, which hold no data, and those that it never replicates.
+_INTERNAL = ("heartbeats", "mm2-offset-syncs.")
+_INTERNAL_ENDS = (".internal", "-internal", ".heartbeats")
+_EXCLUDED = r".*[\-\.]internal, .*\.replica, __.*"
+#: Policies that keep a topic's name.
+_IDENTITY = ("IdentityReplicationPolicy", "LegacyReplicationPolicy")
+
+
+def _matching(context: SourceContext, key: str, expressions: Iterable[str], topics: list[str]) -> list[str]:
+    """The topics that one of the expressions matches; a bad one is left out with a warning."""
+    found: set[str] = set()
+    for expression in expressions:
+        try:
+            found.update(full_matches(expression, topics))
+        except BadRegexError as error:
+            context.warnings.append(f"{key}: cannot apply {error}")
+    return [topic for topic in topics if topic in found]
+
+
+def _is_internal(topic: str) -> bool:
+    return topic.startswith((*_INTERNAL, "__", ".")) or topic.endswith(_INTERNAL_ENDS)
+
+
+def mirror(context: SourceContext) -> Iterator[Written]:
+    """The topics of `topics`: those named there, and those that exist here and that an expression matches."""
+    config = context.config
+    context.internal += [topic for topic in context.cluster_topics if _is_internal(topic)]
+    policy = config.get("replication.policy.class").rpartition(".")[2]
+    separator = config.get("replication.policy.separator", default=".")
+    prefix = config.get("source.cluster.alias", default="source") + separator
+    prefix = "" if policy in _IDENTITY else prefix
+    if policy and policy not in ("DefaultReplicationPolicy", *_IDENTITY):
+        context.warnings.append(f"replication.policy.class {policy} is unknown; taken for Kafka's default")
+    included = config.items("topics", "topics.whitelist", default=".*")
+    excluded = config.items("topics.exclude", "topics.blacklist", default=_EXCLUDED)
+    if not prefix and (everything := [item for item in included if item in (".*", ".+")]):
+        context.warnings.append(
+            f"topics is {everything[0]} and names are kept: which topics it writes is not known"
+        )
+        included = [item for item in included if item not in everything]
+    candidates = context.named_like(prefix) if prefix else context.cluster_topics
+    topics = [literal(item) for item in included if is_literal(item)]
+    topics += _matching(context, "topics", [item for item in included if not is_literal(item)], candidates)
+    dropped = _matching(context, "topics.exclude", excluded, topics)
+    for topic in dict.fromkeys(topics):
+        if topic not in dropped and not _is_internal(topic):
+            server = config.get("source.cluster.bootstrap.servers", "source.bootstrap.servers")
+            yield Written(prefix + topic, naming.KAFKA(host=server, topic=topic))
+
+
+def _bookkeeping(*topics: str) -> Callable[[SourceContext], Iterator[Written]]:
+    """A connector that only writes MirrorMaker's own topics."""
+
+    def source(context: SourceContext) -> Iterator[Written]:
+        alias = context.config.get("source.cluster.alias", default="source")
+        own = [topic.replace("{alias}", alias) for topic in topics]
+        context.internal += [topic for topic in context.cluster_topics if topic in own]
+        yield from ()
+
+    return source
+
+
+def replicator(context: SourceContext) -> Iterator[Written]:
+    """The topics of the whitelist, and those that the expression matches and that exist here, renamed."""
+    config = context.config
+    template = config.get("topic.rename.format", default="${topic}")
+    before, variable, after = template.partition("${topic}")
+    excluded = config.items("topic.blacklist", "topic.exclude")
+    topics = config.items("topic.whitelist", "topic.include")
+    if pattern := config.get("topic.regex"):
+        candidates = [
+            topic.removeprefix(before).removesuffix(after)
+            for topic in context.cluster_topics
+            if topic.startswith(before) and topic.endswith(after) and len(topic) > len(before + after)
+        ]
+        if not variable:
+            context.warnings.append(
+                f"topic.rename.format {template} has no ${{topic}}: which topics it copies is not known"
+            )
+        topics += _matching(context, "topic.regex", [pattern], candidates if variable else [])
+    if not topics and not config.get("topic.regex"):
+        context.warnings.append("neither topic.whitelist nor topic.regex is set: its topics are not known")
+    for topic in dict.fromkeys(topics):
+        if topic not in excluded:
+            server = config.get("src.kafka.bootstrap.servers")
+            yield Written(template.replace("${topic}", topic), naming.KAFKA(host=server, topic=topic))
+
+
+def data_diode(context: SourceContext) -> Iterator[Written]:
+    """Topics under a prefix, sent by a sink over a one-way network link."""
+    prefix = context.config.get("kafka.topic.prefix")
+    for topic in context.named_like(prefix):
+        yield Written(prefix + topic)
+
+
+def no_target(_context: SinkContext, _topic: str) -> str:
+    return ""
+
+
+SOURCES = (
+    Family("mirror", (), (_MIRROR + "MirrorSourceConnector",), mirror),
+    Family(
+        "mirror-heartbeat",
+        (),
+        (_MIRROR + "MirrorHeartbeatConnector",),
+        _bookkeeping("heartbeats", "{alias}.heartbeats"),
+        has_dataset=False,
+    ),
+    Family(
+        "mirror-checkpoint",
+        (),
+        (_MIRROR + "MirrorCheckpointConnector",),
+        _bookkeeping("{alias}.checkpoints.internal", "mm2-offset-syncs.{alias}.internal"),
+        has_dataset=False,
+    ),
+    Family("replicator", (), (_REPLICATOR + "ReplicatorSourceConnector",), replicator),
+    Family(
+        "data-diode",
+        (),
+        ("io.confluent.connect.diode.source.DataDiodeSourceConnector",),
+        data_diode,
+        has_dataset=False,
+    ),
+)
+
+SINKS = (
+    Family(
+        "data-diode",
+        (),
+        ("io.confluent.connect.diode.sink.DataDiodeSinkConnector",),
+        sink=no_target,
+        has_dataset=False,
+    ),
+)
