@@ -17,9 +17,6 @@ _POSIX = {
     r"\p{N}": r"\d",
 }
 _META = re.compile(r"[\[\](){}*+?|^$]|\\[^.]|(?<!\\)\.[*+?]")
-_PLAIN = r"(?:[\w#-]|\\\.|\.(?![*+?{]))"
-_PLAIN_OR_GROUP = re.compile(rf"({_PLAIN}+)|\((?:\?:)?((?:{_PLAIN}|\|)+)\)")
-_ALTERNATIVES = re.compile(rf"(?:{_PLAIN_OR_GROUP.pattern})++")
 _REFERENCE = re.compile(r"\\(.)|\$(?:(\d)|\{([A-Za-z][A-Za-z0-9]*)\})")
 
 
@@ -52,22 +49,6 @@ def full_matches(pattern: str, names: Iterable[str]) -> list[str]:
 def is_literal(item: str) -> bool:
     r"""Whether an include-list item is a plain name, perhaps with escaped dots (`public\.orders`)."""
     return not _META.search(item)
-
-
-def alternatives(item: str, limit: int = 1000) -> list[str]:
-    r"""All names that a plain name with groups of plain names matches (`public\.(orders|users)`).
-
-    Empty for any other expression, and for one of more names than the limit.
-    """
-    if _ALTERNATIVES.fullmatch(item) is None:
-        return []
-    names = [""]
-    for plain, group in _PLAIN_OR_GROUP.findall(item):
-        choices = group.split("|") if group else [plain]
-        names = [name + literal(choice) for name in names for choice in choices]
-        if len(names) > limit:
-            return []
-    return names
 
 
 def literal(item: str) -> str:

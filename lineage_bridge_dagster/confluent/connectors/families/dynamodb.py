@@ -10,7 +10,7 @@ from lineage_bridge_dagster.confluent.connectors.families.common import table_na
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
 
 #: `dynamodb.us-east-1.amazonaws.com`, with or without FIPS, VPC endpoint or China's domain.
-_REGION = re.compile(r"\b((?:us|eu|ap|sa|ca|me|af|il|mx|cn)(?:-[a-z]+)+-\d)\b")
+_REGION = re.compile(r"\b((?:us|eu|ap|sa|ca|me|af|il|mx|cn)(?:-[a-z]{1,12}){1,2}-\d)\b")
 
 
 def _region(*values: str) -> str:

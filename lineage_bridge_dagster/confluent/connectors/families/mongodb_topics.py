@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from lineage_bridge_dagster.confluent.connectors.alternatives import alternatives
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import SourceContext
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
-    alternatives,
     compile_java,
     literal,
 )
