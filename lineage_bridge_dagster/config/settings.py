@@ -68,6 +68,12 @@ class ConfluentSettings(BaseModel):
     )
     max_concurrency: int = Field(8, ge=1, le=64, description="Concurrent requests.", examples=[8])
     max_attempts: int = Field(5, ge=1, le=20, description="Attempts per request.", examples=[5])
+    connector_offsets: bool = Field(
+        True,
+        description="Ask for the offsets of managed connectors whose configuration leaves open which tables "
+        "or topics they read: at most one request per connector and hour; true by default.",
+        examples=[True],
+    )
     secrets: Annotated[NameList, FromVariables((PREFIX + "SECRETS",))] = Field(
         default_factory=list,
         description="AWS Secrets Manager secrets that contain LINEAGE_BRIDGE_* variables, by name or ARN. "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -27,6 +27,8 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowClient, TableflowTopic
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord
 from lineage_bridge_dagster.confluent.graph.builder import Place
+from lineage_bridge_dagster.confluent.offset_cache import OffsetCache, OffsetEvidence
+from lineage_bridge_dagster.confluent.offset_fetching import OffsetFetch
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task
 
 #: Lags take one request per group, for edges that are never upstream; groups beyond this many get none.
@@ -40,6 +42,7 @@ class ClusterListing:
     Attributes:
         topics_complete: whether the list of topics was fully read.
         group_topics: the topics of each consumer group whose lags are available.
+        offsets: what the offsets of connectors in doubt name, by connector name.
         integrations: None if they could not all be read.
     """
 
@@ -52,14 +55,28 @@ class ClusterListing:
     groups: Sequence[ConsumerGroup] = ()
     group_topics: dict[str, Sequence[str]] = field(default_factory=dict)
     connectors: Sequence[ConnectorRecord] = ()
+    offsets: Mapping[str, OffsetEvidence] = field(default_factory=dict)
     tableflow: Sequence[TableflowTopic] = ()
     integrations: Sequence[CatalogIntegration] | None = None
 
 
 class ClusterFetch:
-    """Fills one cluster's listing, in three stages of requests that may run concurrently."""
+    """Fills one cluster's listing, in three stages of requests that may run concurrently.
 
-    def __init__(self, session: ConfluentSession, recorder: ScopeRecorder, listing: ClusterListing) -> None:
+    Args:
+        session: sends the requests.
+        recorder: records how they went.
+        listing: to fill.
+        cache: the last answers about connectors' offsets; None asks for no offsets.
+    """
+
+    def __init__(
+        self,
+        session: ConfluentSession,
+        recorder: ScopeRecorder,
+        listing: ClusterListing,
+        cache: OffsetCache | None = None,
+    ) -> None:
         self._recorder = recorder
         self._listing = listing
         self._place = place = listing.place
@@ -67,6 +84,7 @@ class ClusterFetch:
         self._kafka = KafkaRestClient(session, place.environment.id, place.cluster)
         self._tableflow = TableflowClient(session)
         self._connect = ConnectClient(session)
+        self._offsets = OffsetFetch(session, recorder, cache, place) if cache is not None else None
 
     def primary_tasks(self) -> list[Task]:
         return [self._list_topics, self._list_connectors, self._list_tableflow, self._list_integrations]
@@ -86,6 +104,10 @@ class ClusterFetch:
         if self._place.cluster.is_dedicated:
             groups = self._listing.groups[:MAX_GROUPS_WITH_LAGS]
             tasks += [partial(self._list_lags, group.consumer_group_id) for group in groups]
+        if self._offsets is not None:
+            self._listing.offsets = self._offsets.evidence
+            topics = (topic.topic_name for topic in self._listing.topics)
+            tasks += self._offsets.tasks(self._listing.connectors, topics)
         return tasks
 
     def _list_topics(self) -> None:

@@ -12,6 +12,7 @@ import httpx
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.access import ROLES
+from lineage_bridge_dagster.confluent.api.connect import OFFSETS
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing
 from lineage_bridge_dagster.confluent.fetching import EnvironmentListing, Fetched, fetch
@@ -38,12 +39,13 @@ from lineage_bridge_dagster.confluent.graph.topics import (
     configs_by_topic,
     remove_unused_internal_topics,
 )
+from lineage_bridge_dagster.confluent.offset_cache import OffsetCache
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
-from lineage_bridge_dagster.lineage.nodes import StatementNode
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode, StatementNode
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.text import ReportLine, first_few, plural
 
@@ -51,6 +53,9 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 Clock = Callable[[], datetime]
+
+#: The APIs that must all be read to know every connector.
+_CONNECTOR_LISTS = frozenset({"environments", "clusters", "connect"})
 
 
 def _silent(_line: str) -> None:
@@ -81,13 +86,15 @@ def discover(
             missing and there is SQL to parse.
     """
     recorder = ScopeRecorder(progress)
+    offsets = OffsetCache(last, clock()) if settings.connector_offsets else None
     with ConfluentSession(settings, transport) as session:
-        fetched = fetch(session, recorder)
+        fetched = fetch(session, recorder, offsets)
     now = iso(clock())
     builder = Builder(now=now, console=Console.of(session.base), places=fetched.places)
     _add_topics(builder, recorder, fetched)
     for cluster in fetched.clusters:
         _add_cluster(builder, recorder, cluster)
+    _report_absent_topics(builder, recorder)
     cache = FlinkCache(last)
     texts = _add_flink(builder, recorder, fetched.environments, parser, cache)
     for environment in fetched.environments:
@@ -99,13 +106,17 @@ def discover(
         with _running(parser) as flink:
             add_columns(builder, texts, flink, cache)
     remove_unused_internal_topics(builder)
+    for_offsets = session.requests_for(OFFSETS)
     recorder.progress(
         f"Confluent: {len(builder.graph.nodes)} nodes, {len(builder.graph.edges)} edges, "
-        f"{session.requests} requests"
+        f"{session.requests} requests" + (f", {for_offsets} of them for {OFFSETS}" if for_offsets else "")
     )
     # Responses arrive in any order; the stored discovery must not depend on it.
     coverage = Coverage(sorted(recorder.coverage, key=lambda report: report.scope))
     caches = {FlinkCache.NAME: cache.to_json()} if texts is not None else {}
+    if offsets is not None:
+        unlisted = any(report.scope.api in _CONNECTOR_LISTS for report in coverage.incomplete)
+        caches[OffsetCache.NAME] = offsets.to_json(keep_all=unlisted)
     return Discovery(builder.graph, coverage, now, caches)
 
 
@@ -147,7 +158,9 @@ def _add_cluster(builder: Builder, recorder: ScopeRecorder, cluster: ClusterList
     place = cluster.place
     kafka = recorder.coverage.get(place.scope("kafka"))
     denied = kafka is not None and kafka.status is Status.DENIED
-    incomplete = add_connectors(builder, place, cluster.connectors, topics_failed=not denied)
+    incomplete = add_connectors(
+        builder, place, cluster.connectors, topics_failed=not denied, offsets=cluster.offsets
+    )
     if incomplete:
         reason = (
             f"The topics of {place.cluster.label} are not all known, so the connectors "
@@ -158,6 +171,23 @@ def _add_cluster(builder: Builder, recorder: ScopeRecorder, cluster: ClusterList
     for line in add_mirrors(builder, place, cluster.mirrors, cluster.links):
         recorder.progress(f"{place.cluster.label}: {line}")
     add_consumer_groups(builder, place, cluster.groups, cluster.group_topics)
+
+
+def _report_absent_topics(builder: Builder, recorder: ScopeRecorder) -> None:
+    """Name the topics that connectors should write and that do not exist in the coverage of the connectors.
+
+    The scope stays complete: both lists were fully read, and show that the topics do not exist.
+    """
+    absent: dict[Scope, list[str]] = {}
+    for node in builder.graph.of_type(NodeType.CONNECTOR):
+        topics = [f"{topic} ({node.label})" for topic in ConnectorNode.of(node).absent_topics]
+        absent.setdefault(Scope.parse(str(node.attributes["scope"])), []).extend(topics)
+    for scope, topics in sorted(absent.items()):
+        report = recorder.coverage.get(scope)
+        if topics and report is not None and report.status is Status.COMPLETE:
+            what = f"{plural(len(topics), 'topic')} missing that connectors should write"
+            reason = f"{what}: {first_few(sorted(topics), 3)}"
+            recorder.coverage.add(replace(report, reason=reason))
 
 
 def _report_partial(recorder: ScopeRecorder, scope: Scope, reason: str) -> None:

@@ -7,7 +7,8 @@ ksqlDB clusters that are not paused: 2 (organization, environments) + 4 E (clust
 registries, ksqlDB clusters) + 1 (Flink regions, if there are pools) + 7 C (topics, settings, mirrors,
 consumer groups, connectors, Tableflow topics, integrations) + R (schemas) + 2 F (statements, materialized
 tables) + K (streams, tables and queries); more for lists longer than a page, 1 for the links of each
-cluster with mirrors, 1 for each consumer group of a dedicated cluster.
+cluster with mirrors, 1 for each consumer group of a dedicated cluster, and at most once an hour 1 for each
+managed connector whose configuration leaves open what it reads.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from lineage_bridge_dagster.confluent.filters import require_known, select
 from lineage_bridge_dagster.confluent.flink_fetching import FlinkFetch, FlinkListing
 from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing
+from lineage_bridge_dagster.confluent.offset_cache import OffsetCache
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task
 from lineage_bridge_dagster.lineage.coverage import Scope
 
@@ -62,18 +64,26 @@ class Fetched:
     places: dict[tuple[str, str], Place] = field(default_factory=dict)
 
 
-def fetch(session: ConfluentSession, recorder: ScopeRecorder) -> Fetched:
+def fetch(session: ConfluentSession, recorder: ScopeRecorder, offsets: OffsetCache | None = None) -> Fetched:
     """Run all requests of a discovery; failures are in the recorder's coverage.
+
+    Args:
+        session: sends the requests.
+        recorder: records how they went.
+        offsets: the last answers about connectors' offsets; None asks for no offsets.
 
     Raises:
         ConfigurationError: the settings name an environment or a cluster that does not exist.
     """
-    return _Fetch(session, recorder).run()
+    return _Fetch(session, recorder, offsets).run()
 
 
 class _Fetch:
-    def __init__(self, session: ConfluentSession, recorder: ScopeRecorder) -> None:
+    def __init__(
+        self, session: ConfluentSession, recorder: ScopeRecorder, offsets: OffsetCache | None
+    ) -> None:
         self._session = session
+        self._offsets = offsets
         self._recorder = recorder
         self._settings = session.settings
         self._fetched = Fetched()
@@ -85,7 +95,10 @@ class _Fetch:
         self._select_clusters()
         flink = FlinkFetch(self._session, self._recorder)
         uses_flink = any(environment.compute_pools for environment in fetched.environments)
-        clusters = [ClusterFetch(self._session, self._recorder, listing) for listing in fetched.clusters]
+        clusters = [
+            ClusterFetch(self._session, self._recorder, listing, self._offsets)
+            for listing in fetched.clusters
+        ]
         self._run_stage(
             [
                 *(flink.lookup_tasks() if uses_flink else ()),

@@ -26,6 +26,7 @@ APIS: Mapping[str, str] = {
     "srcm": "the address of the Schema Registry",
     "ksqldbcm": "ksqlDB clusters",
     "connect": "connectors",
+    "connector_offsets": "what connectors have read, where their configuration leaves it open",
     "tableflow": "Tableflow topics and catalog integrations",
     "kafka": "topics, their settings and consumer groups",
     "schema_registry": "subjects and schemas",

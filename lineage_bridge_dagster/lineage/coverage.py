@@ -18,6 +18,9 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+#: The API of the offsets of one connector, whose scope has the place `{cluster}/{connector id}`.
+CONNECTOR_OFFSETS = "connector_offsets"
+
 #: For each API, the API of the scope above: fully read, it proves that a scope below no longer exists.
 PARENTS = {
     "environments": None,
@@ -28,6 +31,7 @@ PARENTS = {
     "mirrors": "clusters",
     "consumer_groups": "clusters",
     "connect": "clusters",
+    CONNECTOR_OFFSETS: "connect",
     "ksqldb_clusters": "environments",
     "ksqldb": "ksqldb_clusters",
     "tableflow": "clusters",
@@ -36,7 +40,8 @@ PARENTS = {
     "glue": None,
 }
 
-
+#: APIs that only add to what another API reports: a failure hides nothing that the other one tells.
+SUPPLEMENTARY = frozenset({CONNECTOR_OFFSETS})
 #: APIs that report no sources of tables.
 _NO_TABLE_SOURCES = frozenset({"mirrors", "consumer_groups"})
 
@@ -67,6 +72,8 @@ class Scope:
         above = PARENTS.get(self.api)
         if above is None:
             return None
+        if self.api == CONNECTOR_OFFSETS:
+            return Scope(above, self.environment, self.place.partition("/")[0])
         return Scope(above, "" if above == "environments" else self.environment)
 
 
@@ -106,21 +113,32 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
-        """Whether every scope was fully read. An empty coverage is not complete."""
-        return bool(self._reports) and all(r.status is Status.COMPLETE for r in self)
+        """Whether no scope is incomplete. An empty coverage is not complete."""
+        return bool(self._reports) and not self.incomplete
 
     @property
     def incomplete(self) -> list[ScopeReport]:
-        return [report for report in self if report.status is not Status.COMPLETE]
+        """The reports of scopes that were not fully read and should be.
+
+        A supplementary API may be denied for good, so that is left out: its nodes say so.
+        """
+        return [
+            report
+            for report in self
+            if report.status is not Status.COMPLETE
+            and not (report.status is Status.DENIED and report.scope.api in SUPPLEMENTARY)
+        ]
 
     @property
     def covers_all_table_sources(self) -> bool:
         """Whether a table that has nothing upstream in this discovery really has nothing upstream.
 
-        Denied access to mirrors or consumer groups does not count: it hides no table's topic.
+        Denied access to mirrors or consumer groups does not count, nor does a failure of a supplementary API:
+        it hides no table's topic.
         """
         return bool(self._reports) and all(
             report.status is Status.COMPLETE
+            or report.scope.api in SUPPLEMENTARY
             or (report.status is Status.DENIED and report.scope.api in _NO_TABLE_SOURCES)
             for report in self
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport
+from lineage_bridge_dagster.lineage.coverage import SUPPLEMENTARY, Coverage, Scope, ScopeReport
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 
@@ -64,7 +64,8 @@ class Gaps:
         for text in scopes:
             if text not in self._unproven:
                 scope = Scope.parse(text)
-                self._unproven[text] = None if self._coverage.proves_absence(scope) else scope
+                hides_nothing = scope.api in SUPPLEMENTARY or self._coverage.proves_absence(scope)
+                self._unproven[text] = None if hides_nothing else scope
             if (unproven := self._unproven[text]) is not None:
                 found.add(unproven)
         return found
@@ -75,7 +76,7 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
     scope = report.scope
     if scope.api == "environments":
         return True
-    if scope.api == "consumer_groups":
+    if scope.api == "consumer_groups" or scope.api in SUPPLEMENTARY:
         # Consumer groups only read: nothing is downstream of them.
         return False
     if scope.api == "glue":

@@ -219,6 +219,15 @@ class SchemaNode(NodeView):
     schema_registry_url = Attribute(_text)
 
 
+class ConnectorNode(NodeView):
+    """A connector."""
+
+    __slots__ = ()
+
+    #: Topics that it should write and that do not exist; without those created only when they are needed.
+    absent_topics = Attribute(_texts)
+
+
 class StatementNode(NodeView):
     """A Flink statement, a materialized table or a ksqlDB query."""
 

@@ -262,12 +262,22 @@ def connector(name: str, kind: str, config: Mapping[str, str], state: str = "RUN
     }
 
 
+def offsets(*entries: Json, name: str = "pg") -> Json:
+    """A connector's offsets, each `{"partition", "offset"}`."""
+    observed = {"observed_at": "2026-04-30T12:34:00Z"}
+    return {"name": name, "id": f"lcc-{name}", "offsets": list(entries), "metadata": observed}
+
+
 def kafka_path(cluster_id: str, rest: str) -> str:
     return f"{cluster_id}-00000.us-east-1.aws.glb.confluent.cloud/kafka/v3/clusters/{cluster_id}{rest}"
 
 
 def connect_path(cluster_id: str, environment_id: str = "env-1") -> str:
     return f"/connect/v1/environments/{environment_id}/clusters/{cluster_id}/connectors"
+
+
+def offsets_path(cluster_id: str, name: str) -> str:
+    return f"{connect_path(cluster_id)}/{name}/offsets"
 
 
 def flink_path(region: str, what: str = "statements", environment_id: str = "env-1") -> str:

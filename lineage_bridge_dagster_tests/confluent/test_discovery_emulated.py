@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import EdgeType, Evidence
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 
@@ -55,7 +57,7 @@ def test_chain_reaches_the_source_database(healthy: Discovery) -> None:
     "api",
     [
         *("org", "cmk", "fcpm", "srcm", "ksqldbcm", "connect", "tableflow", "kafka", "schema_registry"),
-        *("flink", "ksqldb", "*"),
+        *("flink", "ksqldb", "*", "connector_offsets"),
     ],
 )
 @pytest.mark.parametrize("status", [500, 401, 403])
@@ -69,10 +71,58 @@ def test_failing_api_loses_nothing(
 ) -> None:
     with emulator.fault(api=api, status=status):
         found = discover(configured, parser=parser)
-    assert {report.status for report in found.coverage.incomplete} & {Status.DENIED, Status.FAILED}
+    assert {report.status for report in found.coverage} & {Status.DENIED, Status.FAILED}
     kept = carry_forward(found, healthy)
     assert set(kept.graph.nodes) == set(healthy.graph.nodes)
     assert set(kept.graph.edges) == set(healthy.graph.edges)
     for node_id, before in healthy.graph.nodes.items():
         fields = before.attributes.get("schema_fields")
         assert kept.graph.nodes[node_id].attributes.get("schema_fields") == fields
+
+
+def requests_of(emulator: ConfluentEmulator, configured: ConfluentSettings, **more: Any) -> dict[str, int]:
+    """The requests of one discovery, by API."""
+    with emulator.client() as client:
+        client.delete("/emulator/requests").raise_for_status()
+        discover(configured, **more)
+        counted: dict[str, int] = client.get("/emulator/requests").json()
+    counted.pop("emulator", None)
+    return counted
+
+
+def test_offsets_add_one_request_for_each_connector_in_doubt(
+    emulator: ConfluentEmulator, configured: ConfluentSettings, parser: FlinkSqlParser
+) -> None:
+    without = configured.model_copy(update={"connector_offsets": False})
+    before = requests_of(emulator, without, parser=parser)
+    assert "connector_offsets" not in before
+    # Of seven connectors, `inventory-jdbc` alone has an expression as its list of tables.
+    assert requests_of(emulator, configured, parser=parser) == {**before, "connector_offsets": 1}
+    last = discover(configured, parser=parser)
+    assert requests_of(emulator, configured, parser=parser, last=last) == before
+
+
+def test_emulated_offsets_show_the_table_and_the_topics_that_were_read(healthy: Discovery) -> None:
+    place = (world.ENVIRONMENT_ID, world.ORDERS_PLATFORM.id)
+    inventory = healthy.graph.nodes[ids.connector_id(*place, "inventory-jdbc")]
+    assert inventory.attributes["evidence"] == "declared+observed"
+    table = ids.external_dataset_id("postgres://pg-inventory.example:5432/inventory.public.products")
+    edge = healthy.graph.edges[table, inventory.node_id, EdgeType.CONSUMES]
+    assert edge.attributes["evidence"] == Evidence.OBSERVED
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"status": 401}, {"status": 404}, {"status": 409}, {"status": 429, "retry_after": 0}, {"garbage": True}],
+)
+def test_every_failure_of_the_offsets_alone_loses_nothing(
+    emulator: ConfluentEmulator,
+    configured: ConfluentSettings,
+    parser: FlinkSqlParser,
+    healthy: Discovery,
+    fault: dict[str, Any],
+) -> None:
+    with emulator.fault(api="connector_offsets", **fault):
+        found = carry_forward(discover(configured, parser=parser), healthy)
+    assert set(found.graph.nodes) == set(healthy.graph.nodes)
+    assert set(found.graph.edges) == set(healthy.graph.edges)

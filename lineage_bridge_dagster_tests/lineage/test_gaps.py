@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.lineage.chains import chain_of
-from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.lineage.graphs import (
@@ -125,11 +125,30 @@ def test_unknown_coverage_has_no_gaps(unknown: Coverage | None) -> None:
     assert Gaps(shop(), unknown).of(["table", "raw"]) == ()
 
 
-def test_failed_consumer_groups_hide_nothing_upstream() -> None:
+@pytest.mark.parametrize(
+    "scope",
+    [
+        Scope("consumer_groups", "env-abc123", "lkc-abc123"),
+        Scope(CONNECTOR_OFFSETS, "env-abc123", "lkc-abc123/lcc-1"),
+    ],
+)
+def test_failed_consumer_groups_and_connector_offsets_hide_nothing_upstream(scope: Scope) -> None:
     read = coverage()
-    read.add(ScopeReport(Scope("consumer_groups", "env-abc123", "lkc-abc123"), Status.FAILED))
+    read.add(ScopeReport(scope, Status.FAILED))
 
     assert Gaps(shop(), read).of(shop().nodes) == ()
+
+
+def test_edge_that_is_known_from_unread_offsets_leaves_a_chain_complete() -> None:
+    offsets = Scope(CONNECTOR_OFFSETS, "env-abc123", "lkc-abc123/lcc-1")
+    graph = Graph(
+        [node("t", "catalog_table"), node("data", "external_dataset", scope=offsets)],
+        [edge("data", "t", "materializes", scope=offsets)],
+    )
+    read = coverage()
+    read.add(ScopeReport(offsets, Status.FAILED))
+
+    assert chain_of(graph, "t", coverage=read).complete
 
 
 def test_unlisted_environments_may_hide_something_behind_every_node() -> None:

@@ -10,19 +10,21 @@ from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
 from lineage_bridge_dagster.confluent.api.records import parse_each
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.connectors import ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors import ConnectorOffset, ConnectorRecord
+
+#: What requests for offsets are counted as; see `ConfluentSession.requests_for`.
+OFFSETS = "connector offsets"
 
 
 class ConnectClient:
-    """Lists a cluster's connectors; raises `ConfluentError`."""
+    """Lists a cluster's connectors and reads their offsets; raises `ConfluentError`."""
 
     def __init__(self, session: ConfluentSession) -> None:
         self._session = session
 
     def connectors(self, environment: str, cluster: str) -> list[ConnectorRecord]:
         """All connectors with configuration and state, in one request; `{}` means none."""
-        place = f"environments/{quote(environment, safe='')}/clusters/{quote(cluster, safe='')}"
-        url = self._session.control_url(f"/connect/v1/{place}/connectors")
+        url = self._session.control_url(_path(environment, cluster))
         access = Access("confluent_cloud", (environment,))
         body = self._session.get(url, access, {"expand": "info,status,id"})
         if not isinstance(body, dict):
@@ -31,6 +33,47 @@ class ConnectClient:
                 hint="Try again later.",
             )
         return parse_each(lambda item: _parse(str(item[0]), item[1], url.path), body.items())
+
+    def offsets(self, environment: str, cluster: str, connector: str) -> list[ConnectorOffset]:
+        """The offsets of one managed connector, by its name; empty if it has read nothing yet.
+
+        Raises:
+            NotFound: it has no offsets: it has committed none, or its kind of connector keeps none.
+            PartialResponse: some entries are malformed.
+            ConfluentError: the request failed.
+        """
+        path = f"{_path(environment, cluster)}/{quote(connector, safe='')}/offsets"
+        url = self._session.control_url(path)
+        body = self._session.get(url, Access("confluent_cloud", (environment,)), count_as=OFFSETS)
+        entries = body.get("offsets") if isinstance(body, dict) else None
+        if entries is None and isinstance(body, dict) and ("id" in body or "name" in body):
+            entries = []
+        if not isinstance(entries, list):
+            raise MalformedResponse(
+                f"{url.path} did not return the connector's list of offsets.", hint="Try again later."
+            )
+        return parse_each(lambda entry: _parse_offset(entry, url.path), entries)
+
+
+def _path(environment: str, cluster: str) -> str:
+    place = f"environments/{quote(environment, safe='')}/clusters/{quote(cluster, safe='')}"
+    return f"/connect/v1/{place}/connectors"
+
+
+def _parse_offset(entry: Any, where: str) -> ConnectorOffset:
+    """Parse `{"partition": {...}, "offset": {...}}`.
+
+    Raises:
+        MalformedResponse: one of them is not an object.
+    """
+    partition = entry.get("partition") if isinstance(entry, dict) else None
+    offset = entry.get("offset") if isinstance(entry, dict) else None
+    if not isinstance(partition, dict) or not isinstance(offset, dict | None):
+        raise MalformedResponse(
+            f"{where}: an entry has no partition or no offset.",
+            hint="The API may have changed: update, or report it.",
+        )
+    return ConnectorOffset(partition, offset or {})
 
 
 def _parse(name: str, value: Any, where: str) -> ConnectorRecord:

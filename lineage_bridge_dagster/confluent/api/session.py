@@ -10,6 +10,7 @@ import json
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -71,7 +72,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         self._sleep = sleep
         self._clock = clock
         self._lock = threading.Lock()
-        self._requests = 0
+        self._requests: Counter[str] = Counter()
         self._in_flight = threading.BoundedSemaphore(settings.max_concurrency)
         self._client = httpx.Client(
             transport=transport,
@@ -101,7 +102,12 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
     def requests(self) -> int:
         """Number of requests sent so far, retries included."""
         with self._lock:
-            return self._requests
+            return self._requests.total()
+
+    def requests_for(self, purpose: str) -> int:
+        """Number of those that were sent with `count_as=purpose`."""
+        with self._lock:
+            return self._requests[purpose]
 
     def map(self, call: Callable[[T], R], items: Iterable[T]) -> list[R]:
         """Run a call on each item concurrently and return the results in order.
@@ -125,15 +131,21 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         """
         return join_path(trusted_hosts.trusted_url(endpoint, self.base, field=field), path)
 
-    def get(self, url: httpx.URL, access: Access, params: Params | None = None) -> Any:
+    def get(self, url: httpx.URL, access: Access, params: Params | None = None, *, count_as: str = "") -> Any:
         """Return the JSON of a GET; retries on 429, 5xx and transport failures.
+
+        Args:
+            url: where to.
+            access: the plane, and so the key.
+            params: added to the URL's query.
+            count_as: a purpose whose requests are counted apart too.
 
         Raises:
             ConfluentError: the request failed, or the response is not JSON.
         """
         if params:
             url = url.copy_merge_params(dict(params))
-        return self._send("GET", url, access, None, retry=True)
+        return self._send("GET", url, access, None, retry=True, count_as=count_as)
 
     def post_query(
         self,
@@ -160,6 +172,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         *,
         retry: bool,
         media_type: str = "application/json",
+        count_as: str = "",
     ) -> Any:
         credential = access.credential(self.settings)
         attempts = self.settings.max_attempts if retry else 1
@@ -173,7 +186,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         )
         try:
             response: httpx.Response = retrying(
-                self._send_once, method, url, access, credential, body, media_type
+                self._send_once, method, url, access, credential, body, media_type, count_as
             )
         except _Transient as last:
             raise last.error from last.error.__cause__
@@ -194,6 +207,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         credential: Credential,
         body: Any,
         media_type: str,
+        count_as: str,
     ) -> httpx.Response:
         auth = httpx.BasicAuth(credential.key, credential.secret.get_secret_value())
         headers = {"Accept": media_type, **({"Content-Type": media_type} if body is not None else {})}
@@ -201,7 +215,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         started = time.monotonic()
         with self._in_flight:
             with self._lock:
-                self._requests += 1
+                self._requests[count_as] += 1
             try:
                 response = self._client.send(request, auth=auth)
             except httpx.TransportError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,20 @@ class ConnectorRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectorOffset:
+    """Where a connector stands in one partition of what it reads (`connect-v1`, `ConnectorOffsets.offsets`).
+
+    Both are objects of the connector's own: `{"kafka_topic", "kafka_partition"}` of every sink, and, for
+    example, `{"protocol", "table"}` of a JDBC source.
+    """
+
+    partition: Mapping[str, Any]
+    offset: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectorLineage:
-    """What a connector reads and writes according to its configuration.
+    """What a connector reads and writes by its configuration, and by its offsets if they were asked.
 
     Topics have the cluster's names; datasets are named as in the OpenLineage spec. `topics_written` includes
     `dlq_topics` and `report_topics` (success and error topics of calls to an API). `internal_topics` are a
@@ -32,6 +45,8 @@ class ConnectorLineage:
     `pairs` tells which input an output is made of: `(dataset, topic)` of a source, `(topic, dataset)` of a
     sink. It is complete for every output that it names; an output that it does not name may be made of any
     input.
+
+    `observed` are the topics and datasets among its inputs that its offsets show it has read.
     """
 
     direction: str = ""
@@ -46,3 +61,4 @@ class ConnectorLineage:
     internal_topics: tuple[str, ...] = ()
     confidence: float = 1.0
     warnings: tuple[str, ...] = ()
+    observed: tuple[str, ...] = ()

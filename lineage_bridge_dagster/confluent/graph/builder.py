@@ -16,7 +16,7 @@ from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.graph.console_links import Console
 from lineage_bridge_dagster.lineage import ids
-from lineage_bridge_dagster.lineage.coverage import Scope
+from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Scope
 from lineage_bridge_dagster.lineage.model import INPUTS, Edge, EdgeType, Evidence, Graph, Node, NodeType
 
 #: Maximum confidence of the edge to one of several outputs that are made of unknown ones of several inputs.
@@ -36,6 +36,10 @@ class Place:
 
     def scope(self, api: str) -> Scope:
         return Scope(api, *self.key)
+
+    def offsets_scope(self, connector_id: str) -> Scope:
+        """The scope of one connector's offsets."""
+        return Scope(CONNECTOR_OFFSETS, self.environment.id, f"{self.cluster.id}/{connector_id}")
 
     @property
     def names(self) -> dict[str, str]:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorLineage, ConnectorRecord, resolve
+from lineage_bridge_dagster.confluent.connectors.evidence import with_evidence
 from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, Place, absent_warning
+from lineage_bridge_dagster.confluent.offset_cache import OffsetEvidence
 from lineage_bridge_dagster.lineage import ids
-from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
+from lineage_bridge_dagster.lineage.coverage import Scope
+from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, Node, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
 
 
 def add_connectors(
-    builder: Builder, place: Place, connectors: Iterable[ConnectorRecord], *, topics_failed: bool
+    builder: Builder,
+    place: Place,
+    connectors: Iterable[ConnectorRecord],
+    *,
+    topics_failed: bool,
+    offsets: Mapping[str, OffsetEvidence] | None = None,
 ) -> list[str]:
     """Add connectors, with edges to their topics and external datasets.
 
@@ -23,31 +31,70 @@ def add_connectors(
         connectors: As the Connect API lists them.
         topics_failed: Whether listing the cluster's topics failed for another reason than denied access:
             then every connector that derives topics from that list may lack some that it had before.
+        offsets: What the offsets of connectors in doubt name, by connector name.
 
     Returns:
         The names of connectors that may lack topics, because the list of topics is incomplete.
     """
     incomplete: list[str] = []
+    topics = builder.topics.get(place.key, set())
+    fully_listed = place.key in builder.fully_listed
     for connector in connectors:
-        lineage = resolve(connector, builder.topics.get(place.key, set()))
-        _add(builder, place, connector, lineage)
+        lineage = declared = resolve(connector, topics)
+        found = (offsets or {}).get(connector.name, OffsetEvidence())
+        if found.names:
+            lineage = with_evidence(
+                connector,
+                declared,
+                found.names,
+                topics,
+                complete=found.complete,
+                topics_complete=fully_listed,
+            )
+        if found.problem:
+            lineage = replace(lineage, warnings=(*lineage.warnings, _unread_offsets(found)))
+        _add(builder, place, connector, lineage, declared)
         data_topics = set(lineage.topics_read) | set(lineage.topics_written)
         data_topics -= {*lineage.dlq_topics, *lineage.report_topics}
         uses_list = lineage.direction == "source" or bool(connector.config.get("topics.regex"))
-        if place.key not in builder.fully_listed and (not data_topics or (topics_failed and uses_list)):
+        if not fully_listed and (not data_topics or (topics_failed and uses_list)):
             incomplete.append(connector.name)
     return incomplete
 
 
-def _add(builder: Builder, place: Place, connector: ConnectorRecord, lineage: ConnectorLineage) -> None:
+def _unread_offsets(found: OffsetEvidence) -> str:
+    """The warning on a connector whose offsets could not be read, or only in part."""
+    used = f"those of {found.asked_at} are used" if found.asked_at else "it is shown as configured"
+    return f"its offsets could not all be read, so {used}: {found.problem}"
+
+
+def _add(
+    builder: Builder,
+    place: Place,
+    connector: ConnectorRecord,
+    lineage: ConnectorLineage,
+    declared: ConnectorLineage,
+) -> None:
     scope = place.scope("connect")
     node_id = ids.connector_id(*place.key, connector.name)
-    read, not_read = builder.resolve_topics(place.key, lineage.topics_read, scope)
+    # What only its offsets tell must not count as gone when they cannot be read.
+    by_offsets = {*_names(lineage)} - {*_names(declared)}
+
+    def scope_of(name: str) -> Scope:
+        return place.offsets_scope(str(connector.id)) if name in by_offsets else scope
+
+    def resolve_topics(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+        ids_of = {name: builder.resolve_topic(place.key, name, scope_of(name)) for name in names}
+        absent = [name for name, topic_id in ids_of.items() if topic_id is None]
+        return {name: topic_id for name, topic_id in ids_of.items() if topic_id is not None}, absent
+
+    read, not_read = resolve_topics(lineage.topics_read)
     # A dead letter queue may be created only at the first bad record, so its absence is normal.
     created_late = {*lineage.dlq_topics, *lineage.report_topics}
-    written, not_written = builder.resolve_topics(place.key, lineage.topics_written, scope)
+    written, not_written = resolve_topics(lineage.topics_written)
+    not_written = [name for name in not_written if name not in created_late]
     warnings = list(lineage.warnings)
-    if absent := [*not_read, *(name for name in not_written if name not in created_late)]:
+    if absent := [*not_read, *not_written]:
         warnings.append(absent_warning(absent, place.cluster.label))
     builder.add_node(
         node_id,
@@ -63,30 +110,43 @@ def _add(builder: Builder, place: Place, connector: ConnectorRecord, lineage: Co
             "config": redact_config(connector.config),
             "dlq_topics": list(lineage.dlq_topics),
             "internal_topics": list(lineage.internal_topics),
+            "absent_topics": sorted(not_written),
+            "evidence": f"{Evidence.DECLARED}+{Evidence.OBSERVED}" if lineage.observed else "",
             "warnings": [redact_text(warning) for warning in warnings],
         },
         url=builder.console.connector(*place.key, connector.name),
         **place.names,
     )
-    sources = read | {name: _dataset(builder, place, name) for name in lineage.datasets_read}
-    targets = written | {name: _dataset(builder, place, name) for name in lineage.datasets_written}
+    sources = read | {name: _dataset(builder, name, scope_of(name)) for name in lineage.datasets_read}
+    targets = written | {name: _dataset(builder, name, scope_of(name)) for name in lineage.datasets_written}
     inputs: dict[str, list[str]] = {}
     for source, target in lineage.pairs:
         inputs.setdefault(target, []).extend([sources[source]] if source in sources else [])
     # A dead letter queue or a report takes records of all inputs. With one input or output, nothing is open.
     is_open = len(sources) > 1 and len(targets.keys() - created_late) > 1
-    for source_id in sources.values():
-        builder.add_edge(source_id, node_id, EdgeType.CONSUMES, scope, confidence=lineage.confidence)
+    for name, source_id in sources.items():
+        seen = name in lineage.observed
+        evidence = Evidence.OBSERVED if seen else Evidence.DECLARED
+        sure = 1.0 if seen else lineage.confidence
+        ends = (source_id, node_id, EdgeType.CONSUMES)
+        builder.add_edge(*ends, scope_of(name), confidence=sure, evidence=evidence)
     for name, target_id in targets.items():
         sure = lineage.confidence
         if is_open and name not in inputs and name not in created_late:
             sure = min(sure, UNKNOWN_INPUTS)
         role = "dlq" if name in lineage.dlq_topics else "report" if name in lineage.report_topics else None
         ends = (node_id, target_id, EdgeType.PRODUCES)
-        builder.add_edge(*ends, scope, confidence=sure, inputs=inputs.get(name), role=role)
+        builder.add_edge(*ends, scope_of(name), confidence=sure, inputs=inputs.get(name), role=role)
     for name in lineage.internal_topics:
         if (topic := builder.graph.nodes.get(ids.topic_id(*place.key, name))) is not None:
             builder.graph.add_node(_marked_internal(topic))
+
+
+def _names(lineage: ConnectorLineage) -> Iterator[str]:
+    yield from lineage.topics_read
+    yield from lineage.topics_written
+    yield from lineage.datasets_read
+    yield from lineage.datasets_written
 
 
 def _marked_internal(topic: Node) -> Node:
@@ -95,13 +155,13 @@ def _marked_internal(topic: Node) -> Node:
     )
 
 
-def _dataset(builder: Builder, place: Place, dataset: str) -> str:
+def _dataset(builder: Builder, dataset: str, scope: Scope) -> str:
     """Add an external dataset. Without an environment, it is shared by all connectors to it."""
     node = builder.add_node(
         ids.external_dataset_id(dataset),
         NodeType.EXTERNAL_DATASET,
         dataset,
-        place.scope("connect"),
+        scope,
         system="external",
     )
     return node.node_id

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, find_cluster
-from lineage_bridge_dagster.embedded.confluent.state import Document
+from lineage_bridge_dagster.embedded.confluent.state import Document, now
 
 _ROOT = "/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
 
 
 class Connect:
-    """`/connect/v1`: connectors with their config, state and tasks."""
+    """`/connect/v1`: connectors with their config, state, tasks and offsets."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -27,6 +29,7 @@ class Connect:
             Route(f"{_ROOT}/{{name:path}}/config", self.config),
             Route(f"{_ROOT}/{{name:path}}/status", self.status),
             Route(f"{_ROOT}/{{name:path}}/tasks", self.tasks),
+            Route(f"{_ROOT}/{{name:path}}/offsets", self.offsets),
             Route(f"{_ROOT}/{{name:path}}/pause", self.pause, methods=["PUT"]),
             Route(f"{_ROOT}/{{name:path}}/resume", self.resume, methods=["PUT"]),
             Route(f"{_ROOT}/{{name:path}}", self.connector),
@@ -63,6 +66,33 @@ class Connect:
         return JSONResponse(
             [{"id": {"connector": connector["name"], "task": 0}, "config": connector["config"]}]
         )
+
+    def offsets(self, request: Request) -> Response:
+        """A source's offsets as the sample platform has them; a sink's up to the end of its topics."""
+        connector = self._find(request)
+        pairs = connector.get("offsets") or ()
+        if connector["kind"] == "sink":
+            pairs = self._sink_offsets(connector)
+        return JSONResponse(
+            {
+                "name": connector["name"],
+                "id": connector["id"],
+                "offsets": [{"partition": partition, "offset": offset} for partition, offset in pairs],
+                "metadata": {"observed_at": now()},
+            }
+        )
+
+    def _sink_offsets(self, connector: Document) -> list[tuple[Json, Json]]:
+        broker = self.context.brokers[connector["cluster"]]
+        config = connector["config"]
+        topics = [name.strip() for name in config.get("topics", "").split(",")]
+        pattern = config.get("topics.regex", "")
+        return [
+            ({"kafka_topic": topic, "kafka_partition": partition}, {"kafka_offset": end})
+            for topic in sorted(broker.topics())
+            if topic in topics or (pattern and re.fullmatch(pattern, topic))
+            for partition, end in sorted(broker.end_offsets(topic).items())
+        ]
 
     def pause(self, request: Request) -> Response:
         return self._set_state(request, "PAUSED")

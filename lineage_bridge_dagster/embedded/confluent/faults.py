@@ -28,6 +28,7 @@ APIS = (
     "iam",
     "ksqldbcm",
     "connect",
+    "connector_offsets",
     "tableflow",
     "kafka",
     "schema_registry",

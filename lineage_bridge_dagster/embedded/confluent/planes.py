@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import re
 from dataclasses import dataclass
 
 from lineage_bridge_dagster.embedded import world
@@ -59,7 +60,8 @@ def target(path: str) -> Target:
     if first in _CONTROL:
         return Target(first, "errors", ("confluent_cloud",))
     if first == "connect":
-        return Target("connect", "connect", ("confluent_cloud",))
+        is_offsets = re.search(r"/connectors/.+/offsets$", path) is not None
+        return Target("connector_offsets" if is_offsets else "connect", "connect", ("confluent_cloud",))
     if first == "tableflow":
         return Target("tableflow", "errors", ("tableflow", "confluent_cloud"))
     if first == "kafka":

@@ -5,6 +5,8 @@ Classes and config keys are Confluent's own. Secrets are masked, as in the API.
 
 from __future__ import annotations
 
+from typing import Any
+
 from lineage_bridge_dagster.embedded.world.model import Connector
 from lineage_bridge_dagster.embedded.world.places import ANALYTICS_EU, ENVIRONMENT_ID, ORDERS_PLATFORM
 from lineage_bridge_dagster.embedded.world.topics import EU, US
@@ -14,8 +16,19 @@ MASKED = "****************"
 _CLUSTERS = {US: ORDERS_PLATFORM, EU: ANALYTICS_EU}
 
 
+#: Time of the last change that a source has read, in milliseconds.
+_READ_UP_TO = 1767600000000
+
+
 def _connector(
-    cluster: str, id_: str, name: str, class_: str, kind: str, config: dict[str, str], state: str = "RUNNING"
+    cluster: str,
+    id_: str,
+    name: str,
+    class_: str,
+    kind: str,
+    config: dict[str, str],
+    *offsets: tuple[dict[str, Any], dict[str, Any]],
+    state: str = "RUNNING",
 ) -> Connector:
     common = {
         "cloud.environment": ENVIRONMENT_ID,
@@ -29,7 +42,7 @@ def _connector(
         "kafka.api.secret": MASKED,
         "tasks.max": "1",
     }
-    return Connector(cluster, id_, name, kind, {**common, **config}, state)
+    return Connector(cluster, id_, name, kind, {**common, **config}, state, offsets)
 
 
 CONNECTORS = (
@@ -55,6 +68,10 @@ CONNECTORS = (
             "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
             "transforms.unwrap.delete.tombstone.handling.mode": "rewrite",
         },
+        (
+            {"server": "shop"},
+            {"lsn": 27001528, "lsn_proc": 27001528, "txId": 571, "ts_usec": _READ_UP_TO * 1000},
+        ),
     ),
     _connector(
         US,
@@ -69,11 +86,15 @@ CONNECTORS = (
             "connection.password": MASKED,
             "db.name": "inventory",
             "topic.prefix": "inventory-",
-            "table.whitelist": "products",
+            "table.include.list": r"public\.product.*",
             "mode": "timestamp",
             "timestamp.column.name": "updated_at",
             "output.data.format": "AVRO",
         },
+        (
+            {"protocol": "1", "table": "inventory.public.products"},
+            {"timestamp": _READ_UP_TO, "timestamp_nanos": 0},
+        ),
     ),
     _connector(
         US,
@@ -87,6 +108,7 @@ CONNECTORS = (
             "max.interval": "500",
             "output.data.format": "AVRO",
         },
+        ({"task.id": 0}, {"task.generation": 0, "current.iteration": 2000}),
     ),
     _connector(
         US,
@@ -132,6 +154,10 @@ CONNECTORS = (
             "transforms.route.regex": r"eu\.shop\.(.*)",
             "transforms.route.replacement": "$1.v1",
         },
+        (
+            {"server": "eu"},
+            {"file": "mysql-bin.000003", "pos": 15794, "ts_sec": _READ_UP_TO // 1000},
+        ),
     ),
     _connector(
         EU,
@@ -145,6 +171,7 @@ CONNECTORS = (
             "max.interval": "1000",
             "output.data.format": "AVRO",
         },
+        ({"task.id": 0}, {"task.generation": 0, "current.iteration": 900}),
     ),
     _connector(
         EU,

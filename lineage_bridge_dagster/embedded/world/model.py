@@ -79,7 +79,10 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """One managed connector; `kind` is source or sink."""
+    """One managed connector; `kind` is source or sink.
+
+    `offsets` are a source's, as pairs of partition and offset; a sink's are those of its topics.
+    """
 
     cluster: str
     id: str
@@ -87,6 +90,7 @@ class Connector:
     kind: str
     config: Mapping[str, str]
     state: str = "RUNNING"
+    offsets: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

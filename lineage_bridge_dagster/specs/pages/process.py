@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import NodeView, StatementNode
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode, NodeView, StatementNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.markdown import fenced
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
+from lineage_bridge_dagster.text import first_few
 
 _KINDS = {
     NodeType.CONNECTOR: "Connector",
@@ -51,9 +52,14 @@ def state(process: Node) -> str:
 
 
 def facts(process: Node, context: NodeContext) -> dict[str, str]:
-    """What it reads and writes."""
+    """What it reads and writes, and what a connector should write but does not exist."""
     view = context.view
-    return {"Reads": titles(view.sources(process), 20), "Writes": titles(view.targets(process), 20)}
+    absent = sorted(map(plain, ConnectorNode.of(process).absent_topics))
+    return {
+        "Reads": titles(view.sources(process), 20),
+        "Writes": titles(view.targets(process), 20),
+        "Topics that do not exist": first_few(absent, 20),
+    }
 
 
 def statement(process: Node) -> str:

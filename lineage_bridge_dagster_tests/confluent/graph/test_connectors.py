@@ -161,3 +161,66 @@ def test_connector_that_needs_a_failed_topic_list_makes_its_scope_partial(
     assert "s3" in reason(found, "connect", *A)
     kept = carry_forward(found, last)
     assert (ORDERS_A, ids.connector_id(*A, "s3")) in edges(kept)
+
+
+def pg(tables: str) -> dict[str, object]:
+    return connector(
+        "pg",
+        "source",
+        {
+            "connector.class": "PostgresCdcSourceV2",
+            "database.hostname": "pg1.example",
+            "database.dbname": "shop",
+            "topic.prefix": "shop",
+            "table.include.list": tables,
+        },
+    )
+
+
+def test_topic_that_a_connector_should_write_and_that_does_not_exist_is_named(
+    run: Run, world: FakeConfluent
+) -> None:
+    world.routes[kafka_path("lkc-b", "/topics")] = listing(topic("orders"), topic("shop.public.users"))
+    world.routes[connect_path("lkc-b")] = pg("public.users,public.gone,public.lost")
+    found = run()
+    source = ids.connector_id(*B, "pg")
+    assert node(found, source).attributes["absent_topics"] == ["shop.public.gone", "shop.public.lost"]
+    assert ids.topic_id(*B, "shop.public.gone") not in found.graph
+    assert status(found, "connect", *B) is Status.COMPLETE
+    assert reason(found, "connect", *B) == (
+        "2 topics missing that connectors should write: shop.public.gone (pg), shop.public.lost (pg)"
+    )
+    assert found.coverage.complete
+
+
+def test_topic_of_an_incomplete_list_is_not_called_missing(run: Run, world: FakeConfluent) -> None:
+    world.routes[connect_path("lkc-b")] = pg("public.users")
+    world.routes[kafka_path("lkc-b", "/topics")] = failure(500)
+    found = run()
+    assert "absent_topics" not in node(found, ids.connector_id(*B, "pg")).attributes
+    assert "missing" not in reason(found, "connect", *B)
+
+
+def test_dead_letter_queue_that_no_record_needed_yet_is_not_missing(run: Run, world: FakeConfluent) -> None:
+    config = {
+        "connector.class": "S3_SINK",
+        "topics": "orders",
+        "s3.bucket.name": "b",
+        "errors.deadletterqueue.topic.name": "dlq-of-mine",
+    }
+    world.routes[connect_path("lkc-a")] = connector("s3", "sink", config)
+    found = run()
+    assert "absent_topics" not in node(found, ids.connector_id(*A, "s3")).attributes
+    assert reason(found, "connect", *A) == ""
+
+
+def test_topic_that_no_connector_is_expected_to_write_is_claimed_by_none(
+    run: Run, world: FakeConfluent
+) -> None:
+    names = ("orders", "shop.public.users", "shop.public.users_backup", "shop.publicity", "shopping")
+    world.routes[kafka_path("lkc-b", "/topics")] = listing(*map(topic, names))
+    world.routes[connect_path("lkc-b")] = pg("public[.]users")
+    found = run()
+    source = ids.connector_id(*B, "pg")
+    targets = {dst for src, dst in edges(found, EdgeType.PRODUCES) if src == source}
+    assert targets == {ids.topic_id(*B, "shop.public.users")}

@@ -57,6 +57,8 @@ UNPAGED = (
     f"{CONNECT}/{US}/connectors/postgres-shop-cdc/config",
     f"{CONNECT}/{US}/connectors/postgres-shop-cdc/status",
     f"{CONNECT}/{US}/connectors/postgres-shop-cdc/tasks",
+    f"{CONNECT}/{US}/connectors/postgres-shop-cdc/offsets",
+    f"{CONNECT}/{US}/connectors/orders-archive-s3/offsets",
     KAFKA_US,
     f"{KAFKA_US}/topics",
     f"{KAFKA_US}/topics/-/configs",

@@ -46,6 +46,7 @@ def test_error_for_a_missing_filter_names_it_as_documented(call: Caller, path: s
         f"{paths.TABLEFLOW}/tableflow-topics/nothing?{paths.ENV}&spec.kafka_cluster={paths.US}",
         f"{paths.FLINK_US}/statements/nothing",
         f"{paths.CONNECT}/{paths.US}/connectors/nothing",
+        f"{paths.CONNECT}/{paths.US}/connectors/nothing/offsets",
         f"{paths.KAFKA_US}/topics/nothing",
         f"{paths.REGISTRY}/subjects/nothing/versions/latest",
         f"{paths.REGISTRY}/schemas/ids/1",

@@ -142,3 +142,14 @@ def test_a_node_of_any_kind_has_a_page() -> None:
         first = page_of(w, node_id).splitlines()[0]
         assert first.endswith(".")
     assert page_of(w, ids.flink_job_id(ENV, "AWS", REGION, "fan-out")).startswith("Flink statement fan-out")
+
+
+def test_a_connectors_page_names_the_topics_that_it_should_write_and_that_do_not_exist() -> None:
+    w = World()
+    connector = w.connector(EAST, "pg-cdc", "source")
+    assert "do not exist" not in page_of(w, connector)
+    missing = {"absent_topics": ["shop.public.lost", "shop.public.gone"], "evidence": "declared+observed"}
+    w.graph.nodes[connector] = w.graph.nodes[connector].with_attributes(**missing)
+    page = page_of(w, connector)
+    assert "| Topics that do not exist | shop.public.gone, shop.public.lost |" in page
+    assert "evidence declared+observed" in page

@@ -102,12 +102,6 @@ def _pubsub(config: Config) -> list[str]:
     return [topic or naming.PUBSUB_SUBSCRIPTION(project=project, subscription=subscription)]
 
 
-def _pubsub_lite(config: Config) -> list[str]:
-    return [
-        naming.PUBSUB_LITE(project=config.get("pubsublite.project"), topic=config.get("pubsublite.topic"))
-    ]
-
-
 def _event_hub(config: Config) -> list[str]:
     domain = config.get("azure.eventhubs.domain", default="servicebus.windows.net")
     space, hub = config.get("azure.eventhubs.namespace"), config.get("azure.eventhubs.hub.name")
@@ -291,12 +285,6 @@ SINKS = (
         (),
         ("com.google.pubsub.kafka.sink.CloudPubSubSinkConnector",),
         sink=per_topic(_pubsub),
-    ),
-    Family(
-        "pubsub-lite",
-        (),
-        ("com.google.pubsublite.kafka.sink.PubSubLiteSinkConnector",),
-        sink=per_topic(_pubsub_lite),
     ),
     Family(
         "event-bridge",
