@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import IPv6Address
 
 from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED
 
@@ -10,6 +11,8 @@ from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED
 _REDSHIFT = re.compile(r"([\w-]+)\.[\w-]+\.([\w-]+)\.redshift\.amazonaws\.com(?:\.cn)?")
 _SNOWFLAKE = re.compile(r"(?:\.privatelink)?\.snowflakecomputing\.(?:com|cn)$")
 
+#: A named instance of SQL Server, which the port implies.
+_INSTANCE = re.compile(r"\\[\w$#-]+")
 _HOST = re.compile(rf"[\w.{UNRESOLVED}-]+|\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]+\]")
 
 
@@ -20,13 +23,23 @@ def host_and_port(address: str, port: str = "") -> tuple[str, str]:
     """
     text = address.strip().partition("://")[2] or address.strip()
     authority = re.split(r"[/?#;]", text, maxsplit=1)[0].rpartition("@")[2].split(",")[0].strip()
+    if _is_ipv6(authority):
+        authority = f"[{authority}]"
     match = _HOST.match(authority)
     if match is None:
         return "", ""
-    given = authority[match.end() :]
+    given = _INSTANCE.sub("", authority[match.end() :], count=1)
     if given and not re.fullmatch(rf":(\d+|{UNRESOLVED})?", given):
         return "", ""
     return match[0].lower().rstrip("."), given.removeprefix(":") or port
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def authority(address: str) -> str:

@@ -100,6 +100,33 @@ ORACLE = Rule(
     "oracle://{host}:{port} + {serviceName}.{schema}.{table}",
 )
 DB2 = Rule("IBM Db2", "db2://{host}:{port}/{database}[.{schema}].{table}", "50000")
+#: Db2 for i has one database; a library is a schema.
+DB2_I = Rule("IBM Db2 for i", "db2://{host}:{port}/{schema}.{table}", "446")
+INFORMIX = Rule("IBM Informix", "informix://{host}:{port}/{database}[.{schema}].{table}", "9088")
+HANA = Rule("SAP HANA", "hana://{host}:{port}/[{database}.]{schema}.{table}", "30015")
+SYBASE = Rule("SAP ASE (Sybase)", "sybase://{host}:{port}/{database}.{schema}.{table}", "5000")
+VITESS = Rule("Vitess", "vitess://{host}:{port}/{keyspace}.{table}", "15991")
+DERBY = Rule("Apache Derby", "derby://{host}:{port}/{database}.{schema}.{table}", "1527")
+H2 = Rule("H2", "h2://{host}:{port}/{database}.{schema}.{table}", "9092")
+HSQLDB = Rule("HyperSQL", "hsqldb://{host}:{port}/{database}.{schema}.{table}", "9001")
+CRATE = Rule(
+    "CrateDB",
+    "crate://{host}:{port}/{database}.{schema}.{table}",
+    "5432",
+    "crate://{host}:{port} + {database}.{schema}.{table}",
+)
+OCEANBASE = Rule(
+    "OceanBase",
+    "oceanbase://{host}:{port}/{database}.{table}",
+    "2881",
+    "oceanbase://{host}:{port} + {database}.{table}",
+)
+TRINO = Rule(
+    "Trino, Presto",
+    "trino://{host}:{port}/{catalog}.{schema}.{table}",
+    "8080",
+    "trino://{host}:{port} + {catalog}.{schema}.{table}",
+)
 
 # Warehouses, lakehouses and cloud databases.
 REDSHIFT = Rule(

@@ -76,7 +76,7 @@ def test_dataset_of_a_sink(name: str, config: dict[str, str], dataset: str) -> N
     [
         ("jdbc:sqlserver://h:1433;databaseName=d;user=u;password=p", "mssql://h:1433/d.dbo.t"),
         ("jdbc:oracle:thin:@h:1521/svc", "oracle://h:1521/svc.t"),
-        ("jdbc:oracle:thin:scott/tiger@//h:1521/svc", "oracle://h:1521/svc.t"),
+        ("jdbc:oracle:thin:scott/tiger@//h:1521/svc", "oracle://h:1521/svc.SCOTT.t"),
         ("jdbc:oracle:thin:@h:1521:SID", "oracle://h:1521/SID.t"),
         ("jdbc:mysql://h/d?user=u", "mysql://h:3306/d.t"),
     ],

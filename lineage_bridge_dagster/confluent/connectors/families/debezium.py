@@ -1,112 +1,182 @@
-"""Debezium: change data capture from databases."""
+"""Debezium: change data capture from databases, and the connectors that are built on it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from lineage_bridge_dagster.confluent.connectors import datasets
+from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.common import selected
+from lineage_bridge_dagster.confluent.connectors.families.debezium_tables import Capture
+from lineage_bridge_dagster.confluent.connectors.families.debezium_topics import (
+    Path,
+    internal_topics,
+    topic_names,
+)
 from lineage_bridge_dagster.confluent.connectors.family import Family, Source, SourceContext, Written
-from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches, is_literal
+from lineage_bridge_dagster.confluent.connectors.jdbc_url import parse_jdbc_url
+
+_PREFIX = ("topic.prefix", "database.server.name")
 
 
-def _no_database(_config: Config) -> list[str]:
-    """For connectors whose table lists have qualified names."""
-    return [""]
-
-
-def _mssql_databases(config: Config) -> list[str]:
-    return config.items("database.names") or [""]
-
-
-_DBZ = "io.debezium.connector."
-
-
-def debezium(scheme: str, databases: Callable[[Config], list[str]]) -> Source:
-    """Topics `{topic.prefix}.{table path}`.
+def debezium(capture: Capture, *prefix: str, by_name: bool = False) -> Source:
+    """Topics `{prefix}.{path of the table}`.
 
     Args:
-        scheme: Of the datasets.
-        databases: The databases that precede the listed names, `[""]` for none.
+        capture: Which tables it reads.
+        *prefix: Keys of the prefix.
+        by_name: Whether the connector's own id or name is the prefix.
     """
+    keys = prefix or _PREFIX
 
     def source(context: SourceContext) -> Iterator[Written]:
         config = context.config
-        prefix = config.get("topic.prefix", "database.server.name")
-        if not prefix:
-            context.warnings.append("topic.prefix (V1: database.server.name) is not set")
+        name = config.get(*keys) or (context.connector.id or context.connector.name if by_name else "")
+        if not name:
+            context.warnings.append(f"its prefix is not set ({' or '.join(keys)})")
             return
-        context.internal += _debezium_internal(config, prefix)
-        heads = databases(config)
-        items = config.items("table.include.list", "table.whitelist")
-        candidates = [] if items and all(map(is_literal, items)) else context.named_like(prefix + ".")
-        for head in heads:
-            within = f"{head}." if head else ""
-            known = [name.removeprefix(within) for name in candidates if name.startswith(within)]
-            tables = selected(items, known) if items else _included(config, known)
-            if items and not tables:
-                context.warnings.append("its table list matches no topic of the cluster")
-            for table in tables:
-                dataset = _debezium_dataset(config, scheme, head, table)
-                yield Written(f"{prefix}.{within}{table}", dataset)
+        names = topic_names(config, name)
+        internal = dict.fromkeys(internal_topics(context, names))
+        context.internal += [topic for topic in internal if topic]
+        yield from capture.written(context, names)
 
     return source
 
 
-def _included(config: Config, tables: list[str]) -> list[str]:
-    """Without a table list: the cluster's tables, filtered by schema, database and exclude lists."""
-    groups = config.items("schema.include.list", "database.include.list")
-    if groups:
-        heads = {table.partition(".")[0] for table in tables}
-        chosen = {head for item in groups for head in full_matches(item, heads)}
-        tables = [table for table in tables if table.partition(".")[0] in chosen]
-    excluded_heads = {
-        head
-        for item in config.items("schema.exclude.list", "database.exclude.list")
-        for head in full_matches(item, {table.partition(".")[0] for table in tables})
-    }
-    excluded = {table for item in config.items("table.exclude.list") for table in full_matches(item, tables)}
-    return [
-        table for table in tables if table not in excluded and table.partition(".")[0] not in excluded_heads
-    ]
-
-
-def _debezium_dataset(config: Config, scheme: str, head: str, table: str) -> str:
-    host = config.get("database.hostname")
-    if not host:
-        return ""
-    database = {
-        "postgres": config.get("database.dbname"),
-        "mssql": head or config.get("database.dbname"),
-        # The tables are in the pluggable database, if there is one.
-        "oracle": config.get("database.pdb.name", "database.dbname", "database.service.name"),
-    }
-    return datasets.database(scheme, host, config.get("database.port"), database.get(scheme, head), table)
-
-
-def _debezium_internal(config: Config, prefix: str) -> list[str]:
-    history = config.get(
-        "schema.history.internal.kafka.topic", "database.history.kafka.topic", default=f"dbhistory.{prefix}"
+def _postgres(config: Config, path: Path, port: str = "") -> str:
+    return naming.POSTGRES(
+        host=config.get("database.hostname"),
+        port=config.get("database.port", default=port),
+        database=config.get("database.dbname"),
+        schema=path[0],
+        table=path[1],
     )
-    heartbeat = config.get(
-        "heartbeat.topics.prefix", "topic.heartbeat.prefix", default="__debezium-heartbeat"
-    )
-    names = [
-        history.replace("${topic.prefix}", prefix).partition(".{{")[0],
-        f"{heartbeat}.{prefix}",
-        f"{prefix}.transaction",
-        config.get("notification.sink.topic.name"),
-    ]
-    return [name for name in names if name]
 
+
+def _cockroach(config: Config, path: Path) -> str:
+    return _postgres(config, path, "26257")
+
+
+def _yugabyte(config: Config, path: Path) -> str:
+    return _postgres(config, path, "5433")
+
+
+def _mysql(config: Config, path: Path) -> str:
+    host, port = config.get("database.hostname"), config.get("database.port")
+    return naming.MYSQL(host=host, port=port, database=path[0], table=path[1])
+
+
+def _mssql(config: Config, path: Path) -> str:
+    return naming.MSSQL(
+        host=config.get("database.hostname"),
+        port=config.get("database.port"),
+        database=path[0] if len(path) == 3 else config.get("database.dbname"),
+        schema=path[-2],
+        table=path[-1],
+    )
+
+
+def _mssql_databases(config: Config) -> list[Path]:
+    """Several databases can be named since 1.9; then they are in the topics, even if it is one."""
+    return [(name,) for name in config.items("database.names")] or [()]
+
+
+def _oracle_service(config: Config) -> str:
+    """The tables are in the pluggable database, if there is one."""
+    url = parse_jdbc_url(config.get("database.url"))
+    named = config.get("database.pdb.name", "database.dbname", "database.service.name")
+    return named or (url.database if url else "")
+
+
+def _oracle(config: Config, path: Path) -> str:
+    host, port = config.get("database.hostname"), config.get("database.port")
+    if not host and (url := parse_jdbc_url(config.get("database.url"))):
+        host = url.host
+    return naming.ORACLE(host=host, port=port, service=_oracle_service(config), schema=path[0], table=path[1])
+
+
+def _db2(config: Config, path: Path) -> str:
+    host, port = config.get("database.hostname"), config.get("database.port")
+    return naming.DB2(
+        host=host, port=port, database=config.get("database.dbname"), schema=path[0], table=path[1]
+    )
+
+
+def _db2_i(config: Config, path: Path) -> str:
+    host, port = config.get("database.hostname"), config.get("database.port")
+    return naming.DB2_I(host=host, port=port, schema=path[0], table=path[1])
+
+
+def _db2_i_schema(config: Config) -> list[Path]:
+    schema = config.get("database.schema")
+    return [(schema,)] if schema else [()]
+
+
+def _informix(config: Config, path: Path) -> str:
+    host, port = config.get("database.hostname"), config.get("database.port")
+    return naming.INFORMIX(
+        host=host, port=port, database=config.get("database.dbname"), schema=path[0], table=path[1]
+    )
+
+
+def _vitess(config: Config, path: Path) -> str:
+    host, port = config.get("database.hostname"), config.get("database.port")
+    return naming.VITESS(host=host, port=port, keyspace=path[0], table=path[1])
+
+
+def _keyspaces(config: Config) -> list[Path]:
+    keyspace = config.get("vitess.keyspace")
+    return [(keyspace,)] if keyspace else [()]
+
+
+def _spanner(config: Config, path: Path) -> str:
+    """A table; with its schema, if it is in a named one."""
+    return naming.SPANNER(
+        project=config.get("gcp.spanner.project.id"),
+        instance=config.get("gcp.spanner.instance.id"),
+        database=config.get("gcp.spanner.database.id"),
+        table=path[0],
+    )
+
+
+def _mongodb(config: Config, path: Path) -> str:
+    # mongodb.hosts, of 1.x: replica set/host:port,...
+    host = config.get("mongodb.connection.string") or config.get("mongodb.hosts").rpartition("/")[2]
+    return naming.MONGODB(host=host, database=path[0], collection=path[1])
+
+
+def _scylla(config: Config, path: Path) -> str:
+    return naming.CASSANDRA(host=config.get("scylla.cluster.ip.addresses"), keyspace=path[0], table=path[1])
+
+
+def _cassandra(config: Config, path: Path) -> str:
+    host, port = config.get("cassandra.hosts"), config.get("cassandra.port")
+    return naming.CASSANDRA(host=host, port=port, keyspace=path[0], table=path[1])
+
+
+def _dbname(config: Config) -> str:
+    return config.get("database.dbname")
+
+
+_DBZ = "io.debezium.connector."
+
+_POSTGRES = Capture(_postgres, database=_dbname)
+_ORACLE = Capture(_oracle, database=_oracle_service)
+_MYSQL_SYSTEM = frozenset({"mysql", "information_schema", "performance_schema", "sys"})
+_MYSQL = Capture(_mysql, container="database", system=_MYSQL_SYSTEM, open_end=True)
+_MONGO = Capture(
+    _mongodb,
+    container="database",
+    system=frozenset({"admin", "config", "local"}),
+    items="collection",
+    open_end=True,
+)
 
 SOURCES = (
     Family(
         "debezium-postgres",
         ("PostgresCdcSource", "PostgresCdcSourceV2"),
         (_DBZ + "postgresql.PostgresConnector", _DBZ + "v2.postgresql.PostgresConnectorV2"),
-        debezium("postgres", _no_database),
+        debezium(_POSTGRES),
     ),
     Family(
         "debezium-mysql",
@@ -117,18 +187,78 @@ SOURCES = (
             _DBZ + "mariadb.MariaDbConnector",
             _DBZ + "v2.mariadb.MariaDbConnector",
         ),
-        debezium("mysql", _no_database),
+        debezium(_MYSQL),
     ),
     Family(
         "debezium-sqlserver",
         ("SqlServerCdcSource", "SqlServerCdcSourceV2"),
         (_DBZ + "sqlserver.SqlServerConnector", _DBZ + "v2.sqlserver.SqlServerConnectorV2"),
-        debezium("mssql", _mssql_databases),
+        debezium(Capture(_mssql, heads=_mssql_databases, database=_dbname)),
     ),
+    Family("debezium-oracle", (), (_DBZ + "oracle.OracleConnector",), debezium(_ORACLE)),
     Family(
         "oracle-xstream",
         ("OracleXStreamSource",),
         ("io.confluent.connect.oracle.xstream.cdc.OracleXStreamSourceConnector",),
-        debezium("oracle", _no_database),
+        debezium(_ORACLE),
+    ),
+    Family(
+        "debezium-mongodb",
+        ("MongoDbCdcSource",),
+        (_DBZ + "mongodb.MongoDbConnector", _DBZ + "v2.mongodb.MongoDbConnector"),
+        debezium(_MONGO, "topic.prefix", "mongodb.name"),
+    ),
+    Family("debezium-db2", (), (_DBZ + "db2.Db2Connector",), debezium(Capture(_db2, database=_dbname))),
+    Family(
+        "debezium-ibmi",
+        (),
+        (_DBZ + "db2as400.As400RpcConnector",),
+        debezium(Capture(_db2_i, heads=_db2_i_schema, heads_listed=True, hidden=1)),
+    ),
+    Family(
+        "debezium-informix",
+        (),
+        (_DBZ + "informix.InformixConnector",),
+        debezium(Capture(_informix, database=_dbname)),
+    ),
+    Family(
+        "debezium-vitess",
+        (),
+        (_DBZ + "vitess.VitessConnector",),
+        debezium(Capture(_vitess, heads=_keyspaces, heads_listed=True)),
+    ),
+    Family(
+        "debezium-spanner",
+        ("SpannerCdcSource",),
+        (_DBZ + "spanner.SpannerConnector",),
+        debezium(Capture(_spanner, listed=1, open_end=True), "gcp.spanner.topic.prefix", by_name=True),
+    ),
+    Family(
+        "debezium-cockroachdb",
+        (),
+        (_DBZ + "cockroachdb.CockroachDBConnector",),
+        debezium(Capture(_cockroach, database=_dbname)),
+    ),
+    Family(
+        "yugabytedb",
+        (),
+        (_DBZ + "yugabytedb.YugabyteDBgRPCConnector", _DBZ + "yugabytedb.YugabyteDBConnector"),
+        debezium(Capture(_yugabyte, database=_dbname)),
+    ),
+    Family(
+        "debezium-cassandra",
+        (),
+        (
+            _DBZ + "cassandra.Cassandra3Connector",
+            _DBZ + "cassandra.Cassandra4Connector",
+            _DBZ + "cassandra.Cassandra5Connector",
+        ),
+        debezium(Capture(_cassandra), "topic.prefix", "kafka.topic.prefix"),
+    ),
+    Family(
+        "scylladb",
+        (),
+        ("com.scylladb.cdc.debezium.connector.ScyllaConnector",),
+        debezium(Capture(_scylla), "topic.prefix", "scylla.name"),
     ),
 )

@@ -1,0 +1,293 @@
+"""The tables that a Debezium connector captures: those of its lists, and those that its topics tell.
+
+Source: `RelationalTableFilters`, `Selectors` and `Strings.RegExSplitter` of debezium/debezium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from lineage_bridge_dagster.confluent.connectors.config import Config, is_resolved
+from lineage_bridge_dagster.confluent.connectors.families.debezium_topics import Path, TopicNames
+from lineage_bridge_dagster.confluent.connectors.family import SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
+from lineage_bridge_dagster.confluent.connectors.table_patterns import (
+    expand,
+    matching,
+    odd_words,
+    split_patterns,
+)
+
+
+def _any_head(_config: Config) -> list[Path]:
+    return [()]
+
+
+def _no_name(_config: Config) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """How a kind of connector names and selects its tables.
+
+    A table's path is what its topic is named for, such as `(schema, table)` or `(database, table)`.
+
+    Attributes:
+        dataset: A table's dataset.
+        listed: The parts of a name in lists, which are the last ones of a path.
+        heads: The first parts of all paths, as far as the configuration tells: the databases of SQL Server.
+        heads_listed: Whether lists name the heads, too.
+        hidden: The number of first parts that topics lack.
+        database: What lists may name before a table, and topics do not.
+        container: What the first part of a listed name is, which has lists of its own.
+        items: What the keys of the lists call tables.
+        system: Containers that are never captured.
+        open_end: Whether a table's own name may hold dots.
+    """
+
+    dataset: Callable[[Config, Path], str]
+    listed: int = 2
+    heads: Callable[[Config], list[Path]] = _any_head
+    heads_listed: bool = False
+    hidden: int = 0
+    database: Callable[[Config], str] = _no_name
+    container: str = "schema"
+    items: str = "table"
+    system: frozenset[str] = frozenset()
+    open_end: bool = False
+
+    def written(self, context: SourceContext, names: TopicNames) -> Iterator[Written]:
+        """What a connector writes."""
+        yield from _Selection(context, names, self).written()
+
+
+@dataclass
+class _Selection:
+    """The tables of one connector."""
+
+    context: SourceContext
+    names: TopicNames
+    kind: Capture
+
+    def written(self) -> Iterator[Written]:
+        config, kind = self.context.config, self.kind
+        self._mark_signals()
+        listed = dict.fromkeys(path for path in self._listed() if self._is_allowed(path))
+        if not self.names.is_known:
+            self._warn(f"topic.naming.strategy {self.names.strategy} is not known, so its topics are not")
+            for path in listed:
+                yield Written("", kind.dataset(config, path))
+            return
+        topics = {path: self._topic(path) for path in listed}
+        for path, topic in topics.items():
+            yield Written(topic, kind.dataset(config, path))
+        if self._include and not self._open:
+            return
+        matched = False
+        for topic, paths in self._existing.items():
+            fits = dict.fromkeys(fit for path in paths if (fit := self._fitting(path)) is not None)
+            matched = matched or bool(fits)
+            if len(fits) > 1:
+                self._warn(f"{topic} may be of several tables: its delimiter is in names, too")
+                yield Written(topic)
+            elif fits and not fits.keys() & topics.keys():
+                yield Written(topic, kind.dataset(config, next(iter(fits))))
+        if self._open and not matched:
+            self._warn(f"{', '.join(self._open)} of its table list matches no topic of the cluster")
+
+    # Lists.
+
+    def _patterns(self, *keys: str) -> list[str]:
+        patterns = split_patterns(self.context.config.get(*keys))
+        if self.context.config.get("filters.match.mode").lower() == "literal":
+            patterns = [f"\\Q{pattern}\\E" for pattern in patterns]
+        return patterns
+
+    def _list(self, what: str, modern: str, legacy: str) -> list[str]:
+        return self._patterns(f"{what}.{modern}.list", f"{what}.{legacy}")
+
+    @cached_property
+    def _include(self) -> list[str]:
+        return self._list(self.kind.items, "include", "whitelist") or self._patterns("scylla.table.names")
+
+    @cached_property
+    def _exclude(self) -> list[str]:
+        return self._list(self.kind.items, "exclude", "blacklist")
+
+    @cached_property
+    def _containers(self) -> tuple[list[str], list[str]]:
+        if self.kind.listed < 2:
+            return [], []
+        container = self.kind.container
+        return self._list(container, "include", "whitelist"), self._list(container, "exclude", "blacklist")
+
+    @cached_property
+    def _open(self) -> list[str]:
+        """Patterns of the include list that only the topics can tell the tables of."""
+        return [
+            pattern for pattern in self._include if (found := expand(pattern)) is None or not found.spelled
+        ]
+
+    @cached_property
+    def _heads(self) -> list[Path]:
+        return self.kind.heads(self.context.config)
+
+    @cached_property
+    def _spellings(self) -> dict[str, str]:
+        """Names with characters that topics lack, by how topics spell them."""
+        words = odd_words([*self._include, *self._containers[0]])
+        return {self.names.cleaned(word).lower(): word for word in words}
+
+    def _listed(self) -> Iterator[Path]:
+        """The tables that the include list spells out."""
+        for pattern in self._include:
+            expansion = expand(pattern)
+            if expansion is None or not expansion.spelled:
+                continue
+            paths = [
+                path
+                for name in expansion.names
+                for head in self._heads
+                if (path := self._path(name, head)) is not None
+            ]
+            if not paths:
+                self._warn(f"{pattern} of its table list is no qualified name, so it captures nothing")
+            if len(paths) > 1 and (expansion.product or len(self._heads) > 1):
+                # Not all of these need to exist.
+                paths = [path for path in paths if self._exists(path)] or paths
+            for path in paths:
+                yield from self._located(path)
+
+    def _path(self, name: str, head: Path) -> Path | None:
+        """The path of a listed name below a head; None if it is none."""
+        kind, parts = self.kind, name.split(".")
+        if not kind.heads_listed and len(parts) == kind.listed + 1:
+            first = head[-1] if head else kind.database(self.context.config)
+            if parts[0].lower() == first.lower():
+                parts = parts[1:]
+        if len(parts) > kind.listed and kind.open_end:
+            parts = [*parts[: kind.listed - 1], ".".join(parts[kind.listed - 1 :])]
+        if len(parts) != kind.listed or not all(parts):
+            return None
+        if not kind.heads_listed:
+            return (*head, *parts)
+        if any(part and part.lower() != own.lower() for part, own in zip(head, parts, strict=False)):
+            return None
+        return tuple(parts)
+
+    def _located(self, path: Path) -> list[Path]:
+        """A listed table as its topics spell it: lists ignore case."""
+        topic = self._topic(path)
+        if not is_resolved(topic) or topic in self.context.cluster_topics:
+            return [path]
+        found = [
+            tuple(map(self._merged, path, other))
+            for name in self._by_lower.get(topic.lower(), ())
+            for other in self._paths(name)
+            if self.names.cleaned(".".join(other)).lower() == self.names.cleaned(".".join(path)).lower()
+        ]
+        return found or [path]
+
+    def _merged(self, listed: str, existing: str) -> str:
+        """A name as the topic spells it, except for the characters that topics lack."""
+        if len(listed) != len(existing):
+            return existing
+        kept = (
+            mine if self.names.cleaned(mine) != mine else its
+            for mine, its in zip(listed, existing, strict=True)
+        )
+        return "".join(kept)
+
+    # Topics.
+
+    @cached_property
+    def _by_lower(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for topic in self.context.cluster_topics:
+            found.setdefault(topic.lower(), []).append(topic)
+        return found
+
+    @cached_property
+    def _existing(self) -> dict[str, list[Path]]:
+        """The topics under the prefix, with the tables that they may be of."""
+        start = self.names.start
+        topics = [start + rest for rest in self.context.named_like(start)]
+        return {topic: paths for topic in topics if (paths := self._paths(topic))}
+
+    def _paths(self, topic: str) -> list[Path]:
+        kind, found = self.kind, []
+        for head in self._heads:
+            depth = kind.listed if kind.heads_listed else kind.listed + len(head)
+            hidden = self._hidden
+            for shown in self.names.paths(topic, depth - hidden, open_end=kind.open_end):
+                path = (*(head[:hidden] or ("",) * hidden), *shown)
+                if path[: len(head)] == head and self._topic(path) == topic:
+                    found.append(path)
+        return list(dict.fromkeys(found))
+
+    @property
+    def _hidden(self) -> int:
+        return 1 if self.names.hides_container else self.kind.hidden
+
+    def _topic(self, path: Path) -> str:
+        try:
+            return self.names.topic(path[self._hidden :])
+        except BadRegexError as error:
+            self._warn(f"topic.regex: cannot apply {error}")
+            return ""
+
+    def _exists(self, path: Path) -> bool:
+        topic = self._topic(path)
+        return any(routed in self._cluster for routed in self.context.routing.route(topic))
+
+    @cached_property
+    def _cluster(self) -> frozenset[str]:
+        return frozenset(self.context.cluster_topics)
+
+    def _mark_signals(self) -> None:
+        """A table of signals to the connector is no data."""
+        for name in split_patterns(self.context.config.get("signal.data.collection")):
+            paths = (self._path(name, head) for head in self._heads)
+            self.context.internal += [self._topic(path) for path in paths if path is not None]
+
+    # Selection.
+
+    def _fitting(self, path: Path) -> Path | None:
+        """A topic's table, with the spelling of the lists; None if it is not captured."""
+        respelled = tuple(self._spellings.get(part.lower(), part) for part in path)
+        for spelled in dict.fromkeys((path, respelled)):
+            names = self._names(spelled)
+            if (not self._include or self._matches(self._open, names)) and self._is_allowed(spelled):
+                return spelled
+        return None
+
+    def _is_allowed(self, path: Path) -> bool:
+        """Whether the lists of containers and of excluded tables leave a table."""
+        included, excluded = self._containers
+        container = {path[-self.kind.listed]}
+        if self.kind.listed > 1 and container & self.kind.system:
+            return False
+        if included and not self._matches(included, container):
+            return False
+        return not self._matches(excluded, container) and not self._matches(self._exclude, self._names(path))
+
+    def _names(self, path: Path) -> set[str]:
+        """A table's qualified names as lists may have them."""
+        name = ".".join(path[-self.kind.listed :])
+        database = path[0] if len(path) > self.kind.listed else self.kind.database(self.context.config)
+        return {name, f"{database}.{name}"} if database else {name}
+
+    def _matches(self, patterns: list[str], names: set[str]) -> bool:
+        for pattern in patterns:
+            try:
+                if matching(pattern, names, ignore_case=True):
+                    return True
+            except BadRegexError as error:
+                self._warn(f"cannot apply {error}")
+        return False
+
+    def _warn(self, text: str) -> None:
+        self.context.warnings.append(text)

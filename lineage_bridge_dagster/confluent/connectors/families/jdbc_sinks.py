@@ -1,0 +1,93 @@
+"""Sinks of relational databases by JDBC.
+
+Source: `JdbcDbWriter` of confluentinc/kafka-connect-jdbc and Aiven-Open/jdbc-connector-for-apache-kafka,
+`DefaultCollectionNamingStrategy` of debezium/debezium.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, Config
+from lineage_bridge_dagster.confluent.connectors.family import Family, Sink, SinkContext
+from lineage_bridge_dagster.confluent.connectors.relational import database_of, name_parts
+
+_DEBEZIUM_NAMING = (
+    "",
+    "io.debezium.connector.jdbc.naming.DefaultTableNamingStrategy",
+    "io.debezium.sink.naming.DefaultCollectionNamingStrategy",
+)
+
+
+def jdbc(kind: str = "") -> Sink:
+    """A table by `table.name.format`, which may name its schema, or its database in MySQL.
+
+    Args:
+        kind: Of a managed connector's database, which its JDBC URL tells otherwise.
+    """
+
+    def sink(context: SinkContext, topic: str) -> str:
+        config = context.config
+        name = config.pairs("topics.to.tables.mapping").get(topic, "")
+        if not name:
+            name = config.get("table.name.format", default="${topic}").replace("${topic}", topic)
+            if config.flag("table.name.normalize"):
+                name = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        unquoted = config.get("quote.sql.identifiers").lower() == "never"
+        unquoted = unquoted or not config.flag("sql.quote.identifiers", True)
+        return _table(context, kind, name, quoted=not unquoted)
+
+    return sink
+
+
+def debezium(context: SinkContext, topic: str) -> str:
+    """A table by `collection.name.format`, in which the topic's dots become underscores."""
+    config = context.config
+    strategy = config.get("collection.naming.strategy", "table.naming.strategy")
+    if strategy not in _DEBEZIUM_NAMING:
+        context.warnings.append(f"its naming strategy {strategy} is not known, so its tables are not")
+        return ""
+    template = config.get("collection.name.format", "table.name.format", default="${topic}")
+    name = template.replace("${topic}", topic.replace(".", "_"))
+    if "${" in name:
+        context.warnings.append(f"collection.name.format {template} takes the table's name from the record")
+        return ""
+    return _table(context, "", name, quoted=config.flag("quote.identifiers"))
+
+
+def _table(context: SinkContext, kind: str, name: str, *, quoted: bool) -> str:
+    """The dataset of a table's name."""
+    config = context.config
+    database = database_of(config, kind)
+    if database is None or not database.host:
+        context.warnings.append(f"its database is not known from {_address_key(config)}")
+        return ""
+    parts = name_parts(name)
+    plain = [part for part, _ in parts] if quoted else database.folded(parts)
+    dataset = database.table(*plain)
+    if not dataset and UNRESOLVED not in name:
+        context.warnings.append(
+            f"its table {name} cannot be named: the database, or a schema of it, is missing"
+        )
+    return dataset
+
+
+def _address_key(config: Config) -> str:
+    return "connection.host" if config.get("connection.host") else "connection.url"
+
+
+_JDBC_SINK = (
+    "io.confluent.connect.jdbc.JdbcSinkConnector",
+    "io.aiven.connect.jdbc.JdbcSinkConnector",
+    "com.yugabyte.jdbc.JdbcSinkConnector",
+    "com.ibm.eventstreams.connect.jdbcsink.JDBCSinkConnector",
+)
+
+SINKS = (
+    Family("jdbc-postgres", ("PostgresSink", "AlloyDbSink"), (), sink=jdbc("postgresql")),
+    Family("jdbc-mysql", ("MySqlSink",), (), sink=jdbc("mysql")),
+    Family("jdbc-sqlserver", ("MicrosoftSqlServerSink",), (), sink=jdbc("sqlserver")),
+    Family("jdbc-oracle", ("OracleDatabaseSink",), (), sink=jdbc("oracle")),
+    Family("jdbc", (), _JDBC_SINK, sink=jdbc()),
+    Family("debezium-jdbc", (), ("io.debezium.connector.jdbc.JdbcSinkConnector",), sink=debezium),
+)

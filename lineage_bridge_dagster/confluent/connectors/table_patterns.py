@@ -1,0 +1,186 @@
+"""The tables that an expression in a table list stands for.
+
+Lists of tables are expressions over qualified names (`public\\.(orders|users)`). One that stands for a few
+names is expanded, so that its tables are known without a look at the topics; any other is matched with the
+names that the topics tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches
+
+#: Limits of an expansion: its names, its depth, and the length of an expression.
+_MOST_NAMES, _MOST_DEPTH, _MOST_CHARS = 500, 20, 10_000
+
+_RANGE = re.compile(r"\\?(.)(?:-\\?([^\]]))?", re.DOTALL)
+#: A name part with characters that a topic's name cannot have.
+_WORD = re.compile(r"(?:[\w$#@ -]|\\[$# -])+")
+_IGNORE_CASE = "(?i)"
+
+
+class _InfiniteError(ValueError):
+    """The expression stands for too many names, or for more than can be listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The names that an expression matches as a whole.
+
+    Attributes:
+        names: All of them.
+        spelled: Whether it is meant to name tables that exist. `orders?` has one that need not.
+        product: Whether it combines several choices, `(a|b)[.](x|y)`, not all of which need to exist.
+    """
+
+    names: list[str]
+    spelled: bool
+    product: bool
+
+
+def expand(pattern: str) -> Expansion | None:
+    r"""Return the names that an expression stands for; None if they are not few.
+
+    A dot that no quantifier follows is taken as a separator of name parts: `public.orders` is meant as
+    `public\.orders`.
+    """
+    if len(pattern) > _MOST_CHARS:
+        return None
+    text = pattern.removeprefix(_IGNORE_CASE).removeprefix("^")
+    if text.endswith("$") and not text.endswith("\\$"):
+        text = text[:-1]
+    reader = _Reader(text)
+    try:
+        names = reader.alternatives()
+    except _InfiniteError:
+        return None
+    if reader.position < len(text):
+        return None
+    return Expansion(list(dict.fromkeys(names)), reader.spelled, reader.product)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A recursive descent over an expression that yields all its names."""
+
+    text: str
+    position: int = 0
+    depth: int = 0
+    spelled: bool = True
+    product: bool = False
+
+    def alternatives(self) -> list[str]:
+        names = self._sequence()
+        while self._take("|"):
+            names += self._sequence()
+        return names
+
+    def _sequence(self) -> list[str]:
+        names = [""]
+        while self.position < len(self.text) and self.text[self.position] not in "|)":
+            parts = self._item()
+            if len(names) * len(parts) > _MOST_NAMES:
+                raise _InfiniteError
+            self.product = self.product or (len(names) > 1 and len(parts) > 1)
+            names = [name + part for name in names for part in parts]
+        return names
+
+    def _item(self) -> list[str]:
+        char = self.text[self.position]
+        self.position += 1
+        if char == "(":
+            parts = self._group()
+        elif char == "[":
+            parts = self._characters()
+        elif char == "\\":
+            parts = self._escaped()
+        elif char in "*+?{}^$":
+            raise _InfiniteError
+        else:
+            parts = [char]
+            if char == "." and self._quantified():
+                raise _InfiniteError
+        if self._take("?"):
+            parts, self.spelled = [*parts, ""], False
+        if self._quantified():
+            raise _InfiniteError
+        return parts
+
+    def _group(self) -> list[str]:
+        if self._take("?") and not self._take(":"):
+            raise _InfiniteError
+        self.depth += 1
+        if self.depth > _MOST_DEPTH:
+            raise _InfiniteError
+        names = self.alternatives()
+        if not self._take(")"):
+            raise _InfiniteError
+        self.depth -= 1
+        return names
+
+    def _characters(self) -> list[str]:
+        end = self.text.find("]", self.position + 1)
+        inner = self.text[self.position : end]
+        if end < 0 or inner.startswith("^") or "[" in inner or "&&" in inner or re.search(r"\\\w", inner):
+            raise _InfiniteError
+        self.position = end + 1
+        found: list[str] = []
+        for low, high in _RANGE.findall(inner):
+            last = min(ord(high or low), ord(low) + _MOST_NAMES)
+            found += [chr(code) for code in range(ord(low), last + 1)]
+        self.spelled = self.spelled and len(found) == 1
+        return found
+
+    def _escaped(self) -> list[str]:
+        char = self._next()
+        if char == "Q":
+            end = self.text.find("\\E", self.position)
+            quoted = self.text[self.position + 1 : end if end >= 0 else None]
+            self.position = len(self.text) if end < 0 else end + 2
+            return [quoted]
+        if not char or char.isalnum():
+            raise _InfiniteError
+        self.position += 1
+        return [char]
+
+    def _next(self) -> str:
+        """The next character; empty at the end."""
+        return self.text[self.position : self.position + 1]
+
+    def _quantified(self) -> bool:
+        return self._next() in ("*", "+", "?", "{")
+
+    def _take(self, char: str) -> bool:
+        if self._next() != char:
+            return False
+        self.position += 1
+        return True
+
+
+def split_patterns(value: str) -> list[str]:
+    r"""Split a list of expressions as Debezium does: at commas that no backslash precedes."""
+    items = re.findall(r"(?:\\.|[^,\\])+", value, re.DOTALL)
+    return [item for part in items if (item := part.strip().replace("\\,", ","))]
+
+
+def matching(pattern: str, names: Iterable[str], *, ignore_case: bool = False) -> set[str]:
+    """The names that an expression matches as a whole.
+
+    Raises:
+        BadRegexError: It is not valid.
+    """
+    if ignore_case and not pattern.startswith(_IGNORE_CASE):
+        pattern = _IGNORE_CASE + pattern
+    return set(full_matches(pattern, names))
+
+
+def odd_words(patterns: Iterable[str]) -> Iterator[str]:
+    """The names in expressions that hold a character which topics replace, such as `C##APP`."""
+    for pattern in patterns:
+        for word in _WORD.findall(pattern[:_MOST_CHARS]):
+            plain = word.replace("\\", "").strip()
+            if re.search(r"[^\w.-]", plain):
+                yield plain
