@@ -129,7 +129,8 @@ class _Tables:
         exact = set(config.items("table.blacklist"))
         patterns = config.items("table.exclude.list")
         for path in dict.fromkeys(path for path in found if path):
-            names = {".".join(filter(None, part)) for part in (path, path[-1:], self._qualified(path))}
+            whole = self._qualified(path)
+            names = {".".join(whole[start:]).lstrip(".") for start in range(len(whole))}
             if not names & exact and not any(self._matches(pattern, names) for pattern in patterns):
                 yield path
 
