@@ -106,7 +106,7 @@ SINKS = (
     ),
     Family(
         "cassandra",
-        ("CassandraSink",),
+        (),
         ("io.confluent.connect.cassandra.CassandraSinkConnector",),
         sink=confluent_sink,
     ),

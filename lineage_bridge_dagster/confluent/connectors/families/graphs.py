@@ -31,12 +31,12 @@ def neo4j_source(context: SourceContext) -> Iterator[Written]:
             yield Written(topic, dataset)
 
 
-def arangodb(context: SinkContext, topic: str) -> str:
+def arangodb(context: SinkContext, _topic: str) -> str:
     config = context.config
     return naming.ARANGODB(
         host=config.get("connection.endpoints"),
         database=config.get("connection.database", default="_system"),
-        collection=config.get("connection.collection", default=topic),
+        collection=config.get("connection.collection"),
     )
 
 
@@ -46,7 +46,7 @@ _STREAMS = "streams.kafka.connect."
 SOURCES = (
     Family(
         "neo4j",
-        ("Neo4jSource",),
+        (),
         (_NEO4J + "source.Neo4jConnector", _STREAMS + "source.Neo4jSourceConnector"),
         neo4j_source,
     ),

@@ -10,6 +10,7 @@ from lineage_bridge_dagster.confluent.connectors.families.common import per_topi
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
 
 _GROUP, _STREAM = "${log-group}", "${log-stream}"
+_LONGEST_TOPIC = 249
 #: What a topic's name cannot have; the connector replaces it.
 _NOT_IN_TOPICS = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -50,8 +51,8 @@ def _existing(context: SourceContext, topic: str) -> str:
     """A topic; if it cannot have that name, the only one of the cluster that it may have become."""
     if not _NOT_IN_TOPICS.search(topic):
         return topic
-    pattern = re.compile(_any_sign(topic))
-    found = [name for name in context.cluster_topics if pattern.fullmatch(name)]
+    pattern = re.compile(_any_sign(topic)) if len(topic) <= _LONGEST_TOPIC else None
+    found = [name for name in context.cluster_topics if pattern and pattern.fullmatch(name)]
     if len(found) == 1:
         return found[0]
     context.warnings.append(f"{topic} has signs that a topic cannot have: its topic is not known")
@@ -125,7 +126,7 @@ SINKS = (
     ),
     Family(
         "datadog-logs",
-        ("DatadogLogsSink",),
+        (),
         ("com.datadoghq.connect.logs.DatadogLogsSinkConnector",),
         sink=per_topic(lambda _config: [naming.DATADOG(kind="logs")]),
     ),
@@ -154,7 +155,7 @@ SINKS = (
         "pagerduty",
         ("PagerDutySink",),
         ("io.confluent.connect.pagerduty.PagerDutySinkConnector",),
-        sink=per_topic(lambda _config: [naming.PAGER_DUTY(kind="events")]),
+        sink=per_topic(lambda _config: [naming.PAGER_DUTY(kind="incidents")]),
     ),
     Family(
         "appdynamics",

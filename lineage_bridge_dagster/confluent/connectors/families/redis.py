@@ -54,7 +54,8 @@ SOURCES = (
             _CONFLUENT + "RedisKafkaSourceConnector",
             _REDIS + "RedisKeysSourceConnector",
             _REDIS + "RedisStreamSourceConnector",
-            "com.redislabs.kafka.connect.RedisSourceConnector",
+            _REDIS + "RedisSourceConnector",
+            "com.redislabs.kafka.connect.RedisEnterpriseSourceConnector",
         ),
         redis_source,
     ),
@@ -68,7 +69,7 @@ SINKS = (
         (
             _CONFLUENT + "RedisKafkaSinkConnector",
             _REDIS + "RedisSinkConnector",
-            "com.redislabs.kafka.connect.RedisSinkConnector",
+            "com.redislabs.kafka.connect.RedisEnterpriseSinkConnector",
             "io.github.jaredpetersen.kafkaconnectredis.sink.RedisSinkConnector",
             "io.lenses.streamreactor.connect.redis.sink.RedisSinkConnector",
             "com.datamountaineer.streamreactor.connect.redis.sink.RedisSinkConnector",

@@ -97,20 +97,19 @@ SINKS = (
         ("ElasticsearchSink", "ElasticsearchSinkV2"),
         (
             "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",
-            "io.confluent.connect.elasticsearch.v2.ElasticsearchSinkConnector",
             "io.aiven.connect.elasticsearch.ElasticsearchSinkConnector",
-            "io.aiven.kafka.connect.elasticsearch.ElasticsearchSinkConnector",
         ),
         sink=engine(naming.ELASTICSEARCH, _confluent_name),
     ),
     Family(
         "elasticsearch-lenses",
         (),
-        tuple(
-            f"{package}.connect.elastic{version}.{kind}ElasticSinkConnector"
-            for package in ("io.lenses.streamreactor", "com.datamountaineer.streamreactor")
-            for version in ("6", "7", "8")
-            for kind in ("", "sink.")
+        (
+            "io.lenses.streamreactor.connect.elastic6.ElasticSinkConnector",
+            "io.lenses.streamreactor.connect.elastic7.ElasticSinkConnector",
+            "io.lenses.streamreactor.connect.elastic8.Elastic8SinkConnector",
+            "com.datamountaineer.streamreactor.connect.elastic6.ElasticSinkConnector",
+            "com.datamountaineer.streamreactor.connect.elastic7.ElasticSinkConnector",
         ),
         sink=lenses_sink,
     ),

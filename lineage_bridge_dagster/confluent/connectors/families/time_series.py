@@ -91,7 +91,6 @@ SINKS = (
         ("InfluxDB2Sink", "InfluxDB3Sink"),
         (
             "io.confluent.influxdb.v2.sink.InfluxDB2SinkConnector",
-            "io.confluent.influxdb.v3.sink.InfluxDB3SinkConnector",
             "io.confluent.influxdb.InfluxDBSinkConnector",
         ),
         sink=influxdb_sink,
