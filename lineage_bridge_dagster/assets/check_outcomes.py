@@ -258,7 +258,9 @@ def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str)
     header = ("scope", "status", "reason and what to do", "found")
     rows = [(str(r.scope), str(r.status), r.reason, "" if r.count is None else r.count) for r in incomplete]
     if not incomplete:
-        return CheckOutcome(True, f"All {len(coverage)} scopes were fully read at {discovered_at}.")
+        read = coverage.fully_read
+        scopes = f"All {read}" if read == len(coverage) else f"{read} of {len(coverage)}"
+        return CheckOutcome(True, f"{scopes} scopes were fully read at {discovered_at}.")
     return CheckOutcome(
         False,
         f"{len(incomplete)} of {len(coverage)} scopes were not fully read at {discovered_at}: "

@@ -177,7 +177,7 @@ def discovery_metadata(found: Discovery) -> dict[str, Any]:
 def coverage_markdown(coverage: Coverage) -> str:
     """How many scopes were fully read, and the others with the reasons."""
     incomplete = coverage.incomplete
-    first = f"{len(coverage) - len(incomplete)} of {len(coverage)} scopes fully read"
+    first = f"{coverage.fully_read} of {len(coverage)} scopes fully read"
     if not incomplete:
         return first
     rows = [[str(r.scope), r.status, r.reason] for r in sorted(incomplete, key=lambda r: r.scope)]

@@ -23,6 +23,6 @@ def exit_by_coverage(coverage: Coverage) -> None:
     """Print the scopes that were not fully read; exit 3 if there are any."""
     for report in coverage.incomplete:
         err.print(f"{report.status:<8} {report.scope}  {report.reason}", style="yellow", markup=False)
-    err.print(f"Coverage: {len(coverage) - len(coverage.incomplete)} of {len(coverage)} scopes complete")
+    err.print(f"Coverage: {coverage.fully_read} of {len(coverage)} scopes complete")
     if not coverage.complete:
         raise SystemExit(EXIT_INCOMPLETE)

@@ -112,6 +112,11 @@ class Coverage:
         return self._reports.get(scope)
 
     @property
+    def fully_read(self) -> int:
+        """The number of scopes that were fully read."""
+        return sum(report.status is Status.COMPLETE for report in self)
+
+    @property
     def complete(self) -> bool:
         """Whether no scope is incomplete. An empty coverage is not complete."""
         return bool(self._reports) and not self.incomplete

@@ -21,7 +21,7 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import ids
-from lineage_bridge_dagster.lineage.coverage import Status
+from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Status
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, World, many, world
 
@@ -364,3 +364,12 @@ def test_a_partially_read_scope_is_a_warning(location: Build, instance: DagsterI
     w = small()
     w.report("connect", EAST, Status.PARTIAL, "page 3 timed out")
     assert discovery(location, instance, w).severity is AssetCheckSeverity.WARN
+
+
+def test_offsets_that_the_key_may_not_read_are_no_failure(location: Build, instance: DagsterInstance) -> None:
+    w = small()
+    scopes = len(w.reports)
+    w.report(CONNECTOR_OFFSETS, f"{EAST}/lcc-1", Status.DENIED, "403")
+    found = discovery(location, instance, w)
+    assert found.passed
+    assert f"{scopes} of {scopes + 1} scopes were fully read" in str(found.description)

@@ -233,9 +233,14 @@ def _backup_lineage(
     backed_up = ",".join(sorted({_folder_topic(config, name) for name in names}))
     layout = configured(connector, {"connector.class": sink, "topics": backed_up}, without=("transforms",))
     routing = routing_of(config, sorted(topics))
-    pairs = tuple(
-        (dataset, routed) for topic, dataset in resolve(layout, ()).pairs for routed in routing.route(topic)
-    )
+    try:
+        pairs = tuple(
+            (dataset, routed)
+            for topic, dataset in resolve(layout, ()).pairs
+            for routed in routing.route(topic)
+        )
+    except BadRegexError:
+        return []
     return [
         ConnectorLineage(
             direction="source",
@@ -257,7 +262,7 @@ _JDBC = OffsetReader(
 _DEBEZIUM = OffsetReader(
     is_open=lambda config: not _names_its_tables(config),
     names=_debezium_names,
-    covers=lambda config, name: _covers_table(config, name, fewest_parts=2),
+    covers=lambda config, name: "." in name and _covers_table(config, name, fewest_parts=2),
     lineage=_debezium_lineage,
 )
 _MONGODB = OffsetReader(

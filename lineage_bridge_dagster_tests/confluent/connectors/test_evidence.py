@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lineage_bridge_dagster.confluent.connectors import (
     ConnectorLineage,
@@ -271,3 +273,38 @@ def test_sink_whose_configuration_tells_no_topics_reads_those_of_its_offsets(
     found = read(config, kafka("a"), kafka("b"), topics=("a", "b", "c"), kind="sink")
     assert found.topics_read == found.observed == ("a", "b")
     assert found.datasets_written == ("s3://archive/topics/a", "s3://archive/topics/b")
+
+
+CLASSES = sorted(name for family in (*SOURCES, *SINKS) for name in (*family.ids[:1], *family.classes[:1]))
+TEXT = st.text(max_size=12) | st.sampled_from(
+    ["db.s.t", "t", ".", "a..b", "(", "topics/t/p", "mongodb://h/d.c"]
+)
+KEYS = st.sampled_from(["table", "ns", "folder", "kafka_topic", "server", "database"])
+
+
+@given(
+    name=st.sampled_from(CLASSES),
+    partition=st.dictionaries(KEYS, TEXT | st.none() | st.integers() | st.lists(TEXT)),
+    ids=st.lists(TEXT, max_size=3),
+    tables=TEXT,
+    complete=st.booleans(),
+)
+def test_offsets_of_any_shape_raise_nothing_and_take_no_plain_name_away(
+    name: str, partition: Partition, ids: list[str], tables: str, complete: bool
+) -> None:
+    config = {
+        **INVENTORY,
+        **MONGO,
+        **BACKUP,
+        "connector.class": name,
+        "database.hostname": "db.example",
+        "table.include.list": f"public.named,{tables}",
+    }
+    record = connector(config, kind="")
+    declared = resolve(record, ("inv-t", "orders"))
+    found = [ConnectorOffset(partition, snapshot(*ids))]
+    names = names_read(declared, found)
+    lineage = with_evidence(record, declared, names, ("inv-t", "orders"), complete=complete)
+    named = {dataset for dataset in declared.datasets_read if dataset.endswith(".named")}
+    assert named <= set(lineage.datasets_read)
+    assert set(lineage.observed) <= {*lineage.datasets_read, *lineage.topics_read}
