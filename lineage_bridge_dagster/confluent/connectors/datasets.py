@@ -45,12 +45,6 @@ def database(scheme: str, host: str, port: str, *name: str) -> str:
     return f"{scheme}://{address}/{'.'.join(part for part in name if part)}" if host else ""
 
 
-def bucket(scheme: str, name: str, *path: str) -> str:
-    """`{scheme}://{bucket}/{path}`, without empty segments or a trailing slash."""
-    segments = [part.strip("/") for part in path]
-    return "/".join([f"{scheme}://{name}", *(part for part in segments if part)])
-
-
 def host_of(url: str) -> str:
     """The host (and port, if present) of an address; see `addresses.authority`."""
     return authority(url)
@@ -90,12 +84,6 @@ def snowflake_account(url: str) -> str:
     """`https://ACCOUNT.snowflakecomputing.com:443` -> `account`."""
     host = host_of(url.removeprefix("jdbc:snowflake:").removeprefix("jdbc:")).partition(":")[0]
     return host.removesuffix(".snowflakecomputing.com")
-
-
-def sanitized(name: str) -> str:
-    """A topic as Snowflake's and BigQuery's sinks name its table: `_` for all but letters and digits."""
-    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return f"_{text}" if text[:1].isdigit() else text
 
 
 def formatted(template: str, topic: str) -> str:

@@ -29,10 +29,12 @@ _IDENTITY = ("IdentityReplicationPolicy", "LegacyReplicationPolicy")
 
 def _matching(context: SourceContext, key: str, expressions: Iterable[str], topics: list[str]) -> list[str]:
     """The topics that one of the expressions matches; a bad one is left out with a warning."""
-    found: set[str] = set()
-    for expression in expressions:
+    unique = dict.fromkeys(expressions)
+    found = {literal(expression) for expression in unique if is_literal(expression)}
+    for expression in unique:
         try:
-            found.update(full_matches(expression, topics))
+            if not is_literal(expression):
+                found.update(full_matches(expression, topics))
         except BadRegexError as error:
             context.warnings.append(f"{key}: cannot apply {error}")
     return [topic for topic in topics if topic in found]
@@ -62,7 +64,7 @@ def mirror(context: SourceContext) -> Iterator[Written]:
     candidates = context.named_like(prefix) if prefix else context.cluster_topics
     topics = [literal(item) for item in included if is_literal(item)]
     topics += _matching(context, "topics", [item for item in included if not is_literal(item)], candidates)
-    dropped = _matching(context, "topics.exclude", excluded, topics)
+    dropped = set(_matching(context, "topics.exclude", excluded, topics))
     for topic in dict.fromkeys(topics):
         if topic not in dropped and not _is_internal(topic):
             server = config.get("source.cluster.bootstrap.servers", "source.bootstrap.servers")
@@ -86,7 +88,7 @@ def replicator(context: SourceContext) -> Iterator[Written]:
     config = context.config
     template = config.get("topic.rename.format", default="${topic}")
     before, variable, after = template.partition("${topic}")
-    excluded = config.items("topic.blacklist", "topic.exclude")
+    excluded = {*config.items("topic.blacklist", "topic.exclude")}
     topics = config.items("topic.whitelist", "topic.include")
     if pattern := config.get("topic.regex"):
         candidates = [
