@@ -18,6 +18,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage, Status
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, TopicNode
+from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
@@ -243,7 +244,10 @@ def _tableflow(node: Node) -> CheckOutcome:
 
 
 def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str) -> CheckOutcome:
-    """Judge whether every scope of the discovery was fully read, and why others were not."""
+    """Judge whether every scope of the discovery was fully read, and why others were not.
+
+    What was read but left open, such as an unknown connector class, is listed and fails nothing.
+    """
     then_refresh = f"then run the `{refresh_job}` job."
     if not len(coverage):
         return CheckOutcome(
@@ -256,11 +260,16 @@ def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str)
         coverage.incomplete, key=lambda report: (report.status != Status.DENIED, report.scope)
     )
     header = ("scope", "status", "reason and what to do", "found")
+    notes = note_lines(coverage)
     rows = [(str(r.scope), str(r.status), r.reason, "" if r.count is None else r.count) for r in incomplete]
+    rows += [(str(scope), "note", note, "") for scope, note in notes]
     if not incomplete:
         read = coverage.fully_read
         scopes = f"All {read}" if read == len(coverage) else f"{read} of {len(coverage)}"
-        return CheckOutcome(True, f"{scopes} scopes were fully read at {discovered_at}.")
+        summary = f"{scopes} scopes were fully read at {discovered_at}."
+        if notes:
+            summary += f" Their lineage leaves open: {first_few([note for _, note in notes], 3)}."
+        return CheckOutcome(True, summary, header=header, rows=rows)
     return CheckOutcome(
         False,
         f"{len(incomplete)} of {len(coverage)} scopes were not fully read at {discovered_at}: "

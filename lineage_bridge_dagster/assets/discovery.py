@@ -27,6 +27,7 @@ from lineage_bridge_dagster.dagster_internals import (
 )
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
+from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
@@ -44,8 +45,16 @@ def discovery_asset(
     """
     discovery, key = inventory.discovery, names.discovery_key
     scopes = sorted(discovery.coverage, key=lambda report: report.scope)
-    rows = [[str(report.scope), report.status, report.count, report.reason] for report in scopes]
-    coverage = markdown_table(["scope", "status", "found", "reason"], rows)
+    rows = [
+        [
+            str(report.scope),
+            report.status,
+            report.count,
+            "; ".join([report.reason, *map(note_text, report.notes)]).removeprefix("; "),
+        ]
+        for report in scopes
+    ]
+    coverage = markdown_table(["scope", "status", "found", "reason and notes"], rows)
     spec = AssetSpec(
         key,
         group_name="lineage_bridge",

@@ -39,6 +39,7 @@ from lineage_bridge_dagster.glue.results import PushReport, PushStatus
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
+from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.text import counted, plural
@@ -143,8 +144,8 @@ def _store(
 
 
 def _reasons(discovery: Discovery) -> set[tuple[Any, ...]]:
-    """Each scope's outcome with its reason; the digest does not contain the reason."""
-    return {(report.scope, report.status, report.reason) for report in discovery.coverage}
+    """Each scope's outcome with its reason and notes; the digest contains neither."""
+    return {(report.scope, report.status, report.reason, report.notes) for report in discovery.coverage}
 
 
 def _reload(context: OpExecutionContext) -> None:
@@ -175,13 +176,12 @@ def discovery_metadata(found: Discovery) -> dict[str, Any]:
 
 
 def coverage_markdown(coverage: Coverage) -> str:
-    """How many scopes were fully read, and the others with the reasons."""
+    """How many scopes were fully read, the others with the reasons, and what was read but left open."""
     incomplete = coverage.incomplete
-    first = f"{coverage.fully_read} of {len(coverage)} scopes fully read"
-    if not incomplete:
-        return first
     rows = [[str(r.scope), r.status, r.reason] for r in sorted(incomplete, key=lambda r: r.scope)]
-    return f"{first}\n\n{markdown_table(['scope', 'status', 'reason'], rows)}"
+    rows += [[str(scope), "note", note] for scope, note in note_lines(coverage)]
+    first = f"{coverage.fully_read} of {len(coverage)} scopes fully read"
+    return f"{first}\n\n{markdown_table(['scope', 'status', 'reason'], rows)}" if rows else first
 
 
 def push_job(instance: ComponentInstance) -> JobDefinition:

@@ -20,9 +20,13 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def exit_by_coverage(coverage: Coverage) -> None:
-    """Print the scopes that were not fully read; exit 3 if there are any."""
+    """Print the scopes that were not fully read, and what the others leave open; exit 3 for the former."""
+    from lineage_bridge_dagster.lineage.unknowns import note_lines
+
     for report in coverage.incomplete:
         err.print(f"{report.status:<8} {report.scope}  {report.reason}", style="yellow", markup=False)
+    for scope, note in note_lines(coverage):
+        err.print(f"{'note':<8} {scope}  {note}", markup=False)
     err.print(f"Coverage: {coverage.fully_read} of {len(coverage)} scopes complete")
     if not coverage.complete:
         raise SystemExit(EXIT_INCOMPLETE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -44,10 +43,9 @@ from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import NodeType
-from lineage_bridge_dagster.lineage.nodes import ConnectorNode, StatementNode
 from lineage_bridge_dagster.lineage.times import iso, utc_now
-from lineage_bridge_dagster.text import ReportLine, first_few, plural
+from lineage_bridge_dagster.lineage.unknowns import note_lines, with_notes
+from lineage_bridge_dagster.text import ReportLine, first_few
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
@@ -94,7 +92,6 @@ def discover(
     _add_topics(builder, recorder, fetched)
     for cluster in fetched.clusters:
         _add_cluster(builder, recorder, cluster)
-    _report_absent_topics(builder, recorder)
     cache = FlinkCache(last)
     texts = _add_flink(builder, recorder, fetched.environments, parser, cache)
     for environment in fetched.environments:
@@ -112,7 +109,9 @@ def discover(
         f"{session.requests} requests" + (f", {for_offsets} of them for {OFFSETS}" if for_offsets else "")
     )
     # Responses arrive in any order; the stored discovery must not depend on it.
-    coverage = Coverage(sorted(recorder.coverage, key=lambda report: report.scope))
+    coverage = with_notes(Coverage(sorted(recorder.coverage, key=lambda report: report.scope)), builder.graph)
+    for scope, line in note_lines(coverage):
+        progress(f"{scope}: {line}")
     caches = {FlinkCache.NAME: cache.to_json()} if texts is not None else {}
     if offsets is not None:
         unlisted = any(report.scope.api in _CONNECTOR_LISTS for report in coverage.incomplete)
@@ -173,23 +172,6 @@ def _add_cluster(builder: Builder, recorder: ScopeRecorder, cluster: ClusterList
     add_consumer_groups(builder, place, cluster.groups, cluster.group_topics)
 
 
-def _report_absent_topics(builder: Builder, recorder: ScopeRecorder) -> None:
-    """Name the topics that connectors should write and that do not exist in the coverage of the connectors.
-
-    The scope stays complete: both lists were fully read, and show that the topics do not exist.
-    """
-    absent: dict[Scope, list[str]] = {}
-    for node in builder.graph.of_type(NodeType.CONNECTOR):
-        topics = [f"{topic} ({node.label})" for topic in ConnectorNode.of(node).absent_topics]
-        absent.setdefault(Scope.parse(str(node.attributes["scope"])), []).extend(topics)
-    for scope, topics in sorted(absent.items()):
-        report = recorder.coverage.get(scope)
-        if topics and report is not None and report.status is Status.COMPLETE:
-            what = f"{plural(len(topics), 'topic')} missing that connectors should write"
-            reason = f"{what}: {first_few(sorted(topics), 3)}"
-            recorder.coverage.add(replace(report, reason=reason))
-
-
 def _report_partial(recorder: ScopeRecorder, scope: Scope, reason: str) -> None:
     known = recorder.coverage.get(scope)
     recorder.coverage.add(ScopeReport(scope, Status.PARTIAL, reason, known.count if known else None))
@@ -215,25 +197,7 @@ def _add_flink(
         return None
     recorder.progress(f"Parsing the SQL of {len(jobs)} Flink statements")
     with _running(parser) as flink:
-        texts = add_jobs(builder, jobs, flink, cache)
-    _report_unparsed(builder, recorder)
-    return texts
-
-
-def _report_unparsed(builder: Builder, recorder: ScopeRecorder) -> None:
-    """Count the statements that the parser rejected in the coverage of their region.
-
-    The scope stays complete: the list was fully read, so a statement missing from it no longer exists.
-    """
-    unparsed: dict[Scope, list[str]] = {}
-    for job in builder.graph.of_type(NodeType.FLINK_JOB):
-        if StatementNode.of(job).parse_error:
-            unparsed.setdefault(Scope.parse(str(job.attributes["scope"])), []).append(job.qualified_name)
-    for scope, names in sorted(unparsed.items()):
-        report = recorder.coverage.get(scope)
-        if report is not None and report.status is Status.COMPLETE:
-            reason = f"{plural(len(names), 'statement')} could not be parsed: {first_few(sorted(names), 3)}"
-            recorder.coverage.add(replace(report, reason=reason))
+        return add_jobs(builder, jobs, flink, cache)
 
 
 @contextmanager

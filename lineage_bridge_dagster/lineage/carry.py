@@ -15,6 +15,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, Edge, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
+from lineage_bridge_dagster.lineage.unknowns import UNKNOWN
 
 Entry = TypeVar("Entry", Node, Edge)
 
@@ -24,7 +25,7 @@ STALE_SINCE = "stale_since"
 STALE_ATTRIBUTES = "stale_attributes"
 
 #: Attributes that describe one discovery, and are never carried over.
-_NEVER_CARRIED = frozenset({STALE_SINCE, STALE_ATTRIBUTES, "scope", "scopes"})
+_NEVER_CARRIED = frozenset({STALE_SINCE, STALE_ATTRIBUTES, "scope", "scopes", "warnings", UNKNOWN})
 
 #: By kind of node, the APIs that add attributes to nodes that other APIs report.
 _ATTRIBUTE_APIS: dict[str, tuple[str, ...]] = {

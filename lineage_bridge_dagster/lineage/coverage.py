@@ -77,6 +77,14 @@ class Scope:
         return Scope(above, "" if above == "environments" else self.environment)
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Note:
+    """The names of what a scope reports and whose lineage stays open, and of which kind: see `unknowns`."""
+
+    kind: str
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ScopeReport:
     """How completely one scope was read. `reason` states what to do next; it is empty if complete."""
@@ -85,6 +93,7 @@ class ScopeReport:
     status: Status
     reason: str = ""
     count: int | None = None
+    notes: tuple[Note, ...] = ()
 
 
 class Coverage:

@@ -6,12 +6,12 @@ unknown fields are ignored. Anything else that is wrong is reported with its loc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.coverage import Coverage, Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
 from lineage_bridge_dagster.lineage.times import iso
@@ -57,6 +57,11 @@ def report_record(report: ScopeReport) -> dict[str, Any]:
         "status": str(report.status),
         "reason": report.reason,
         "count": report.count,
+        **(
+            {"notes": [{"kind": n.kind, "names": list(n.names)} for n in report.notes]}
+            if report.notes
+            else {}
+        ),
     }
 
 
@@ -167,13 +172,23 @@ class _Record:
             return {name: item for name, item in value.items() if name != "sql_cache"}
         raise self.error("attributes", "an object", "{...}")
 
-    def tags(self) -> tuple[str, ...]:
-        value = self._fields.get("tags")
+    def texts(self, field: str) -> tuple[str, ...]:
+        value = self._fields.get(field)
         if value is None:
             return ()
-        if isinstance(value, list) and all(isinstance(tag, str) for tag in value):
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
-        raise self.error("tags", "a list of strings", '["..."]')
+        raise self.error(field, "a list of strings", '["..."]')
+
+    def records(self, field: str) -> Iterator[_Record]:
+        """The objects of a list, each with its own location."""
+        value = self._fields.get(field)
+        if value is None:
+            return
+        if not isinstance(value, list):
+            raise self.error(field, "a list of objects", "[{...}]")
+        for i, item in enumerate(value):
+            yield _Record(item, f"{self._location}.{field}[{i}]", self._name)
 
 
 def _node(record: _Record) -> Node:
@@ -189,7 +204,7 @@ def _node(record: _Record) -> Node:
         cluster_name=record.text("cluster_name"),
         catalog_type=record.text("catalog_type"),
         attributes=record.attributes(),
-        tags=record.tags(),
+        tags=record.texts("tags"),
         url=record.text("url"),
         first_seen=record.text("first_seen"),
         last_seen=record.text("last_seen"),
@@ -213,4 +228,13 @@ def _report(record: _Record) -> ScopeReport:
     status = record.required("status", '"complete"')
     if status not in set(Status):
         raise record.error("status", f"one of {', '.join(Status)}", '"complete"')
-    return ScopeReport(Scope.parse(scope), Status(status), record.text("reason") or "", record.count("count"))
+    return ScopeReport(
+        Scope.parse(scope),
+        Status(status),
+        record.text("reason") or "",
+        record.count("count"),
+        tuple(
+            Note(note.required("kind", '"connector_class"'), note.texts("names"))
+            for note in record.records("notes")
+        ),
+    )

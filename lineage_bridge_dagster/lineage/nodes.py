@@ -150,6 +150,8 @@ class NodeView:
     #: The topics that claim the same Glue table, as a sentence, on a Tableflow or Glue table.
     conflict = Attribute(_text)
     warnings = Attribute(_texts)
+    #: The kinds of what is unknown about a connector: see `unknowns`, which covers every process.
+    unknown = Attribute(_texts)
     cloud = Attribute(_text)
     #: The cloud provider's region; a Glue table's is `GlueTableNode.aws_region`.
     region = Attribute(_text)

@@ -21,7 +21,13 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import ids
-from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Status
+from lineage_bridge_dagster.lineage.coverage import (
+    CONNECTOR_OFFSETS,
+    Note,
+    Scope,
+    ScopeReport,
+    Status,
+)
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, World, many, world
 
@@ -358,6 +364,18 @@ def test_a_denied_scope_is_named_with_its_reason(location: Build, instance: Dags
     assert f"connect:{ENV}:{EAST} (denied)" in str(found.description)
     assert "DeveloperRead" in str(found.metadata["what to do"].value)
     assert "`refresh`" in str(found.metadata["what to do"].value)
+
+
+def test_a_complete_discovery_passes_and_names_what_it_leaves_open(
+    location: Build, instance: DagsterInstance
+) -> None:
+    w = small()
+    note = Note("connector_class", ("crm",))
+    w.reports.append(ScopeReport(Scope("connect", ENV, EAST), Status.COMPLETE, notes=(note,)))
+    found = discovery(location, instance, w)
+    assert found.passed
+    assert "1 connector of an unknown class: crm" in str(found.description)
+    assert f"| connect:{ENV}:{EAST} | note | 1 connector of an" in str(found.metadata["details"].value)
 
 
 def test_a_partially_read_scope_is_a_warning(location: Build, instance: DagsterInstance) -> None:

@@ -21,10 +21,10 @@ from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.lineage.coverage import Status
+from lineage_bridge_dagster.lineage.coverage import Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
-from lineage_bridge_dagster_tests.assets.world import EAST, REGION, many, world
+from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, WEST, many, world
 
 Build = Callable[..., Location]
 KEY = "LineageBridgeComponent"
@@ -141,6 +141,8 @@ def test_a_refresh_stores_a_state_on_top_of_the_last_one(
         seen.append(last)
         w = many(len(seen))
         w.report("connect", EAST, Status.FAILED, "HTTP 500")
+        note = Note("connector_class", ("crm",))
+        w.reports.append(ScopeReport(Scope("connect", ENV, WEST), Status.COMPLETE, notes=(note,)))
         return w.discovery()
 
     discovering(monkeypatch, result)
@@ -154,7 +156,9 @@ def test_a_refresh_stores_a_state_on_top_of_the_last_one(
     assert seen[1] is not None
     assert len(seen[1].graph) == 4
     output = next(e for e in second.all_events if e.event_type_value == "STEP_OUTPUT").event_specific_data
-    assert "HTTP 500" in output.metadata["coverage"].value  # type: ignore[union-attr]
+    coverage = output.metadata["coverage"].value  # type: ignore[union-attr]
+    assert "HTTP 500" in coverage
+    assert "1 connector of an unknown class: crm" in coverage
 
 
 def test_a_refresh_that_finds_no_change_keeps_the_state_and_updates_its_time(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster.lineage import graph_json
-from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.coverage import Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.cli.conftest import run
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
@@ -74,6 +74,21 @@ def test_dotenv_file_is_read(graph: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.delenv("LINEAGE_BRIDGE_AWS_REGION")
     (tmp_path / ".env").write_text(f"LINEAGE_BRIDGE_AWS_REGION={REGION}\n")
     assert run("push", "--graph", graph, "--dry-run").exit_code == 0
+
+
+def test_what_the_discovery_leaves_open_is_named_and_holds_nothing_back(
+    graph: Path, catalog: Catalog, tmp_path: Path
+) -> None:
+    scope = Scope("connect", "env-abc123", CLUSTER)
+    note = ScopeReport(scope, Status.COMPLETE, notes=(Note("connector_class", ("crm",)),))
+    known = Graph()
+    add_table(known, "orders.v1")
+    path = tmp_path / "noted.json"
+    graph_json.dump(discovery(known, complete_coverage(note)), path)
+    result = run("push", "--graph", path, "--json")
+    assert result.exit_code == 0
+    assert f"note     {scope}  1 connector of an unknown class: crm" in result.stderr
+    assert json.loads(result.stdout)["counts"]["updated"] == 1
 
 
 def test_push_from_an_incomplete_discovery_is_held_and_exits_3(

@@ -9,6 +9,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType, Node
+from lineage_bridge_dagster.lineage.unknowns import note_text
 
 NOW = datetime(2026, 4, 30, 12, 34, 56, 789000, tzinfo=UTC)
 A, B = ("env-1", "lkc-a"), ("env-1", "lkc-b")
@@ -33,6 +34,11 @@ def status(found: Discovery, *scope: str) -> Status | None:
 def reason(found: Discovery, *scope: str) -> str:
     report = found.coverage.get(Scope(*scope))
     return report.reason if report else ""
+
+
+def notes(found: Discovery, *scope: str) -> list[str]:
+    report = found.coverage.get(Scope(*scope))
+    return [note_text(note) for note in report.notes] if report else []
 
 
 def node(found: Discovery, node_id: str) -> Node:

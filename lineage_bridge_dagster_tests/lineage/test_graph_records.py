@@ -132,6 +132,17 @@ def test_ids_are_opaque() -> None:
             "coverage[0].status",
             "complete",
         ),
+        (
+            {
+                "nodes": [],
+                "edges": [],
+                "coverage": [
+                    {"scope": "connect:e:c", "status": "complete", "notes": [{"kind": "sql", "names": "a"}]}
+                ],
+            },
+            "coverage[0].notes[0].names is a string",
+            '["..."]',
+        ),
     ],
 )
 def test_error_locates_a_malformed_record(tmp_path: Path, document: Any, location: str, hint: str) -> None:

@@ -114,6 +114,7 @@ def _source(
         datasets_read=_union(parts, "datasets_read"),
         pairs=_union(parts, "pairs"),
         warnings=warnings,
+        unknown=_union(parts, "unknown"),
         observed=datasets,
     )
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lineage_bridge_dagster.lineage.unknowns import Unknown
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectorRecord:
@@ -46,7 +48,8 @@ class ConnectorLineage:
     sink. It is complete for every output that it names; an output that it does not name may be made of any
     input.
 
-    `observed` are the topics and datasets among its inputs that its offsets show it has read.
+    `observed` are the topics and datasets among its inputs that its offsets show it has read. `unknown` are
+    the kinds of what all this leaves open; `warnings` say what and why.
     """
 
     direction: str = ""
@@ -62,3 +65,4 @@ class ConnectorLineage:
     confidence: float = 1.0
     warnings: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
+    unknown: tuple[Unknown, ...] = ()

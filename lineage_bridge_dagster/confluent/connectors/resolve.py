@@ -13,6 +13,7 @@ from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage,
 from lineage_bridge_dagster.confluent.connectors.topics import dlq_topic, report_topics, sink_topics
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
 from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.lineage.unknowns import Unknown
 
 #: Confidence of lineage from the generic keys of an unknown class.
 _UNKNOWN_CLASS = 0.6
@@ -86,6 +87,11 @@ class _Flows:
         return [target for target, sources in self.inputs.items() if target and "" in sources]
 
     @property
+    def has_lost_inputs(self) -> bool:
+        """Whether an input is known of which an output is not."""
+        return any(self.inputs.get("", ()))
+
+    @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The pairs of every output of which all inputs are known."""
         return tuple(
@@ -135,6 +141,11 @@ def _source(
         internal_topics=_unique(context.internal),
         confidence=routing.confidence,
         warnings=_unique([*context.warnings, *routing.warnings, *flows.warnings("topics or datasets")]),
+        unknown=_kinds(
+            transform=bool(routing.warnings),
+            topics=flows.has_lost_inputs or not any(flows.targets),
+            datasets=family.has_dataset and bool(flows.open_targets),
+        ),
     )
 
 
@@ -169,6 +180,11 @@ def _sink(
         report_topics=_unique(reports),
         confidence=routing.confidence,
         warnings=_unique([*warnings, *routing.warnings, *flows.warnings("datasets")]),
+        unknown=_kinds(
+            transform=bool(routing.warnings),
+            topics=bool(flows.open_targets),
+            datasets=family.has_dataset and flows.has_lost_inputs,
+        ),
     )
 
 
@@ -193,7 +209,13 @@ def _unknown(
         dlq_topics=_unique([dlq]),
         confidence=_UNKNOWN_CLASS,
         warnings=tuple(warnings),
+        unknown=(Unknown.CLASS,),
     )
+
+
+def _kinds(*, transform: bool, topics: bool, datasets: bool) -> tuple[Unknown, ...]:
+    found = {Unknown.TRANSFORM: transform, Unknown.TOPICS: topics, Unknown.DATASETS: datasets}
+    return tuple(kind for kind, is_unknown in found.items() if is_unknown)
 
 
 def _unique(items: Iterable[str], *, without: Collection[str] = ()) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Scope
 from lineage_bridge_dagster.lineage.model import INPUTS, Edge, EdgeType, Evidence, Graph, Node, NodeType
 
-#: Maximum confidence of the edge to one of several outputs that are made of unknown ones of several inputs.
+#: Maximum confidence of the edge to an output whose inputs are not known, so that all count.
 UNKNOWN_INPUTS = 0.8
 
 

@@ -13,6 +13,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, Node, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
+from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 
 
 def add_connectors(
@@ -113,6 +114,7 @@ def _add(
             "absent_topics": sorted(not_written),
             "evidence": f"{Evidence.DECLARED}+{Evidence.OBSERVED}" if lineage.observed else "",
             "warnings": [redact_text(warning) for warning in warnings],
+            UNKNOWN: [str(kind) for kind in lineage.unknown],
         },
         url=builder.console.connector(*place.key, connector.name),
         **place.names,
@@ -122,8 +124,8 @@ def _add(
     inputs: dict[str, list[str]] = {}
     for source, target in lineage.pairs:
         inputs.setdefault(target, []).extend([sources[source]] if source in sources else [])
-    # A dead letter queue or a report takes records of all inputs. With one input or output, nothing is open.
-    is_open = len(sources) > 1 and len(targets.keys() - created_late) > 1
+    # Generated data comes from nothing that has a name, so nothing is open.
+    is_open = bool(sources) or Unknown.DATASETS in lineage.unknown
     for name, source_id in sources.items():
         seen = name in lineage.observed
         evidence = Evidence.OBSERVED if seen else Evidence.DECLARED
@@ -132,6 +134,7 @@ def _add(
         builder.add_edge(*ends, scope_of(name), confidence=sure, evidence=evidence)
     for name, target_id in targets.items():
         sure = lineage.confidence
+        # A dead letter queue or a report takes records of all inputs.
         if is_open and name not in inputs and name not in created_late:
             sure = min(sure, UNKNOWN_INPUTS)
         role = "dlq" if name in lineage.dlq_topics else "report" if name in lineage.report_topics else None

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage_bridge_dagster.lineage.unknowns import Unknown
 from lineage_bridge_dagster_tests.confluent.connectors.conftest import read
+
+_POSTGRES = {
+    "database.hostname": "pg.example",
+    "database.dbname": "shop",
+    "connection.host": "pg.example",
+    "db.name": "shop",
+    "topic.prefix": "s",
+}
 
 
 def test_managed_sink_reads_its_topics_and_writes_its_dead_letters() -> None:
@@ -41,6 +51,34 @@ def test_unknown_class_warns_and_keeps_the_common_keys() -> None:
     assert found.topics_read == ("a",)
     assert found.confidence < 1
     assert "com.example.MySink" in found.warnings[0]
+    assert found.unknown == (Unknown.CLASS,)
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "unknown"),
+    [
+        ("PostgresCdcSourceV2", {"topic.prefix": "s", "table.include.list": "public.a"}, {"datasets"}),
+        ("PostgresCdcSourceV2", _POSTGRES | {"table.include.list": "public.a"}, set()),
+        (
+            "PostgresCdcSourceV2",
+            _POSTGRES
+            | {
+                "table.include.list": "public.a",
+                "transforms": "x",
+                "transforms.x.type": "com.example.MyTransform",
+            },
+            {"transform"},
+        ),
+        ("PostgresSource", _POSTGRES | {"topic.prefix": "none-"}, {"topics"}),
+        ("S3_SINK", {"topics": "s.public.a"}, {"datasets"}),
+        ("S3_SINK", {"topics": "s.public.a", "s3.bucket.name": "lake"}, set()),
+        ("DatagenSource", {"kafka.topic": "s.public.a", "quickstart": "USERS"}, set()),
+    ],
+)
+def test_what_a_configuration_leaves_open_is_told_by_kind(
+    name: str, config: dict[str, str], unknown: set[str]
+) -> None:
+    assert {*read(name, config, ("s.public.a",)).unknown} == unknown
 
 
 _KEYS = st.sampled_from(

@@ -8,7 +8,7 @@ from lineage_bridge_dagster.confluent.connectors import ConnectorLineage
 from lineage_bridge_dagster.confluent.graph import connectors
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
-from lineage_bridge_dagster.lineage.coverage import Status
+from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
@@ -19,6 +19,7 @@ from lineage_bridge_dagster_tests.confluent.discovered import (
     Run,
     edges,
     node,
+    notes,
     reason,
     status,
 )
@@ -98,13 +99,17 @@ def test_each_topic_of_a_source_comes_from_its_own_table(run: Run, world: FakeCo
 
 
 def with_lineage(
-    monkeypatch: pytest.MonkeyPatch, run: Run, world: FakeConfluent, **lineage: Any
+    monkeypatch: pytest.MonkeyPatch,
+    run: Run,
+    world: FakeConfluent,
+    topics: tuple[str, ...] = ("orders", "users"),
+    **lineage: Any,
 ) -> dict[str, Edge]:
-    """The outputs of a sink whose configuration says this."""
+    """The outputs of a sink whose configuration says this; `topics` are those that it reads."""
     world.routes[kafka_path("lkc-a", "/topics")] = listing(*map(topic, ("orders", "users", "dlq")))
     world.routes[connect_path("lkc-a")] = connector("sink", "sink", {"connector.class": "X"})
     resolved = ConnectorLineage(
-        direction="sink", topics_read=("orders", "users"), datasets_written=("db://o", "db://u"), **lineage
+        direction="sink", topics_read=topics, datasets_written=("db://o", "db://u"), **lineage
     )
     monkeypatch.setattr(connectors, "resolve", lambda *_: resolved)
     return outputs(run(), ids.connector_id(*A, "sink"))
@@ -137,6 +142,31 @@ def test_output_that_may_be_made_of_any_of_several_inputs_has_less_confidence(
     assert {name: edge.inputs for name, edge in written.items()} == {"db://o": (ORDERS_A,), "db://u": None}
     assert written["db://o"].confidence == 1.0
     assert written["db://u"].confidence < 1.0
+
+
+def test_one_output_of_unknown_inputs_has_less_confidence_beside_one_that_is_known(
+    monkeypatch: pytest.MonkeyPatch, run: Run, world: FakeConfluent
+) -> None:
+    """All inputs count for it, and the only one that is known may not be its own."""
+    written = with_lineage(monkeypatch, run, world, topics=("orders",), pairs=(("orders", "db://o"),))
+    assert written["db://o"].confidence == 1.0
+    assert written["db://u"].inputs is None
+    assert written["db://u"].confidence < 1.0
+
+
+def test_unknown_class_is_shown_and_named_in_the_coverage_and_holds_nothing_back(
+    run: Run, world: FakeConfluent
+) -> None:
+    config = {"connector.class": "com.example.CrmSink", "topics": "orders", "crm.url": "https://crm.example"}
+    world.routes[connect_path("lkc-a")] = connector("crm", "sink", config)
+    found = run()
+    sink = ids.connector_id(*A, "crm")
+    assert (ORDERS_A, sink) in edges(found, EdgeType.CONSUMES)
+    assert node(found, sink).attributes["unknown"] == ["connector_class"]
+    assert not outputs(found, sink)
+    assert notes(found, "connect", *A) == ["1 connector of an unknown class: crm"]
+    assert status(found, "connect", *A) is Status.COMPLETE
+    assert found.coverage.proves_absence(Scope("connect", *A))
 
 
 def test_topic_missing_from_a_complete_list_is_a_warning_not_a_node(run: Run, world: FakeConfluent) -> None:
@@ -187,9 +217,9 @@ def test_topic_that_a_connector_should_write_and_that_does_not_exist_is_named(
     assert node(found, source).attributes["absent_topics"] == ["shop.public.gone", "shop.public.lost"]
     assert ids.topic_id(*B, "shop.public.gone") not in found.graph
     assert status(found, "connect", *B) is Status.COMPLETE
-    assert reason(found, "connect", *B) == (
+    assert notes(found, "connect", *B) == [
         "2 topics missing that connectors should write: shop.public.gone (pg), shop.public.lost (pg)"
-    )
+    ]
     assert found.coverage.complete
 
 
@@ -198,7 +228,7 @@ def test_topic_of_an_incomplete_list_is_not_called_missing(run: Run, world: Fake
     world.routes[kafka_path("lkc-b", "/topics")] = failure(500)
     found = run()
     assert "absent_topics" not in node(found, ids.connector_id(*B, "pg")).attributes
-    assert "missing" not in reason(found, "connect", *B)
+    assert notes(found, "connect", *B) == []
 
 
 def test_dead_letter_queue_that_no_record_needed_yet_is_not_missing(run: Run, world: FakeConfluent) -> None:
@@ -211,7 +241,7 @@ def test_dead_letter_queue_that_no_record_needed_yet_is_not_missing(run: Run, wo
     world.routes[connect_path("lkc-a")] = connector("s3", "sink", config)
     found = run()
     assert "absent_topics" not in node(found, ids.connector_id(*A, "s3")).attributes
-    assert reason(found, "connect", *A) == ""
+    assert notes(found, "connect", *A) == []
 
 
 def test_topic_that_no_connector_is_expected_to_write_is_claimed_by_none(

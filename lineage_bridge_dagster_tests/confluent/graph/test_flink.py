@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.lineage import ids
-from lineage_bridge_dagster.lineage.coverage import Scope, Status
+from lineage_bridge_dagster.lineage.coverage import Note, Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Evidence
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
@@ -165,7 +165,7 @@ def test_unparsable_statement_does_not_affect_others(run: Run, world: FakeConflu
     assert report is not None
     # The list was fully read, so the scope is complete; unparsed statements are counted.
     assert report.status is Status.COMPLETE
-    assert report.reason == "1 statement could not be parsed: bad"
+    assert report.notes == (Note("sql", ("bad",)),)
 
 
 @pytest.fixture

@@ -1,0 +1,86 @@
+"""What discovery read but could not resolve: a process stays in the graph, and what is unknown is named.
+
+Unlike a scope that could not be read, this hides nothing that the next discovery would find. It changes no
+scope's status, and holds back neither pushes nor removals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from enum import StrEnum
+
+from lineage_bridge_dagster.lineage.coverage import Coverage, Note, Scope
+from lineage_bridge_dagster.lineage.model import Graph, Node, scopes_of
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode, NodeView, StatementNode
+from lineage_bridge_dagster.text import first_few, plural
+
+#: Attribute of a process: the kinds of what is unknown about it.
+UNKNOWN = "unknown"
+
+
+class Unknown(StrEnum):
+    """A kind of what is unknown about a process."""
+
+    CLASS = "connector_class"
+    TRANSFORM = "transform"
+    TOPICS = "topics"
+    DATASETS = "datasets"
+    SQL = "sql"
+
+
+#: Kind of the notes on topics that connectors should write and that do not exist.
+ABSENT_TOPICS = "absent_topics"
+
+#: Singular noun and the rest of a phrase that counts what a note names, by kind.
+_PHRASES: Mapping[str, tuple[str, str]] = {
+    Unknown.CLASS: ("connector", "of an unknown class"),
+    Unknown.TRANSFORM: ("connector", "with a transform whose effect is not fully known"),
+    Unknown.TOPICS: ("connector", "whose topics are not all known"),
+    Unknown.DATASETS: ("connector", "whose datasets are not all known"),
+    Unknown.SQL: ("statement", "that could not be parsed"),
+    ABSENT_TOPICS: ("topic", "missing that connectors should write"),
+}
+
+
+def unknowns_of(node: Node) -> tuple[str, ...]:
+    """The kinds of what is unknown about a node, most often of `Unknown`; empty for most nodes."""
+    found = NodeView.of(node).unknown
+    return (*found, Unknown.SQL) if StatementNode.of(node).parse_error else found
+
+
+def with_notes(coverage: Coverage, graph: Graph) -> Coverage:
+    """Return the coverage with notes on what the nodes of each scope leave open, and on absent topics."""
+    names: dict[Scope, dict[str, set[str]]] = {}
+    for node in graph.nodes.values():
+        for kind, name in _open_points(node):
+            for scope in scopes_of(node.attributes):
+                names.setdefault(Scope.parse(scope), {}).setdefault(kind, set()).add(name)
+    return Coverage(
+        replace(report, notes=_notes(names.get(report.scope, {}))) if report.scope in names else report
+        for report in coverage
+    )
+
+
+def note_text(note: Note) -> str:
+    """A note as a phrase, such as `2 connectors of an unknown class: a, b`."""
+    noun, rest = _PHRASES.get(note.kind, ("node", f"with unknown {note.kind.replace('_', ' ')}"))
+    return f"{plural(len(note.names), noun)} {rest}: {first_few(note.names, 3)}"
+
+
+def note_lines(coverage: Coverage) -> list[tuple[Scope, str]]:
+    """The scopes that have notes, sorted, with each note as a phrase."""
+    reports = sorted(coverage, key=lambda report: report.scope)
+    return [(report.scope, note_text(note)) for report in reports for note in report.notes]
+
+
+def _open_points(node: Node) -> Iterator[tuple[str, str]]:
+    """The kind of each note on a node, and the name that it gives."""
+    for kind in unknowns_of(node):
+        yield kind, node.label
+    for topic in ConnectorNode.of(node).absent_topics:
+        yield ABSENT_TOPICS, f"{topic} ({node.label})"
+
+
+def _notes(names: Mapping[str, Iterable[str]]) -> tuple[Note, ...]:
+    return tuple(sorted(Note(kind, tuple(sorted(found))) for kind, found in names.items()))
