@@ -26,6 +26,7 @@ _KEPT = re.compile(
     r"database|databasename|db|schema|currentschema|catalog|conncatalog|connschema|searchpath|options|"
     r"servername|portnumber|dbs_port|libraries|user|username|uid|defaultschema|instancename"
 )
+_NEXT = re.compile(r",\s*(?=jdbc:)")
 _LONGEST = 20_000
 
 
@@ -53,11 +54,12 @@ class JdbcUrl:
 
 
 def parse_jdbc_url(url: str) -> JdbcUrl | None:
-    """Parse a JDBC URL; None for anything else."""
-    match = re.match(r"jdbc[:-]", url.strip()[:_LONGEST], re.I)
+    """Parse a JDBC URL, or the first of several; None for anything else."""
+    text = _NEXT.split(url.strip()[:_LONGEST], maxsplit=1)[0]
+    match = re.match(r"jdbc[:-]", text, re.I)
     if match is None:
         return None
-    text = url.strip()[match.end() : _LONGEST]
+    text = text[match.end() :]
     while wrapper := _WRAPPERS.match(text):
         text = text[wrapper.end() :].removeprefix("wrapper:")
     kind_match = _KIND.match(text)

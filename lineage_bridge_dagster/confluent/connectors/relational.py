@@ -98,6 +98,15 @@ DIALECTS: Mapping[str, Dialect] = {
     "snowflake": Dialect(naming.SNOWFLAKE, schema="PUBLIC", fold=str.upper, address=_snowflake),
     "trino": Dialect(naming.TRINO, ("catalog", "schema", "table"), fold=str.lower),
     "presto": Dialect(naming.TRINO, ("catalog", "schema", "table"), fold=str.lower),
+    "hive2": Dialect(naming.HIVE, ("database", "table"), fold=str.lower),
+    "teradata": Dialect(naming.TERADATA, ("database", "table")),
+    "vertica": Dialect(naming.VERTICA, schema="public"),
+    "clickhouse": Dialect(naming.CLICKHOUSE, ("database", "table")),
+    "ch": Dialect(naming.CLICKHOUSE, ("database", "table")),
+    "singlestore": Dialect(naming.SINGLESTORE, ("database", "table")),
+    "memsql": Dialect(naming.SINGLESTORE, ("database", "table")),
+    "impala": Dialect(naming.KUDU, ("database", "table"), fold=str.lower),
+    "netezza": Dialect(naming.NETEZZA, schema="{user}", fold=str.upper),
     "databricks": Dialect(
         naming.UNITY_CATALOG, ("catalog", "schema", "table"), schema="default", fold=str.lower
     ),
@@ -142,9 +151,9 @@ class Database:
         return [name if quoted else self.dialect.fold(name) for name, quoted in parts]
 
 
-def database_of(config: Config, kind: str = "", *url_keys: str) -> Database | None:
+def database_of(config: Config, kind: str = "") -> Database | None:
     """The database of a JDBC connector: by its URL, or by the keys of a managed connector of a kind."""
-    url = parse_jdbc_url(config.get(*(url_keys or ("connection.url",))))
+    url = parse_jdbc_url(config.get("connection.url", "connection.urls"))
     if url is None:
         if not kind:
             return None

@@ -91,7 +91,8 @@ def test_oracle_expression_is_matched_with_the_topics_of_its_template(
     include: str, exclude: str, template: str, topics: set[str]
 ) -> None:
     config = {"oracle.server": "h", "oracle.pdb.name": "ORCLPDB1", "table.inclusion.regex": include}
-    config |= {"table.exclusion.regex": exclude, "table.topic.name.template": template}
+    config |= {"table.exclusion.regex": exclude}
+    config |= {"table.topic.name.template": template} if template else {}
     there = ("ORCLPDB1.HR.EMP", "ORCLPDB1.HR.DEPT", "ORCLPDB1.FIN.PAY", "ora-HR.EMP", "all-changes")
     found = read("OracleCdcSource", config, there)
     assert set(found.topics_written) == topics

@@ -19,6 +19,7 @@ from lineage_bridge_dagster.confluent.connectors.families import (
     files,
     functions,
     graphs,
+    hana,
     http,
     iceberg,
     jdbc,
@@ -46,6 +47,7 @@ SOURCES: tuple[Family, ...] = (
     *debezium.SOURCES,
     *oracle.SOURCES,
     *jdbc.SOURCES,
+    *hana.SOURCES,
     *warehouses.SOURCES,
     *object_stores.SOURCES,
     *object_store_plugins.SOURCES,
@@ -67,6 +69,7 @@ SOURCES: tuple[Family, ...] = (
 )
 SINKS: tuple[Family, ...] = (
     *jdbc.SINKS,
+    *hana.SINKS,
     *warehouses.SINKS,
     *bigquery.SINKS,
     *snowflake.SINKS,

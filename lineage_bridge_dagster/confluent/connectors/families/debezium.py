@@ -88,6 +88,9 @@ def _oracle_service(config: Config) -> str:
 
 
 def _oracle(config: Config, path: Path) -> str:
+    if path[0].startswith("C__"):
+        # Topics spell common users so, `C##USER`, and no list tells the user's own name.
+        return ""
     host, port = config.get("database.hostname"), config.get("database.port")
     if not host and (url := parse_jdbc_url(config.get("database.url"))):
         host = url.host
@@ -205,7 +208,7 @@ SOURCES = (
     Family(
         "debezium-mongodb",
         ("MongoDbCdcSource",),
-        (_DBZ + "mongodb.MongoDbConnector", _DBZ + "v2.mongodb.MongoDbConnector"),
+        (_DBZ + "mongodb.MongoDbConnector",),
         debezium(_MONGO, "topic.prefix", "mongodb.name"),
     ),
     Family("debezium-db2", (), (_DBZ + "db2.Db2Connector",), debezium(Capture(_db2, database=_dbname))),
@@ -248,11 +251,7 @@ SOURCES = (
     Family(
         "debezium-cassandra",
         (),
-        (
-            _DBZ + "cassandra.Cassandra3Connector",
-            _DBZ + "cassandra.Cassandra4Connector",
-            _DBZ + "cassandra.Cassandra5Connector",
-        ),
+        (_DBZ + "cassandra.CassandraConnector", _DBZ + "cassandra.Cassandra4Connector"),
         debezium(Capture(_cassandra), "topic.prefix", "kafka.topic.prefix"),
     ),
     Family(

@@ -138,7 +138,8 @@ class _Selection:
     @cached_property
     def _spellings(self) -> dict[str, str]:
         """Names with characters that topics lack, by how topics spell them."""
-        words = odd_words([*self._include, *self._containers[0]])
+        user = self.context.config.get("database.user").upper()
+        words = odd_words([user, *self._include, *self._containers[0]])
         return {self.names.cleaned(word).lower(): word for word in words}
 
     def _listed(self) -> Iterator[Path]:

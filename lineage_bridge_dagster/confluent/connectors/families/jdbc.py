@@ -18,7 +18,7 @@ from lineage_bridge_dagster.confluent.connectors.query import tables_of
 from lineage_bridge_dagster.confluent.connectors.relational import Database, database_of, plain_parts
 from lineage_bridge_dagster.confluent.connectors.table_patterns import expand, matching
 
-__all__ = ["SINKS", "SOURCES"]
+__all__ = ["SINKS", "SOURCES", "query_flows"]
 
 #: A name part that no database has: what matches it in place of a schema matches any schema.
 _ANY = "any_schema_at_all"
@@ -51,7 +51,7 @@ def jdbc(kind: str = "") -> Source:
         if database is not None:
             database = _narrowed(context, database)
         if query := config.get("query", "query.masked"):
-            yield from _query(context, database, query, prefix)
+            yield from query_flows(context, database, query, prefix)
             return
         tables = _Tables(context, database, prefix)
         if not tables.listed and not prefix:
@@ -82,7 +82,9 @@ def _narrowed(context: SourceContext, database: Database) -> Database:
     return database
 
 
-def _query(context: SourceContext, database: Database | None, query: str, topic: str) -> Iterator[Written]:
+def query_flows(
+    context: SourceContext, database: Database | None, query: str, topic: str
+) -> Iterator[Written]:
     """The topic of a query, and the tables that it reads."""
     if not topic:
         context.warnings.append("topic.prefix, the topic of its query, is not set")
