@@ -5,8 +5,8 @@ collection, a folder. Only partitions whose names are known from a connector's s
 
 - JDBC and Snowflake: `{"protocol": "1", "table": "db.schema.table"}`, and from old versions `{"table"}`.
   With `mode: bulk` it keeps no offsets, and with `query` they name no table (`OffsetProtocols`).
-- Debezium: `{"server"}`, of SQL Server with `{"database"}`. It names no table, but while an incremental
-  snapshot runs, the offset lists the tables that it reads (`AbstractIncrementalSnapshotContext`).
+- Debezium: `{"server"}`, for SQL Server with a `database`, for MongoDB `{"server_id"}`. It names no table,
+  but during an incremental snapshot the offset lists what it reads (`AbstractIncrementalSnapshotContext`).
 - MongoDB: `{"ns": "mongodb+srv://host/db.collection"}` (`MongoSourceTask.createPartitionMap`).
 - S3, GCS and Azure Blob Storage, restoring a backup: `{"folder": "topics/orders/partition=0/"}`
   (`StorageObjectSourceReader`).
@@ -63,7 +63,7 @@ class OffsetReader:
 
 def reader_of(family: str) -> OffsetReader | None:
     """The reader for a family of sources; None if their offsets tell nothing."""
-    return _READERS.get(family) or _READERS.get(f"{family.partition('-')[0]}-*")
+    return _READERS.get(family)
 
 
 def configured(
@@ -81,17 +81,19 @@ def texts(values: Iterable[object]) -> Iterator[str]:
 
 # Tables: JDBC and Debezium.
 
-_TABLE_LISTS = ("table.include.list", "table.whitelist")
+#: The key of a list of tables, and its name in old versions.
+_TABLES = ("table.include.list", "table.whitelist")
+_COLLECTIONS = ("collection.include.list", "collection.whitelist")
 
 
-def _names_its_tables(config: Config) -> bool:
-    items = config.items(*_TABLE_LISTS)
+def _names_its_tables(config: Config, lists: tuple[str, ...] = _TABLES) -> bool:
+    items = config.items(*lists)
     return bool(items) and all(map(is_literal, items))
 
 
-def _covers_table(config: Config, name: str, fewest_parts: int) -> bool:
+def _covers_table(config: Config, name: str, fewest_parts: int, lists: tuple[str, ...] = _TABLES) -> bool:
     """Whether the table list, if there is one, has an entry for a table, qualified to any degree."""
-    items = config.items(*_TABLE_LISTS)
+    items = config.items(*lists)
     spellings = [suffix for suffix in _suffixes(name) if suffix.count(".") >= fewest_parts - 1] or [name]
     try:
         return not items or any(_matches(item, spellings) for item in items)
@@ -111,9 +113,10 @@ def _suffixes(name: str) -> list[str]:
     return [".".join(parts[start:]) for start in range(len(parts))]
 
 
-def _with_tables(connector: ConnectorRecord, tables: Iterable[str], **more: str) -> ConnectorRecord:
-    changes = {"table.include.list": ",".join(map(_entry, tables)), **more}
-    return configured(connector, changes, without=_TABLE_LISTS)
+def _with_tables(
+    connector: ConnectorRecord, tables: Iterable[str], lists: tuple[str, ...] = _TABLES
+) -> ConnectorRecord:
+    return configured(connector, {lists[0]: ",".join(map(_entry, tables))}, without=lists)
 
 
 def _entry(table: str) -> str:
@@ -146,7 +149,7 @@ def _jdbc_lineage(
 def _jdbc_others(connector: ConnectorRecord, names: list[str]) -> ConnectorRecord | None:
     items = [
         item
-        for item in Config(connector.config).items(*_TABLE_LISTS)
+        for item in Config(connector.config).items(*_TABLES)
         if is_literal(item) and not any(_matches(item, _suffixes(name)) for name in names)
     ]
     return _with_tables(connector, items) if items else None
@@ -177,9 +180,18 @@ def _debezium_lineage(
         database, _, head = above.rpartition(".")
         tables.setdefault(database if database in databases else "", []).append(f"{head}.{table}")
     return [
-        resolve(_with_tables(connector, listed, **({"database.names": database} if database else {})), topics)
+        resolve(
+            configured(_with_tables(connector, listed), {"database.names": database} if database else {}),
+            topics,
+        )
         for database, listed in sorted(tables.items())
     ]
+
+
+def _debezium_mongodb_lineage(
+    connector: ConnectorRecord, names: list[str], topics: Collection[str]
+) -> list[ConnectorLineage]:
+    return [resolve(_with_tables(connector, names, _COLLECTIONS), topics)]
 
 
 # Collections: MongoDB.
@@ -265,6 +277,12 @@ _DEBEZIUM = OffsetReader(
     covers=lambda config, name: "." in name and _covers_table(config, name, fewest_parts=2),
     lineage=_debezium_lineage,
 )
+_DEBEZIUM_MONGODB = OffsetReader(
+    is_open=lambda config: not _names_its_tables(config, _COLLECTIONS),
+    names=_debezium_names,
+    covers=lambda config, name: "." in name and _covers_table(config, name, 2, _COLLECTIONS),
+    lineage=_debezium_mongodb_lineage,
+)
 _MONGODB = OffsetReader(
     is_open=lambda config: not (config.get("database") and config.get("collection")),
     names=lambda offsets: texts(offset.partition.get("ns") for offset in offsets),
@@ -278,13 +296,20 @@ _BACKUP = OffsetReader(
     lineage=_backup_lineage,
     others=lambda _connector, _names: None,
 )
-#: By family of sources; `x-*` are the families whose names start so.
+#: By family of sources.
 _READERS = {
     "jdbc": _JDBC,
-    "jdbc-*": _JDBC,
+    "jdbc-postgres": _JDBC,
+    "jdbc-mysql": _JDBC,
+    "jdbc-sqlserver": _JDBC,
+    "jdbc-oracle": _JDBC,
+    "jdbc-db2": _JDBC,
     "snowflake": _JDBC,
-    "debezium-*": _DEBEZIUM,
+    "debezium-postgres": _DEBEZIUM,
+    "debezium-mysql": _DEBEZIUM,
+    "debezium-sqlserver": _DEBEZIUM,
     "oracle-xstream": _DEBEZIUM,
+    "debezium-mongodb": _DEBEZIUM_MONGODB,
     "mongodb": _MONGODB,
     "s3": _BACKUP,
     "gcs": _BACKUP,
