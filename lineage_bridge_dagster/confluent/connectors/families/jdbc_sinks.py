@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, Config
+from lineage_bridge_dagster.confluent.connectors.families.common import table_name
 from lineage_bridge_dagster.confluent.connectors.family import Family, Sink, SinkContext
 from lineage_bridge_dagster.confluent.connectors.relational import database_of, name_parts
 
@@ -30,7 +31,7 @@ def jdbc(kind: str = "") -> Sink:
         config = context.config
         name = config.pairs("topics.to.tables.mapping").get(topic, "")
         if not name:
-            name = config.get("table.name.format", default="${topic}").replace("${topic}", topic)
+            name = table_name(config, topic)
             if config.flag("table.name.normalize"):
                 name = re.sub(r"[^A-Za-z0-9_]", "_", name)
         unquoted = config.get("quote.sql.identifiers").lower() == "never"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port, redshift_cluster
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.families.common import table_name
 from lineage_bridge_dagster.confluent.connectors.family import (
     Family,
     Sink,
@@ -17,13 +18,9 @@ from lineage_bridge_dagster.confluent.connectors.family import (
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 
-def _table(config: Config, topic: str, key: str = "table.name.format") -> str:
-    return config.get(key, default="${topic}").replace("${topic}", topic)
-
-
 def _qualified(config: Config, topic: str, database: str, schema: str) -> dict[str, str]:
     """A table in the parts that its name has: `table`, `schema.table` or `database.schema.table`."""
-    *path, table = _table(config, topic).split(".")
+    *path, table = table_name(config, topic).split(".")
     database, schema = [database, *(path or [schema])][-2:]
     return {"database": database, "schema": schema, "table": table}
 
@@ -52,7 +49,7 @@ def databricks(context: SinkContext, topic: str) -> str:
         host=config.get("delta.lake.host.name"),
         catalog=config.get("delta.lake.catalog"),
         schema=config.get("delta.lake.database", default="default"),
-        table=mapped or _table(config, topic, "delta.lake.table.format"),
+        table=mapped or table_name(config, topic, "delta.lake.table.format"),
     )
 
 
@@ -66,14 +63,14 @@ def spanner(context: SinkContext, topic: str) -> str:
         project=project,
         instance=config.get("gcp.spanner.instance.id"),
         database=config.get("gcp.spanner.database.id"),
-        table=_table(config, topic),
+        table=table_name(config, topic),
     )
 
 
 def bigtable(context: SinkContext, topic: str) -> str:
     config = context.config
     project, instance = config.get("gcp.bigtable.project.id"), config.get("gcp.bigtable.instance.id")
-    return naming.BIGTABLE(project=project, instance=instance, table=_table(config, topic))
+    return naming.BIGTABLE(project=project, instance=instance, table=table_name(config, topic))
 
 
 def clickhouse(context: SinkContext, topic: str) -> str:
@@ -163,7 +160,7 @@ def kudu_source(context: SourceContext) -> Iterator[Written]:
 
 
 def kudu(context: SinkContext, topic: str) -> str:
-    return _kudu(context.config, _table(context.config, topic))
+    return _kudu(context.config, table_name(context.config, topic))
 
 
 SOURCES = (Family("kudu", (), ("io.confluent.connect.kudu.KuduSourceConnector",), kudu_source),)
