@@ -70,6 +70,11 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("dst_id", "string", "Node that the data goes to"),
         ("edge_type", "string", "Kind of the edge"),
         ("confidence", "double", "From 0 to 1"),
+        (
+            "inputs",
+            "array<string>",
+            "Ids of the nodes that an output is made of; null if all that its process reads count",
+        ),
         ("attributes", "string", "Further attributes, a JSON object"),
         ("first_seen", "string", "ISO 8601"),
         ("last_seen", "string", "ISO 8601"),
@@ -173,7 +178,13 @@ def _records(table: str, rows: Sequence[Mapping[str, Any]], times: frozenset[str
 
 def _encodable(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row without lone surrogates: JSON may have them, UTF-8 may not, and Arrow would fail."""
-    return {key: clean(value) if isinstance(value, str) else value for key, value in row.items()}
+    return {key: _clean(value) for key, value in row.items()}
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def _json(value: Any) -> str:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -284,9 +285,15 @@ def _replace(spark: SparkSession, table: TableName, records: Records) -> TableVe
 
 
 def _ensure_lineage_table(spark: SparkSession, table: TableName) -> None:
+    """Create the table, or add the columns that it lacks since an earlier version created it."""
+    columns = {
+        name: f"`{name}` {kind} COMMENT {string_literal(comment)}"
+        for name, kind, comment in COLUMNS[table.table]
+    }
     if not exists(spark, table):
-        columns = ", ".join(
-            f"`{name}` {kind} COMMENT {string_literal(comment)}"
-            for name, kind, comment in COLUMNS[table.table]
-        )
-        ensure_table(spark, table, columns, properties=_PROPERTIES)
+        ensure_table(spark, table, ", ".join(columns.values()), properties=_PROPERTIES)
+        return
+    known = set(spark.table(table.sql).columns)
+    added = [f"{columns[name]} AFTER `{before}`" for before, name in pairwise(columns) if name not in known]
+    if added:
+        spark.sql(f"ALTER TABLE {table.sql} ADD COLUMNS ({', '.join(added)})")

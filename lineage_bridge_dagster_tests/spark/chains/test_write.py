@@ -13,6 +13,8 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.lineage.chains import chains_of
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.ids import flink_job_id
 from lineage_bridge_dagster.lineage.model import Edge, Graph
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors
@@ -94,6 +96,44 @@ def test_write_of_all_tables_removes_missing_tables(spark: SparkSession, databas
     assert result.changed == 1
     ids = {row.table_id for row in stored(spark, database).select("table_id").distinct().collect()}
     assert ids == {table_of("orders.v0"), table_of("orders.v1")}
+
+
+def with_inputs() -> Discovery:
+    """A statement that makes one topic of one of its two inputs, another of any, a third of nothing."""
+    discovery = world(1)
+    job = flink_job_id(ENV, "AWS", "us-east-1", "job-0-0")
+    for name, known in (("one", {"inputs": ["b", "a\ud800"]}), ("any", {}), ("none", {"inputs": []})):
+        add_table(discovery.graph, name)
+        discovery.graph.add_edge(Edge(job, topic_id(ENV, CLUSTER, name), "produces", attributes=known))
+    return discovery
+
+
+def test_edges_table_has_the_inputs_of_each_output(
+    spark: SparkSession, database: str, spark_catalog: CatalogSettings
+) -> None:
+    write_lineage(spark, with_inputs(), None, "glue", database)
+    edges = spark.table(quoted("glue", database, "edges"))
+    inputs = {row.dst_id: row.inputs for row in edges.where("edge_type = 'produces'").collect()}
+    expected = {"one": ["b", "a\ufffd"], "any": None, "none": [], "orders.v0": None}
+    assert {name: inputs[topic_id(ENV, CLUSTER, name)] for name in expected} == expected
+    readers = edges.selectExpr("explode(inputs) AS input", "dst_id").where("input = 'b'").collect()
+    assert [row.dst_id for row in readers] == [topic_id(ENV, CLUSTER, "one")]
+
+
+def test_edges_table_of_an_earlier_version_gets_the_column_of_inputs(
+    spark: SparkSession, database: str
+) -> None:
+    discovery = with_inputs()
+    write_lineage(spark, discovery, None, "glue", database)
+    edges = quoted("glue", database, "edges")
+    columns = spark.table(edges).columns
+    spark.sql(f"ALTER TABLE {edges} DROP COLUMN inputs")
+    spark.sql(f"DELETE FROM {edges}")  # noqa: S608 - quoted
+    assert "inputs" not in spark.table(edges).columns
+    write_lineage(spark, discovery, None, "glue", database)
+    assert spark.table(edges).columns == columns
+    assert spark.table(edges).where("array_contains(inputs, 'b')").count() == 1
+    assert spark.table(edges).count() == len(discovery.graph.edges)
 
 
 def test_table_without_upstream_has_no_rows(spark: SparkSession, database: str) -> None:
