@@ -19,15 +19,11 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.lineage.upstream import Place, node_of
 from lineage_bridge_dagster.specs import keys
-from lineage_bridge_dagster.specs.definition_metadata import lineage_url
-from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
+from lineage_bridge_dagster.specs.graph_view import PROCESSES, GraphView, NodeContext, Role
+from lineage_bridge_dagster.specs.links import lineage_url
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 
 GetAssetSpec = Callable[[Node, NodeContext], AssetSpec]
-
-#: Nodes of processes that are assets. A Tableflow table shows on its Glue table and a schema on its topic; a
-#: consumer group takes data out of the graph, so it is not part of any table's lineage.
-PROCESSES = frozenset({NodeType.CONNECTOR, NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY})
 
 
 @dataclass(frozen=True)
@@ -104,15 +100,18 @@ def build_inventory(
     gaps = view.gaps if discovery.coverage.incomplete else None
     unique = _UniqueKeys()
     specs: dict[tuple[str, Role], AssetSpec] = {}
-    for node_id in sorted(shown):
+    key_of: dict[str, AssetKey] = {}
+    # Processes last: their pages link to their inputs and outputs.
+    for node_id in sorted(shown, key=lambda each: (view.graph.nodes[each].node_type in PROCESSES, each)):
         node = view.graph.nodes[node_id]
         dropped = tuple(view.graph.nodes[s] for s in sources[node_id] if (s, node_id) in left_out)
         incomplete = _incomplete(view, gaps, node) if gaps else ()
         for role in (Role.ITSELF, Role.CHAIN) if is_glue_table(node) else (Role.ITSELF,):
-            spec = get_asset_spec(node, NodeContext(view, role, dropped, incomplete))
-            specs[node_id, role] = _linked(unique.admit(spec, node, role))
+            spec = get_asset_spec(node, NodeContext(view, role, dropped, incomplete, key_of))
+            specs[node_id, role] = admitted = _linked(unique.admit(spec, node, role))
+            if role is Role.ITSELF:
+                key_of[node_id] = admitted.key
 
-    key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.ITSELF}
     chain_key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.CHAIN}
     by_kind: dict[str, list[Asset]] = {"topics": [], "chains": [], "tables": [], "external": []}
     for (node_id, role), spec in specs.items():
@@ -131,6 +130,11 @@ def build_inventory(
 
 
 def _is_shown(node: Node, include: Include) -> bool:
+    """Whether a node is an asset.
+
+    A Tableflow table shows on its Glue table and a schema on its topic; a consumer group takes data out of
+    the graph, so it is not part of any table's lineage.
+    """
     if node.node_type == NodeType.KAFKA_TOPIC:
         return include.topics
     if node.node_type in PROCESSES:

@@ -26,6 +26,7 @@ class Unknown(StrEnum):
     TRANSFORM = "transform"
     TOPICS = "topics"
     DATASETS = "datasets"
+    INPUTS = "inputs"
     SQL = "sql"
 
 
@@ -38,6 +39,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     Unknown.TRANSFORM: ("connector", "with a transform whose effect is not fully known"),
     Unknown.TOPICS: ("connector", "whose topics are not all known"),
     Unknown.DATASETS: ("connector", "whose datasets are not all known"),
+    Unknown.INPUTS: ("statement", "of which it is not known what feeds which output"),
     Unknown.SQL: ("statement", "that could not be parsed"),
     ABSENT_TOPICS: ("topic", "missing that connectors should write"),
 }

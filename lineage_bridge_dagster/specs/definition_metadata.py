@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from dagster import AssetKey, MarkdownMetadataValue, MetadataValue, UrlMetadataValue
 
@@ -20,13 +19,13 @@ from lineage_bridge_dagster.lineage.nodes import (
     TopicNode,
     is_glue_table,
 )
-from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
+from lineage_bridge_dagster.lineage.unknowns import UNKNOWN
+from lineage_bridge_dagster.specs.graph_view import PROCESSES, NodeContext, Role
+from lineage_bridge_dagster.specs.links import lineage_url
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata, column_schema
 from lineage_bridge_dagster.specs.pages.columns import column_table
-
-#: Levels of upstream that the UI's lineage tab unfolds: more than any chain has.
-_DEPTH = 99
+from lineage_bridge_dagster.specs.pages.feeds import all_feeds
 
 #: Attributes that are shown elsewhere, or that are internal.
 _NOT_DETAILS = frozenset(
@@ -41,6 +40,7 @@ _NOT_DETAILS = frozenset(
         "conflict",
         "scope",
         "stale_since",
+        UNKNOWN,
         "owners",
         "fields",
     }
@@ -69,12 +69,6 @@ def definition_metadata(node: Node, context: NodeContext, key: AssetKey) -> dict
             node_id=node.node_id,
         ),
     }
-
-
-def lineage_url(key: AssetKey) -> str:
-    """The asset's lineage tab with everything upstream unfolded, relative to the UI's root."""
-    path = "/".join(quote(part, safe="") for part in key.path)
-    return f"/assets/{path}?view=lineage&lineageScope=upstream&lineageDepth={_DEPTH}"
 
 
 def _standard(node: Node, context: NodeContext) -> StandardMetadata:
@@ -136,6 +130,8 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
         graph = context.view.graph
         flows = [flow for flow in flows_of(node) if flow.column.node_id in graph]
         own["column_lineage"] = MarkdownMetadataValue(column_table(graph, flows)) if flows else None
+    if node.node_type in PROCESSES and (feeds := all_feeds(node, context)):
+        own["feeds"] = MarkdownMetadataValue(feeds)
     return own
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+
+from dagster import AssetKey
 
 from lineage_bridge_dagster.lineage.columns import ColumnIndex
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.unknowns import Unknown, unknowns_of
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+
+#: The kinds of node that read inputs and write outputs.
+PROCESSES = frozenset({NodeType.CONNECTOR, NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY})
 
 
 class Role(StrEnum):
@@ -59,6 +65,31 @@ class GraphView:
     def columns(self) -> ColumnIndex:
         return ColumnIndex(self.discovery.graph, self.upstream.direct)
 
+    @cached_property
+    def open_outputs(self) -> Mapping[str, Sequence[str]]:
+        """By id of an output, the processes of which it is not known for sure what they make it of."""
+        found: dict[str, list[str]] = {}
+        for edge in self.graph.edges.values():
+            if edge.edge_type != EdgeType.PRODUCES or edge.dst_id not in self.graph:
+                continue
+            process = self.graph.nodes.get(edge.src_id)
+            # A dead letter queue takes records of all inputs, whatever they are.
+            kinds = unknowns_of(process) if process and not edge.attributes.get("role") else ()
+            if kinds and (edge.inputs is None or (Unknown.TRANSFORM in kinds and edge.confidence < 1)):
+                found.setdefault(edge.dst_id, []).append(edge.src_id)
+        return found
+
+    @cached_property
+    def doubtful(self) -> frozenset[str]:
+        """The ids of everything downstream of an open output, and of these outputs."""
+        found = set(self.open_outputs)
+        stack = list(found)
+        while stack:
+            reached = set(self.downstream.get(stack.pop(), ())) - found
+            found |= reached
+            stack.extend(reached)
+        return frozenset(found)
+
     def sources(self, node: Node) -> list[Node]:
         """The direct sources of a node's data."""
         return [self.graph.nodes[source] for source in self.upstream.direct.get(node.node_id, ())]
@@ -90,3 +121,5 @@ class NodeContext:
     cyclic_sources: tuple[Node, ...] = ()
     #: Scopes on the asset's lineage that could not be fully read.
     incomplete: tuple[ScopeReport, ...] = ()
+    #: The keys of assets by node id, to link to them; a process's inputs and outputs are among them.
+    keys: Mapping[str, AssetKey] = field(default_factory=dict)

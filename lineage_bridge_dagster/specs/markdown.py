@@ -4,6 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Link(NamedTuple):
+    """A cell of a table with a link; a plain text if the URL is empty."""
+
+    text: str
+    url: str = ""
+
+
+#: Brackets and emphasis in a name, which would end or change the text of a link.
+_NOT_IN_LINKS, _ESCAPED = re.compile(r"([\[\]*_])"), r"\\\1"
 
 #: A chain may have thousands of hops; an event or a description shows this many rows.
 MAX_ROWS = 200
@@ -23,6 +35,9 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
 
 def cell(value: object, limit: int = 300) -> str:
     """Any value as one cell of a table: escaped, on one line, at most `limit` characters."""
+    if isinstance(value, Link):
+        text = cell(value.text, limit)
+        return f"[{_NOT_IN_LINKS.sub(_ESCAPED, text)}]({value.url})" if value.url else text
     text = " ".join(str("" if value is None else value).split())
     if len(text) > limit:
         text = text[: limit - 1] + "…"

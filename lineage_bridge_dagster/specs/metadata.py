@@ -74,6 +74,7 @@ class LineageMetadata(_MetadataSet):
     drawing: MarkdownMetadataValue | None = None
     hop_table: TableMetadataValue | None = None
     incomplete: str | None = None
+    feeds: MarkdownMetadataValue | None = None
     column_lineage: MarkdownMetadataValue | None = None
     cluster: str | None = None
     environment: str | None = None

@@ -24,6 +24,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_sql, redact_text
+from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex, TopicRef, quoted
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 from lineage_bridge_dagster.sql.flink.views import expand_views
@@ -263,7 +264,10 @@ def _add_job(
         NodeType.FLINK_JOB,
         job.name,
         scope,
-        attributes=_attributes(job, lineage, evidence, warnings),
+        attributes={
+            **_attributes(job, lineage, evidence, warnings),
+            UNKNOWN: [str(Unknown.INPUTS)] if None in [made_of[ref] for ref in written] else [],
+        },
         environment_id=job.environment.id,
         environment_name=job.environment.label,
         url=builder.console.statement(job.environment.id, job.name),

@@ -17,6 +17,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_sql, redact_text
+from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 from lineage_bridge_dagster.sql.formatting import formatted
 from lineage_bridge_dagster.sql.ksql import parser as ksql
 from lineage_bridge_dagster.sql.statement import Statement
@@ -165,6 +166,7 @@ def _add_query(
             "evidence": "+".join(evidence),
             "parse_error": redact_text(flow.parse_error),
             "warnings": [redact_text(warning) for warning in warnings],
+            UNKNOWN: [str(Unknown.INPUTS)] if None in [flow.inputs[topic] for topic in written] else [],
         },
         environment_id=environment.id,
         environment_name=environment.label,

@@ -12,6 +12,7 @@ from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.specs.pages import process, table, topic
+from lineage_bridge_dagster.specs.pages.feeds import feeds_table
 from lineage_bridge_dagster.specs.pages.phrases import kind_of, location, plain
 
 _DIAGRAM = f"Once materialized, it shows this lineage as a diagram in `{LineageMetadata.key('drawing')}`."
@@ -24,7 +25,7 @@ def description(node: Node, context: NodeContext) -> str:
             view = TopicNode.of(node)
             return _page(topic.first_line(node, context), facts=topic.facts(view, context))
         case NodeType.CONNECTOR | NodeType.FLINK_JOB | NodeType.KSQLDB_QUERY:
-            details = (process.state(node), process.statement(node))
+            details = (process.state(node), process.statement(node), feeds_table(node, context))
             return _page(process.first_line(node, context), *details, facts=process.facts(node, context))
         case NodeType.CATALOG_TABLE if is_glue_table(node):
             glue_table = GlueTableNode.of(node)

@@ -6,6 +6,7 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import ConnectorNode, NodeView, StatementNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.markdown import fenced
+from lineage_bridge_dagster.specs.pages.open_points import own_lines
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
 from lineage_bridge_dagster.text import first_few
 
@@ -41,12 +42,13 @@ def first_line(process: Node, context: NodeContext) -> str:
 
 
 def state(process: Node) -> str:
-    """One line with its state, region and principal; errors and warnings below it."""
+    """One line with its state, region and principal; below it errors, what is not known, and warnings."""
     view = StatementNode.of(process)
     facts = [(label, plain(view.text(name))) for name, label in _STATE.items()]
     lines = [", ".join(f"{label} {text}" for label, text in facts if text)]
     if view.parse_error:
         lines.append(f"Could not parse: {plain(view.parse_error)}")
+    lines += own_lines(process)
     lines += [f"Note: {plain(warning)}" for warning in view.warnings]
     return "\n\n".join(f"{line}." for line in lines if line)
 

@@ -7,6 +7,7 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.markdown import fenced
+from lineage_bridge_dagster.specs.pages.open_points import upstream_sentences
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain
 from lineage_bridge_dagster.specs.pages.tree import text_tree
 from lineage_bridge_dagster.text import first_few
@@ -44,8 +45,9 @@ def _tableflow(node: Node) -> str:
 
 
 def origin(table: Node, context: NodeContext) -> str:
-    """Everything upstream, as a tree."""
-    return f"Upstream lineage:\n\n{fenced(text_tree(context.view, table))}"
+    """Everything upstream, as a tree, and where it ends or is not sure."""
+    tree = f"Upstream lineage:\n\n{fenced(text_tree(context.view, table))}"
+    return "\n\n".join(filter(None, (tree, upstream_sentences(context.view, table))))
 
 
 def athena(table: GlueTableNode) -> str:

@@ -8,6 +8,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Note, Scope, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Evidence
+from lineage_bridge_dagster.lineage.unknowns import unknowns_of
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 from lineage_bridge_dagster_tests.confluent.discovered import (
     COUNT,
@@ -180,6 +181,7 @@ def made_of(found: Discovery, name: str) -> dict[str, list[str] | None]:
     """The topics that each topic written by a statement is made of, None if unknown, all by name."""
     written = [e for e in found.graph.edges.values() if e.src_id == job(name) and e.edge_type == "produces"]
     assert all((e.confidence < 1) is (e.inputs is None) for e in written)
+    assert ("inputs" in unknowns_of(node(found, job(name)))) is any(e.inputs is None for e in written)
     names = {node_id: node.qualified_name for node_id, node in found.graph.nodes.items()}
     return {names[e.dst_id]: None if e.inputs is None else [names[i] for i in e.inputs] for e in written}
 

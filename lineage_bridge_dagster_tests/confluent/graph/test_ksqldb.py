@@ -15,6 +15,7 @@ from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.unknowns import unknowns_of
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
@@ -230,6 +231,8 @@ def made_of(found: Discovery) -> dict[str, tuple[str, ...] | None]:
     """What each topic that a query writes is made of, None if that is unknown."""
     written = [e for e in found.graph.edges.values() if (e.src_id, e.dst_id) in flow(found)]
     assert all((e.confidence < 1) is (e.inputs is None) for e in written if e.edge_type == "produces")
+    unclear = {node.node_id for node in queries(found) if "inputs" in unknowns_of(node)}
+    assert unclear == {e.src_id for e in written if e.edge_type == "produces" and e.inputs is None}
     return {e.dst_id: e.inputs for e in written if e.edge_type == "produces"}
 
 
