@@ -1,17 +1,18 @@
-"""Transforms that change topics."""
+"""Transforms of whole connectors."""
 
 from __future__ import annotations
 
 from lineage_bridge_dagster_tests.confluent.connectors.conftest import POSTGRES, read
+from lineage_bridge_dagster_tests.confluent.connectors.transforms.chain import EVENT_ROUTER, REGEX_ROUTER
 
 
-def test_router_applies_only_if_it_matches_the_whole_topic() -> None:
+def test_router_of_a_source_applies_only_if_it_matches_the_whole_topic() -> None:
     config = {
         **POSTGRES,
         "topic.prefix": "pg-ecommerce",
         "table.include.list": "public.orders",
         "transforms": "route",
-        "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+        "transforms.route.type": REGEX_ROUTER,
         "transforms.route.regex": r"(.*)\.(.*)",
         "transforms.route.replacement": "$1_$2",
     }
@@ -20,35 +21,23 @@ def test_router_applies_only_if_it_matches_the_whole_topic() -> None:
     assert read("PostgresCdcSourceV2", config).topics_written == ("pg-ecommerce.public.orders",)
 
 
-def test_transforms_apply_in_order_and_unknown_ones_warn() -> None:
-    router = "io.confluent.connect.cloud.transforms.TopicRegexRouter"
-    found = read(
-        "DatagenSource",
-        {
-            "kafka.topic": "a",
-            "transforms": "one,two,three",
-            "transforms.one.type": router,
-            "transforms.one.regex": "a",
-            "transforms.one.replacement": "b",
-            "transforms.two.type": router,
-            "transforms.two.regex": "b",
-            "transforms.two.replacement": "c",
-            "transforms.three.type": "com.example.Mine",
-        },
-    )
-    assert found.topics_written == ("c",)
-    assert found.datasets_read == ()
+def test_unknown_transform_of_a_source_is_reported_and_its_existing_topic_kept() -> None:
+    config = {"kafka.topic": "a", "transforms": "mine", "transforms.mine.type": "com.example.Mine"}
+    assert read("DatagenSource", config).topics_written == ()
+    found = read("DatagenSource", config, ("a",))
+    assert found.topics_written == ("a",)
+    assert found.confidence < 1
     assert any("com.example.Mine" in warning for warning in found.warnings)
 
 
-def test_outbox_router_matches_topics_by_name_with_low_confidence() -> None:
+def test_outbox_router_of_a_source_matches_topics_by_name_with_low_confidence() -> None:
     found = read(
         "PostgresCdcSourceV2",
         POSTGRES
         | {
             "table.include.list": "public.outbox",
             "transforms": "o",
-            "transforms.o.type": "io.debezium.transforms.outbox.EventRouter",
+            "transforms.o.type": EVENT_ROUTER,
         },
         ("outbox.event.order", "outbox.event.customer", "cdc.public.outbox"),
     )

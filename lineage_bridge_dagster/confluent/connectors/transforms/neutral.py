@@ -1,0 +1,82 @@
+"""Public transforms that leave the topic alone: they change, mark or drop records.
+
+By package, with the names of the classes, as read in their sources or documentation. A class of these
+packages that is not listed is unknown: packages grow, and routers are in most of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_CLASSES: Mapping[str, str] = {
+    "org.apache.kafka.connect.transforms": (
+        "Cast DropHeaders ExtractField Flatten HeaderFrom HoistField InsertField InsertHeader MaskField "
+        "ReplaceField SetSchemaMetadata TimestampConverter ValueToKey"
+    ),
+    "io.confluent.connect.transforms": "Drop Filter Flatten GzipDecompress ReplaceField TombstoneHandler",
+    "io.confluent.cctransforms": "ExtractKey",
+    "io.confluent.connect.cloud.transforms.xml": "FromXml",
+    "io.debezium.transforms": (
+        "EnforceRecordSize ExtractChangedRecordState ExtractSchemaToNewRecord Filter "
+        "GeometryFormatTransformer HeaderToValue SchemaChangeEventFilter SwapGeometryCoordinates "
+        "TimezoneConverter VectorToJsonConverter"
+    ),
+    "io.debezium.transforms.openlineage": "OpenLineage",
+    "io.debezium.transforms.partitions": "ComputePartition PartitionRouting",
+    "io.debezium.transforms.tracing": "ActivateTracingSpan",
+    "io.debezium.ai.docling": "FieldToDocling",
+    "io.debezium.ai.embeddings": "FieldToEmbedding",
+    "io.debezium.connector.cassandra.transforms": "EnvelopeTransformation",
+    "io.debezium.connector.jdbc.transforms": "ConvertCloudEventToSaveableForm FieldNameTransformation",
+    "io.debezium.connector.mongodb.transforms": "ExtractNewDocumentState",
+    "io.debezium.connector.mysql.transforms": "ReadToInsertEvent",
+    "io.debezium.connector.postgresql.transforms": "DecodeLogicalDecodingMessageContent",
+    "io.debezium.connector.postgresql.transforms.yugabytedb": "PGCompatible YBExtractNewRecordState",
+    "io.debezium.connector.vitess.transforms": (
+        "FilterTransactionTopicRecords RemoveField ReplaceFieldValue UseLocalVgtid"
+    ),
+    "io.debezium.connector.yugabytedb.transforms": "PGCompatible YBExtractNewRecordState",
+    "io.aiven.kafka.connect.transforms": (
+        "CaseTransform ConcatFields ExtractTimestamp FilterByFieldValue Hash KeyToValue MakeTombstone "
+        "TombstoneHandler"
+    ),
+    "com.github.jcustenborder.kafka.connect.archive": "Archive",
+    "com.github.jcustenborder.kafka.connect.transform.common": (
+        "AdjustPrecisionAndScale BytesToString ChangeCase Debug ExtractNestedField ExtractTimestamp "
+        "ExtractXPath HeaderToField NormalizeSchema PatternFilter PatternMapString PatternRename "
+        "SetMaximumPrecision SetNull TimestampNow TimestampNowField ToJSON ToLong TopicNameToField"
+    ),
+    "com.github.jcustenborder.kafka.connect.transform.xml": "FromXml",
+    "io.lenses.connect.smt.header": (
+        "InsertFieldTimestampHeaders InsertRecordTimestampHeaders InsertRollingFieldTimestampHeaders "
+        "InsertRollingRecordTimestampHeaders InsertRollingWallclock InsertRollingWallclockHeaders "
+        "InsertSourcePartitionOrOffsetValue InsertWallclock InsertWallclockDateTimePart "
+        "InsertWallclockHeaders RenameHeader TimestampConverter"
+    ),
+    "org.apache.camel.kafkaconnector.transforms": (
+        "CamelTypeConverterTransform ConnectRecordValueToMapTransforms FieldsToHeadersTransform "
+        "PojoToSchemaAndStructTransform SchemaAndStructToJsonTransform SinkPojoToSchemaAndStructTransform "
+        "SourcePojoToSchemaAndStructTransform"
+    ),
+    "org.apache.camel.kafkaconnector.file.transformers": "FileTransforms",
+    "com.adobe.platform.streaming.sink.transformation": "JsonPatchTransform",
+    "org.apache.iceberg.connect.transforms": (
+        "CopyValue DebeziumTransform DmsTransform JsonToMapTransform KafkaMetadataTransform "
+        "MongoDebeziumTransform"
+    ),
+    "io.tabular.iceberg.connect.transforms": (
+        "CopyValue DebeziumTransform DmsTransform JsonToMapTransform KafkaMetadataTransform "
+        "MongoDebeziumTransform"
+    ),
+    "com.clickhouse.kafka.connect.transforms": "KeyToValue",
+    "com.couchbase.connect.kafka.transform": "DeserializeJson DropIfNullValue",
+    "com.github.cedelsb.kafka.connect.smt": "Record2JsonStringConverter",
+    "com.github.hpgrahsl.kafka.connect.transforms.kryptonite": "CipherField",
+    "com.michelin.kafka.connect.transforms.qlik.replicate": (
+        "ExtractNewRecordState ReplicateTimestampConverter"
+    ),
+    "com.redhat.insights.expandjsonsmt": "ExpandJSON",
+    "com.cloudera.dim.kafka.connect.transforms": "ConvertFromBytes ConvertToBytes",
+}
+
+NEUTRAL = frozenset(f"{package}.{name}" for package, names in _CLASSES.items() for name in names.split())
