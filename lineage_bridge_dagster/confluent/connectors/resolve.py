@@ -118,8 +118,10 @@ def _source(
     flows = _Flows()
     try:
         for written in family.source(context) if family.source else ():
-            topics = routing.route(written.topic) if is_resolved(written.topic) else [written.topic]
-            for topic in topics if written.topic else [""]:
+            known = written.topic and is_resolved(written.topic)
+            topics = routing.route(written.topic) if known else [written.topic]
+            # Where a transform makes the topic unknown, the dataset is read all the same.
+            for topic in topics or [""]:
                 if topic not in context.internal:
                     flows.add(written.dataset, topic)
     except BadRegexError as error:
@@ -161,8 +163,9 @@ def _sink(
     flows = _Flows()
     try:
         for topic in topics:
-            for routed in routing.route(topic):
-                found = family.sink(context, routed) if family.sink else ""
+            routed = routing.route_target(topic)
+            found = family.sink(context, routed) if family.sink and routed else ""
+            if not routing.drops(topic):
                 for dataset in [found] if isinstance(found, str) else found:
                     flows.add(topic, dataset)
     except BadRegexError as error:

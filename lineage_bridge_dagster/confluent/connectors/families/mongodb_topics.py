@@ -14,6 +14,7 @@ from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import SourceContext
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
+    JavaRegex,
     compile_java,
     literal,
 )
@@ -47,7 +48,7 @@ class TopicNames:
     prefix: str = ""
     suffix: str = ""
     simple: dict[str, str] = field(default_factory=dict)
-    patterns: list[tuple[re.Pattern[str], str]] = field(default_factory=list)
+    patterns: list[tuple[JavaRegex, str]] = field(default_factory=list)
     wildcard: str = ""
 
     @classmethod
@@ -165,7 +166,7 @@ class TopicNames:
         return start, re.compile(rest, re.DOTALL), database
 
 
-def _may_start(pattern: re.Pattern[str], database: str) -> bool:
+def _may_start(pattern: JavaRegex, database: str) -> bool:
     """Whether an expression may match collections of a database: what comes before its first special sign."""
     plain = re.match(r"(?:[\w$#-]|\\\.)*", pattern.pattern)
     start = literal(plain[0]) if plain else ""

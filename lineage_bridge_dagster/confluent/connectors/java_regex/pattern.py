@@ -25,23 +25,31 @@ Syntax = Literal["java", "re2"]
 
 @dataclass(frozen=True, slots=True)
 class JavaRegex:
-    """A compiled expression. All its methods raise `BadRegexError` after `NAME_SECONDS`.
+    """A compiled expression. All its methods raise `SlowRegexError` after `NAME_SECONDS`.
 
     Attributes:
-        source: The expression, as configured.
+        pattern: The expression, as configured.
         syntax: Java's own, or RE2/J's.
         translation: Its translation.
         compiled: The translation, compiled.
     """
 
-    source: str
+    pattern: str
     syntax: Syntax
     translation: Translation
     compiled: regex.Pattern[str]
 
-    def matches(self, name: str, seconds: float = NAME_SECONDS) -> bool:
-        """Whether it matches the whole name, like Java's `matches()`."""
-        return self._run(self.compiled.fullmatch, name, seconds) is not None
+    def fullmatch(self, name: str, seconds: float = NAME_SECONDS) -> regex.Match[str] | None:
+        """The match of the whole name, like Java's `matches()`. Its groups have numbers only."""
+        return self._run(self.compiled.fullmatch, name, seconds)
+
+    def search(self, name: str, seconds: float = NAME_SECONDS) -> regex.Match[str] | None:
+        """The first match in a name, like Java's `find()`."""
+        return self._run(self.compiled.search, name, seconds)
+
+    def matches(self, name: str) -> bool:
+        """Whether it matches the whole name."""
+        return self.fullmatch(name) is not None
 
     def replace_whole(self, replacement: str, name: str) -> str:
         """RegexRouter's rule: `replaceFirst` if it matches the whole name; else no change.
@@ -53,7 +61,7 @@ class JavaRegex:
         """
         if not self.matches(name):
             return name
-        match = self._run(self.compiled.search, name, NAME_SECONDS)
+        match = self.search(name)
         if match is None:
             # A search is never anchored to the end, so it finds what the whole name matches, or less.
             return name
@@ -77,7 +85,7 @@ class JavaRegex:
 
     def group_source(self, number: int) -> str:
         """The expression inside a group, or all of it for group 0; `.*` if it cannot stand alone."""
-        return (self.translation.groups[number - 1] or ".*") if number else self.source
+        return (self.translation.groups[number - 1] or ".*") if number else self.pattern
 
     def _run(
         self, method: Callable[..., regex.Match[str] | None], name: str, seconds: float
@@ -86,10 +94,10 @@ class JavaRegex:
             return method(name, timeout=max(seconds, 0.001), concurrent=True)
         except TimeoutError:
             raise SlowRegexError(
-                f"{self.source[:200]!r} takes too long on {name[:200]!r}; write it without nested repeats"
+                f"{self.pattern[:200]!r} takes too long on {name[:200]!r}; write it without nested repeats"
             ) from None
         except MemoryError:
-            raise BadRegexError(f"{self.source[:200]!r} takes too much memory") from None
+            raise BadRegexError(f"{self.pattern[:200]!r} takes too much memory") from None
 
 
 @lru_cache(maxsize=1024)
@@ -124,7 +132,7 @@ def full_matches(pattern: str, names: Iterable[str]) -> list[str]:
     """
     compiled = compile_java(pattern)
     end = time.monotonic() + CALL_SECONDS
-    return [name for name in names if compiled.matches(name, min(NAME_SECONDS, end - time.monotonic()))]
+    return [name for name in names if compiled.fullmatch(name, min(NAME_SECONDS, end - time.monotonic()))]
 
 
 def replace_whole(pattern: str, replacement: str, name: str) -> str:

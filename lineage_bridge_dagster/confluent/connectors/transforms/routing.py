@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
@@ -26,7 +25,6 @@ _SOME_RECORDS = 0.7
 _MAX_NAMES = 64
 #: How many names a transform may take too long for, before it is given up for all of them.
 _MAX_SLOW = 2
-_LEGAL = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 
 
 @dataclass(slots=True)
@@ -71,10 +69,10 @@ class Routing:
                 found += self._among(outcome)
             elif not outcome.sure:
                 found += [exact] if exact in self.existing else []
-            elif exact == name or _LEGAL.fullmatch(exact):
+            elif exact:
                 found.append(exact)
             else:
-                self._warn(f"its transforms make {exact!r} of {name}, which cannot name a topic")
+                self._warn(f"its transforms leave nothing of the name {name}")
         return list(dict.fromkeys(found))
 
     def route_target(self, name: str) -> str | None:
