@@ -24,7 +24,8 @@ _ATTRIBUTE = r"[(,]\s*{}\s*=\s*([^(),\s]+)"
 #: Settings that name something; others may be secret.
 _KEPT = re.compile(
     r"database|databasename|db|schema|currentschema|catalog|conncatalog|connschema|searchpath|options|"
-    r"servername|portnumber|dbs_port|libraries|user|username|uid|defaultschema|instancename"
+    r"servername|portnumber|dbs_port|libraries|user|username|uid|defaultschema|instancename|"
+    r"awsregion|region|projectid|defaultdataset"
 )
 _NEXT = re.compile(r",\s*(?=jdbc:)")
 _LONGEST = 20_000
@@ -92,6 +93,9 @@ def _generic(kind: str, text: str) -> JdbcUrl:
     else:
         end = next((at for at, char in enumerate(text) if char in "/?;#"), len(text))
         head, rest = text[:end], text[end:]
+    if "=" in head:
+        # Athena's settings are the address.
+        head, rest = "", f";{head}{rest}"
     path, rest = _cut(rest.removeprefix("/"), "?;:&#")
     settings = _settings(rest)
     # Teradata's settings are the path.

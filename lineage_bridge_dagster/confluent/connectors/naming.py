@@ -161,6 +161,11 @@ UNITY_CATALOG = Rule(
     "unitycatalog://{host}/[{catalog}.]{schema}.{table}",
     spec="unitycatalog://{host} + {catalog}.{schema}.{table}",
 )
+ATHENA = Rule(
+    "Amazon Athena",
+    "awsathena://{host}/{catalog}.{schema}.{table}",
+    spec="awsathena://athena.{region_name}.amazonaws.com + {catalog}.{database}.{table}",
+)
 BIGTABLE = Rule("Google Cloud Bigtable", "bigtable://{project}:{instance}/{table}")
 CLICKHOUSE = Rule("ClickHouse", "clickhouse://{host}:{port}/{database}.{table}", "8123")
 DORIS = Rule("Apache Doris, SelectDB", "doris://{host}:{port}/{database}.{table}", "9030")
@@ -232,9 +237,12 @@ COSMOS = Rule(
 #: Seed nodes only lead to the cluster: their ports are those of one service of many.
 COUCHBASE = Rule("Couchbase", "couchbase://{host}/{bucket}[.{scope}.{collection}]")
 DYNAMODB = Rule("Amazon DynamoDB", "dynamodb://{region}/{table}")
+FIREBASE = Rule("Firebase Realtime Database", "firebase://{host}[/{path}]")
 FIRESTORE = Rule("Google Firestore", "firestore://{host}/{database}.{collection}")
 GEMFIRE = Rule("VMware GemFire", "gemfire://{host}:{port}/{region}", "10334")
+GRAPHDB = Rule("Ontotext GraphDB", "graphdb://{host}:{port}/{repository}", "7200")
 HBASE = Rule("Apache HBase", "hbase://{host}:{port}/{table}", "2181")
+MAPR_DB = Rule("MapR Database", "maprdb:{table}")
 MONGODB = Rule("MongoDB", "mongodb://{host}:{port}/{database}[.{collection}]", "27017")
 NEO4J = Rule("Neo4j", "neo4j://{host}:{port}/{database}", "7687")
 REDIS = Rule("Redis", "redis://{host}:{port}/{database}", "6379")

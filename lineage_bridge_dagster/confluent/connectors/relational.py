@@ -35,6 +35,10 @@ def _redshift(host: str) -> dict[str, str]:
     return {"host": redshift_cluster(host), "port": port}
 
 
+def _nowhere(_host: str) -> dict[str, str]:
+    return {}
+
+
 def _snowflake(host: str) -> dict[str, str]:
     return {"account": snowflake_account(host)}
 
@@ -66,6 +70,7 @@ _MYSQL = Dialect(naming.MYSQL, ("database", "table"))
 _POSTGRES = Dialect(naming.POSTGRES, schema="public", fold=str.lower, across=False)
 _MSSQL = Dialect(naming.MSSQL, schema="dbo")
 _DB2 = Dialect(naming.DB2, schema="{user}", fold=str.upper, across=False)
+_ATHENA = Dialect(naming.ATHENA, ("catalog", "schema", "table"), schema="default", fold=str.lower)
 
 #: By the kind of a JDBC URL.
 DIALECTS: Mapping[str, Dialect] = {
@@ -98,7 +103,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "snowflake": Dialect(naming.SNOWFLAKE, schema="PUBLIC", fold=str.upper, address=_snowflake),
     "trino": Dialect(naming.TRINO, ("catalog", "schema", "table"), fold=str.lower),
     "presto": Dialect(naming.TRINO, ("catalog", "schema", "table"), fold=str.lower),
-    "hive2": Dialect(naming.HIVE, ("database", "table"), fold=str.lower),
+    "hive2": Dialect(naming.HIVE, ("database", "table"), fold=str.lower, port="10000"),
     "teradata": Dialect(naming.TERADATA, ("database", "table")),
     "vertica": Dialect(naming.VERTICA, schema="public"),
     "clickhouse": Dialect(naming.CLICKHOUSE, ("database", "table")),
@@ -107,6 +112,9 @@ DIALECTS: Mapping[str, Dialect] = {
     "memsql": Dialect(naming.SINGLESTORE, ("database", "table")),
     "impala": Dialect(naming.KUDU, ("database", "table"), fold=str.lower),
     "netezza": Dialect(naming.NETEZZA, schema="{user}", fold=str.upper),
+    "awsathena": _ATHENA,
+    "athena": _ATHENA,
+    "bigquery": Dialect(naming.BIGQUERY, ("project", "dataset", "table"), address=_nowhere),
     "databricks": Dialect(
         naming.UNITY_CATALOG, ("catalog", "schema", "table"), schema="default", fold=str.lower
     ),
@@ -143,7 +151,11 @@ class Database:
         if not self.dialect.across and self.name and given.get(path[0], self.name) != self.name:
             return ""
         address = self.dialect.address(self.host)
-        rest = {"schema": self.schema, path[0]: self.name} | given
+        if len(path) == 2:
+            rest = {path[0]: self.name or self.schema} | given
+        else:
+            # The second part is a schema, whatever the database calls it.
+            rest = {path[0]: self.name, path[1]: self.schema} | given
         return self.dialect.rule(**{"default_port": self.dialect.port} | dict(address) | rest)
 
     def folded(self, parts: list[tuple[str, bool]]) -> list[str]:
@@ -167,7 +179,13 @@ def database_of(config: Config, kind: str = "") -> Database | None:
     name, schema = url.database, url.setting("currentschema", "schema", "searchpath", "connschema")
     if not schema and (match := _SEARCH_PATH.search(url.setting("options"))):
         schema = match[1]
-    if dialect.path[0] == "catalog":
+    if dialect is _ATHENA:
+        region = url.setting("region", "awsregion")
+        url = replace(url, host=url.host or (f"athena.{region}.amazonaws.com" if region else ""))
+        name, schema = url.setting("catalog") or "AwsDataCatalog", schema or url.setting("database")
+    elif kind == "bigquery":
+        name, schema = url.setting("projectid"), url.setting("defaultdataset")
+    elif dialect.path[0] == "catalog":
         # /catalog/schema, and Databricks' settings
         catalog, _, inner = name.partition("/")
         name, schema = (

@@ -43,7 +43,10 @@ def mapped_source(topics: str, dataset: Callable[[Config, str], str]) -> Source:
     """A map `topic#container`."""
 
     def source(context: SourceContext) -> Iterator[Written]:
-        for topic, container in context.config.pairs(topics, "#").items():
+        mapped = context.config.pairs(topics, "#")
+        if not mapped:
+            context.warnings.append(f"{topics} names no container and topic: what it reads is not known")
+        for topic, container in mapped.items():
             yield Written(topic, dataset(context.config, container))
 
     return source

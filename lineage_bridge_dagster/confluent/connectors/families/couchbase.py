@@ -12,6 +12,9 @@ from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
 
+#: Keys of version 3 and before, when a bucket had no collections.
+_OLD_NODES, _OLD_BUCKET = "connection.cluster_address", "connection.bucket"
+
 _VARIABLE = re.compile(r"\$\{(bucket|scope|collection)\}")
 _DEFAULT_TOPIC = "${bucket}.${scope}.${collection}"
 #: A part of a qualified name, in backticks if it has a dot.
@@ -21,7 +24,7 @@ _PART = re.compile(r"`([^`]*)`|([^.`]+)")
 def _dataset(config: Config, *path: str) -> str:
     """A collection by its path: bucket, scope and name; or a whole bucket."""
     bucket, scope, collection = (*path, "", "")[:3]
-    host = config.get("couchbase.seed.nodes")
+    host = config.get("couchbase.seed.nodes", _OLD_NODES)
     return naming.COUCHBASE(host=host, bucket=bucket, scope=scope, collection=collection)
 
 
@@ -36,7 +39,7 @@ def couchbase_source(context: SourceContext) -> Iterator[Written]:
         for key in ("couchbase.black.hole.topic", "couchbase.initial.offset.topic")
         if (name := config.get(key))
     ]
-    bucket = config.get("couchbase.bucket")
+    bucket = config.get("couchbase.bucket", _OLD_BUCKET)
     template = config.get("couchbase.topic", "topic.name", default=_DEFAULT_TOPIC)
     mapped = config.pairs("couchbase.collection.to.topic", "=") | config.overrides("couchbase.topic")
 
@@ -89,7 +92,7 @@ def couchbase_sink(context: SinkContext, topic: str) -> str:
     name = mapped.get(topic) or config.get("couchbase.default.collection", default="_default._default")
     path = [quoted or plain for quoted, plain in _PART.findall(name)]
     if len(path) == 2:
-        path = [config.get("couchbase.bucket"), *path]
+        path = [config.get("couchbase.bucket", _OLD_BUCKET), *path]
     return _dataset(config, *path) if len(path) == 3 else ""
 
 

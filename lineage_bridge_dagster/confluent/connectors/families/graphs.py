@@ -1,4 +1,4 @@
-"""Graph databases: Neo4j and ArangoDB."""
+"""Graph databases: Neo4j, ArangoDB and GraphDB."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ def arangodb(context: SinkContext, _topic: str) -> str:
     )
 
 
+def graphdb(config: Config) -> list[str]:
+    """The repository of a server; its URL was called an IRI first."""
+    host = config.get("graphdb.server.url", "graphdb.server.iri")
+    return [naming.GRAPHDB(host=host, repository=config.get("graphdb.server.repository"))]
+
+
 _NEO4J = "org.neo4j.connectors.kafka."
 _STREAMS = "streams.kafka.connect."
 
@@ -60,5 +66,6 @@ SINKS = (
         (_NEO4J + "sink.Neo4jConnector", _STREAMS + "sink.Neo4jSinkConnector"),
         sink=per_topic(_neo4j),
     ),
+    Family("graphdb", (), ("com.ontotext.kafka.GraphDBSinkConnector",), sink=per_topic(graphdb)),
     Family("arangodb", (), ("com.arangodb.kafka.ArangoSinkConnector",), sink=arangodb),
 )

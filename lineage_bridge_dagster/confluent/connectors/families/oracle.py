@@ -217,12 +217,12 @@ class _Oracle:
         if not schema and self._matches(self._include, anywhere):
             # Any schema may be meant.
             return databases[0], "", table
-        schemas = dict.fromkeys((schema, self._spelled(schema))) if schema else words
+        schemas = dict.fromkeys((self._spelled(schema), schema)) if schema else words
         fits = [
             found
             for db in (databases if database else [*databases, *words])
             for owner in schemas
-            for name in dict.fromkeys((table, self._spelled(table)))
+            for name in dict.fromkeys((self._spelled(table), table))
             if self._matches(self._include, self._names(found := (db, owner, name)))
         ]
         fits = [path for path in fits if not self._is_excluded(path)]

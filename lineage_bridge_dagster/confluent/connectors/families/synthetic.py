@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lineage_bridge_dagster.confluent.connectors.families.common import topic_of
-from lineage_bridge_dagster.confluent.connectors.family import Family
+from lineage_bridge_dagster.confluent.connectors.family import Family, SourceContext, Written
+
+
+def syslog(context: SourceContext) -> Iterator[Written]:
+    yield Written(context.config.get("topic", "kafka.topic", "topic.prefix", default="syslog"))
+
 
 SOURCES = (
     Family(
@@ -17,7 +24,6 @@ SOURCES = (
         "listener",
         (),
         (
-            "io.confluent.connect.syslog.SyslogSourceConnector",
             "io.confluent.connect.snmp.SnmpTrapSourceConnector",
             "io.confluent.connect.SplunkHttpSourceConnector",
             "io.confluent.connect.splunk.s2s.SplunkS2SSourceConnector",
@@ -25,4 +31,5 @@ SOURCES = (
         topic_of(lambda _config: []),
         has_dataset=False,
     ),
+    Family("syslog", (), ("io.confluent.connect.syslog.SyslogSourceConnector",), syslog, has_dataset=False),
 )

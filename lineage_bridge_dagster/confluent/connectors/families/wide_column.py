@@ -1,4 +1,4 @@
-"""Distributed stores of the Java world: HBase and GemFire."""
+"""Distributed stores of the Java world: HBase, MapR and GemFire."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def hbase(context: SinkContext, topic: str) -> str:
     )
 
 
+def mapr(context: SinkContext, topic: str) -> str:
+    """A table by its path in MapR's file system, which starts with the cluster's name."""
+    return naming.MAPR_DB(table=context.config.get(f"mapr.table.map.{topic}"))
+
+
 def gemfire(context: SinkContext, _topic: str) -> str:
     config = context.config
     return naming.GEMFIRE(
@@ -28,6 +33,7 @@ def gemfire(context: SinkContext, _topic: str) -> str:
 
 SINKS = (
     Family("hbase", (), ("io.confluent.connect.hbase.HBaseSinkConnector",), sink=hbase),
+    Family("mapr", (), ("io.confluent.connect.mapr.db.MapRDbSinkConnector",), sink=mapr),
     Family(
         "gemfire",
         (),
