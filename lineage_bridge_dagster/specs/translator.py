@@ -34,21 +34,62 @@ _KINDS: Mapping[str, frozenset[str]] = {
     NodeType.CATALOG_TABLE: frozenset({"aws", "iceberg"}),
 }
 
-#: Kinds of external datasets that the UI has icons for; each is the scheme of the dataset's name.
-_DATASET_KINDS = frozenset(
-    {
-        "postgres",
-        "mysql",
-        "sqlserver",
-        "oracle",
-        "mongodb",
-        "s3",
-        "snowflake",
-        "bigquery",
-        "redshift",
-        "databricks",
-    }
-)
+#: The kind of a dataset by the scheme of its name, for the systems that the UI has an icon for.
+_DATASET_KINDS: Mapping[str, str] = {
+    "abfss": "azure",
+    "adl": "azure",
+    "amqp": "rabbitmq",
+    "arn": "aws",
+    "azurecosmos": "azure",
+    "bigquery": "bigquery",
+    "bigtable": "googlecloud",
+    "cassandra": "cassandra",
+    "clickhouse": "clickhouse",
+    "cloudwatch": "aws",
+    "datadog": "datadog",
+    "dataproc": "googlecloud",
+    "db2": "db2",
+    "doris": "doris",
+    "dynamodb": "aws",
+    "elasticsearch": "elasticsearch",
+    "eventhubs": "azure",
+    "file": "file",
+    "firehose": "aws",
+    "firestore": "googlecloud",
+    "gcf": "googlecloud",
+    "gs": "gcs",
+    "hana": "sap",
+    "hbase": "hadoop",
+    "hdfs": "hadoop",
+    "hive": "hadoop",
+    "iceberg": "iceberg",
+    "kafka": "kafka",
+    "kinesis": "aws",
+    "kudu": "impala",
+    "lambda": "aws",
+    "loganalytics": "azure",
+    "mongodb": "mongodb",
+    "mssql": "sqlserver",
+    "mysql": "mysql",
+    "oracle": "oracle",
+    "pagerduty": "pagerduty",
+    "postgres": "postgres",
+    "pubsub": "googlecloud",
+    "redis": "redis",
+    "redshift": "redshift",
+    "s3": "s3",
+    "salesforce": "salesforce",
+    "servicebus": "azure",
+    "snowflake": "snowflake",
+    "spanner": "spanner",
+    "sqlserver": "azure",
+    "starrocks": "starrocks",
+    "teradata": "teradata",
+    "trino": "trino",
+    "unitycatalog": "databricks",
+    "wasbs": "azure",
+    "weaviate": "weaviate",
+}
 
 
 class LineageTranslator:
@@ -120,7 +161,7 @@ def _kinds(node: Node, role: Role) -> set[str]:
         return {"pyspark", "iceberg"}
     if node.node_type == NodeType.EXTERNAL_DATASET:
         scheme = re.split(r"[:+]", node.qualified_name, maxsplit=1)[0].lower()
-        return {scheme if scheme in _DATASET_KINDS else "table"}
+        return {_DATASET_KINDS.get(scheme, "table")}
     if node.node_type == NodeType.CATALOG_TABLE and not is_glue_table(node):
         return {"iceberg"}
     return set(_KINDS.get(node.node_type, frozenset()))

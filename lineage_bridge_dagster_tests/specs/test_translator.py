@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
-from dagster import AssetKey, AssetSpec
+from dagster import AssetKey, AssetsDefinition, AssetSelection, AssetSpec
 
 from lineage_bridge_dagster.assets.bundles import bundles
 from lineage_bridge_dagster.assets.inventory import Include, Inventory, build_inventory
+from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.graph_view import NodeContext
-from lineage_bridge_dagster.specs.translator import LineageTranslator
+from lineage_bridge_dagster.specs.links import asset_url
+from lineage_bridge_dagster.specs.translator import _DATASET_KINDS, LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import DATASET, EAST, World, many, world
 
 
@@ -177,6 +180,47 @@ def test_every_spec_is_as_recorded(assets: dict[str, Any]) -> None:
         for key, asset in assets.items()
     }
     assert found == SNAPSHOT
+
+
+#: Names of external datasets, each with a character that other names lack, and their kinds.
+_DATASETS = {
+    "postgres://pg:5432/shop.public.orders": "postgres",
+    "mssql://sql:1433/shop.dbo.orders": "sqlserver",
+    "bigquery:p.d.t": "bigquery",
+    "bigquery:p.d-t": "bigquery",
+    "pubsub:topic:p:t": "googlecloud",
+    "pubsub:subscription:p:t": "googlecloud",
+    "wasbs://c@a.dfs.core.windows.net/raw/t": "azure",
+    "unitycatalog://dbc-1.cloud.databricks.com/main.sales.orders": "databricks",
+    "arn:aws:glue:us-east-1:111122223333/table/sales/orders": "aws",
+    "file:/tmp/x": "file",
+    "file:/tmp|x": "file",
+    "gs://lake/a b/ü?#": "gcs",
+    "sftp://host:22/in": "table",
+    "https://api.example/v1/orders": "table",
+}
+
+
+def test_datasets_of_every_kind_of_name_are_assets_of_their_own() -> None:
+    w = World()
+    for name in _DATASETS:
+        w.dataset(name)
+    assets = {asset.node.qualified_name: asset for asset in inventory_of(w).external}
+    assert {name: {*asset.spec.kinds} for name, asset in assets.items()} == {
+        name: {kind} for name, kind in _DATASETS.items()
+    }
+    keys = [asset.key for asset in assets.values()]
+    assert len({*keys}) == len(_DATASETS)
+    loaded = [AssetsDefinition(specs=[asset.spec]) for asset in assets.values()]
+    for key in keys:
+        assert AssetSelection.from_string(f'key:"{key.to_user_string()}"').resolve(loaded) == {key}
+        path = unquote(asset_url(key)).removeprefix("/assets/")
+        assert AssetKey(path.split("/")) == key
+
+
+def test_every_scheme_with_a_kind_is_one_that_datasets_are_named_with() -> None:
+    schemes = {re.split("[:+]", rule.template, maxsplit=1)[0] for rule in naming.RULES}
+    assert _DATASET_KINDS.keys() <= schemes
 
 
 def test_specs_do_not_depend_on_the_order_of_the_discovery() -> None:
