@@ -17,6 +17,7 @@ from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence
+from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 
@@ -51,6 +52,27 @@ def test_chain_reaches_the_source_database(healthy: Discovery) -> None:
     assert names[0] == "orders.v1"
     assert {"enrich-orders", "postgres-shop-cdc"} <= set(names)
     assert names[-1].startswith("postgres://")
+
+
+def test_each_table_of_one_connector_comes_from_its_own_table_in_the_database(healthy: Discovery) -> None:
+    place = (world.ENVIRONMENT_ID, world.ORDERS_PLATFORM.id)
+    connector = ids.connector_id(*place, "postgres-shop-cdc")
+    tables = {f"shop.public.{name}" for name in ("customers", "orders", "order_items")}
+    read = {src for src, dst, _ in healthy.graph.edges if dst == connector}
+    assert read == {ids.external_dataset_id(f"postgres://pg-shop.example:5432/{name}") for name in tables}
+    for name in tables:
+        hops = chain_of(healthy.graph, ids.topic_id(*place, name)).hops
+        assert [hop.node.qualified_name for hop in hops] == [
+            "postgres-shop-cdc",
+            f"postgres://pg-shop.example:5432/{name}",
+        ]
+    orders = chain_of(healthy.graph, ids.tableflow_table_id(*place, "shop.public.orders")).hops
+    sources = [h.node.qualified_name for h in orders if h.node.node_type == "external_dataset"]
+    assert sources == ["postgres://pg-shop.example:5432/shop.public.orders"]
+
+
+def test_sample_world_leaves_nothing_open(healthy: Discovery) -> None:
+    assert note_lines(healthy.coverage) == []
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.text import clean
+from lineage_bridge_dagster.lineage.unknowns import note_text
 
 #: Name, Spark type, comment.
 Column = tuple[str, str, str]
@@ -87,6 +88,7 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("status", "string", "complete, partial, denied or failed"),
         ("reason", "string", "Why it is not complete, and a remedy"),
         ("count", "bigint", "Number of items read"),
+        ("notes", "array<string>", "What was read but leaves lineage open, such as an unknown class"),
         ("discovered_at", "timestamp", "Time of the discovery"),
     ),
 }
@@ -144,6 +146,7 @@ def graph_records(discovery: Discovery) -> list[Records]:
             "status": str(report.status),
             "reason": report.reason,
             "count": report.count,
+            "notes": [note_text(note) for note in report.notes],
             "discovered_at": at,
         }
         for report in discovery.coverage
