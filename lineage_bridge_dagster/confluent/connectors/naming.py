@@ -276,6 +276,7 @@ KAFKA = Rule(
     "9092",
     "kafka://{bootstrap server host}:{port} + {topic}",
 )
+PUBSUB_LITE = Rule("Google Pub/Sub Lite", "pubsublite:topic:{project}:{topic}")
 PUBSUB_TOPIC = Rule(
     "Google Pub/Sub", "pubsub:topic:{project}:{topic}", spec="pubsub + topic:{projectId}:{topicId}"
 )
@@ -296,6 +297,9 @@ AMQP = Rule("RabbitMQ", "amqp://{host}:{port}[/{virtual_host}]/{name}", "5672")
 IBM_MQ = Rule("IBM MQ", "ibmmq://{host}:{port}/{destination}", "1414")
 JMS = Rule("Java Message Service", "jms://{host}[:{port}]/{destination}")
 MQTT = Rule("MQTT", "mqtt://{host}:{port}/{topic}", "1883")
+NATS = Rule("NATS", "nats://{host}:{port}/{subject}", "4222")
+PULSAR = Rule("Apache Pulsar", "pulsar://{host}:{port}/{tenant}/{namespace}/{topic}", "6650")
+SQS = Rule("Amazon SQS", "https://sqs.{region}.amazonaws.com/{account}/{queue}")
 SERVICE_BUS = Rule("Azure Service Bus", "servicebus://{host}/{entity}")
 SOLACE = Rule("Solace PubSub+", "solace://{host}:{port}/{destination}", "55555")
 TIBCO = Rule("TIBCO EMS", "tibco://{host}:{port}/{destination}", "7222")

@@ -1,7 +1,7 @@
 """The families of connector classes: one module for each kind of outside system, with its sources and sinks.
 
 To add a connector class, add its name to the `Family` that reads such configurations, or add a `Family` to
-`SOURCES` or `SINKS` of the module of its system.
+`SOURCES` or `SINKS` of the module of its system; a new module is listed in `_MODULES`.
 """
 
 from __future__ import annotations
@@ -44,64 +44,42 @@ from lineage_bridge_dagster.confluent.connectors.families import (
 )
 from lineage_bridge_dagster.confluent.connectors.family import Family
 
-SOURCES: tuple[Family, ...] = (
-    *synthetic.SOURCES,
-    *debezium.SOURCES,
-    *oracle.SOURCES,
-    *jdbc.SOURCES,
-    *hana.SOURCES,
-    *warehouses.SOURCES,
-    *object_stores.SOURCES,
-    *object_store_plugins.SOURCES,
-    *files.SOURCES,
-    *kafka.SOURCES,
-    *couchbase.SOURCES,
-    *cosmosdb.SOURCES,
-    *dynamodb.SOURCES,
-    *mongodb.SOURCES,
-    *firebase.SOURCES,
-    *redis.SOURCES,
-    *cassandra.SOURCES,
-    *graphs.SOURCES,
-    *messaging.SOURCES,
-    *lenses_queues.SOURCES,
-    *saas.SOURCES,
-    *http.SOURCES,
-    *observability.SOURCES,
-    *time_series.SOURCES,
-    *camel.SOURCES,
+_MODULES = (
+    bigquery,
+    camel,
+    cassandra,
+    cosmosdb,
+    couchbase,
+    debezium,
+    dynamodb,
+    files,
+    firebase,
+    functions,
+    graphs,
+    hana,
+    http,
+    iceberg,
+    jdbc,
+    kafka,
+    lenses_queues,
+    messaging,
+    mongodb,
+    object_store_plugins,
+    object_stores,
+    observability,
+    oracle,
+    redis,
+    saas,
+    search,
+    snowflake,
+    synthetic,
+    time_series,
+    vectors,
+    warehouses,
+    wide_column,
 )
-SINKS: tuple[Family, ...] = (
-    *jdbc.SINKS,
-    *hana.SINKS,
-    *warehouses.SINKS,
-    *bigquery.SINKS,
-    *snowflake.SINKS,
-    *iceberg.SINKS,
-    *object_stores.SINKS,
-    *object_store_plugins.SINKS,
-    *files.SINKS,
-    *kafka.SINKS,
-    *couchbase.SINKS,
-    *cosmosdb.SINKS,
-    *dynamodb.SINKS,
-    *mongodb.SINKS,
-    *firebase.SINKS,
-    *redis.SINKS,
-    *cassandra.SINKS,
-    *graphs.SINKS,
-    *wide_column.SINKS,
-    *search.SINKS,
-    *vectors.SINKS,
-    *messaging.SINKS,
-    *lenses_queues.SINKS,
-    *saas.SINKS,
-    *http.SINKS,
-    *functions.SINKS,
-    *observability.SINKS,
-    *time_series.SINKS,
-    *camel.SINKS,
-)
+SOURCES: tuple[Family, ...] = tuple(row for module in _MODULES for row in getattr(module, "SOURCES", ()))
+SINKS: tuple[Family, ...] = tuple(row for module in _MODULES for row in getattr(module, "SINKS", ()))
 
 
 def _folded(name: str) -> str:

@@ -68,8 +68,41 @@ _DATA_LAKE = {"account": "accountName", "container": "fileSystemName"}
 _FTP = {"host": "connectionHost", "port": "connectionPort", "path": "directoryName"}
 _KAFKA = {"host": "bootstrapServers", "topic": "topic"}
 _S3 = {"bucket": "bucketNameOrArn"}
+_ACTIVE_MQ = {"host": "brokerURL", "destination": "destinationName"}
+_IBM_MQ = {"host": "serverName", "port": "serverPort", "destination": "destinationName"}
+_KINESIS = {"region": "region", "stream": "stream"}
+_MQTT = {"host": "brokerUrl", "topic": "topic"}
+_NATS = {"host": "servers", "subject": "subject"}
+_PULSAR = {"host": "serviceUrl", "tenant": "tenant", "namespace": "namespaceName", "topic": "topic"}
+
+
+def _sqs(name: str) -> Family:
+    """A queue by its name or its ARN, `arn:aws:sqs:{region}:{account}:{queue}`."""
+
+    def dataset(config: Config) -> str:
+        arn = config.get(f"camel.kamelet.{name}.queueNameOrArn").split(":")
+        if len(arn) != 6:
+            # The account is part of a queue's address.
+            return ""
+        return naming.SQS(region=arn[3], account=arn[4], queue=arn[5])
+
+    return _family(name, dataset)
+
 
 SOURCES = (
+    kamelet("aws-kinesis-source", naming.KINESIS, **_KINESIS),
+    _sqs("aws-sqs-source"),
+    kamelet(
+        "google-pubsub-source",
+        naming.PUBSUB_SUBSCRIPTION,
+        project="projectId",
+        subscription="subscriptionName",
+    ),
+    kamelet("jms-apache-activemq-source", naming.ACTIVE_MQ, **_ACTIVE_MQ),
+    kamelet("jms-ibm-mq-source", naming.IBM_MQ, **_IBM_MQ),
+    kamelet("mqtt-source", naming.MQTT, **_MQTT),
+    kamelet("nats-source", naming.NATS, **_NATS),
+    kamelet("pulsar-source", naming.PULSAR, **_PULSAR),
     kamelet("aws-ddb-streams-source", naming.DYNAMODB, region="region", table="table"),
     kamelet("aws-s3-source", naming.S3, **_S3, path="prefix"),
     kamelet("azure-cosmosdb-source", naming.COSMOS, **_COSMOS),
@@ -92,6 +125,16 @@ SOURCES = (
 
 
 SINKS = (
+    kamelet("aws-kinesis-firehose-sink", naming.FIREHOSE, region="region", stream="streamName"),
+    kamelet("aws-kinesis-sink", naming.KINESIS, **_KINESIS),
+    kamelet("aws-lambda-sink", naming.LAMBDA, region="region", function="function"),
+    _sqs("aws-sqs-sink"),
+    kamelet("google-pubsub-sink", naming.PUBSUB_TOPIC, project="projectId", topic="topicName"),
+    kamelet("jms-apache-activemq-sink", naming.ACTIVE_MQ, **_ACTIVE_MQ),
+    kamelet("jms-ibm-mq-sink", naming.IBM_MQ, **_IBM_MQ),
+    kamelet("mqtt-sink", naming.MQTT, **_MQTT),
+    kamelet("nats-sink", naming.NATS, **_NATS),
+    kamelet("pulsar-sink", naming.PULSAR, **_PULSAR),
     kamelet("aws-cloudwatch-sink", naming.CLOUDWATCH_METRICS, namespace="cwNamespace"),
     kamelet("aws-ddb-sink", naming.DYNAMODB, region="region", table="table"),
     kamelet("aws-s3-sink", naming.S3, **_S3),

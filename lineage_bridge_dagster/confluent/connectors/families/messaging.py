@@ -59,19 +59,18 @@ def _rabbitmq_sink(context: SinkContext, topic: str) -> str:
     )
 
 
-def _mqtt_server(config: Config) -> dict[str, str]:
-    address = config.get("mqtt.server.uri")
-    # Over TLS the protocol has a port of its own.
+def mqtt_topic(address: str, topic: str) -> str:
+    """A topic of an MQTT broker, which has a port of its own for TLS."""
     secure = address.lower().startswith(("ssl://", "tls://", "mqtts://"))
-    return {"host": address, "default_port": "8883" if secure else ""}
+    return naming.MQTT(host=address, default_port="8883" if secure else "", topic=topic)
 
 
 def _mqtt(config: Config) -> list[str]:
-    return [naming.MQTT(**_mqtt_server(config), topic=name) for name in config.items("mqtt.topics")]
+    return [mqtt_topic(config.get("mqtt.server.uri"), name) for name in config.items("mqtt.topics")]
 
 
 def _mqtt_sink(context: SinkContext, topic: str) -> str:
-    return naming.MQTT(**_mqtt_server(context.config), topic=topic)
+    return mqtt_topic(context.config.get("mqtt.server.uri"), topic)
 
 
 def _solace(config: Config) -> list[str]:
@@ -100,6 +99,12 @@ def _pubsub(config: Config) -> list[str]:
     topic = naming.PUBSUB_TOPIC(project=project, topic=config.get("gcp.pubsub.topic.id", "cps.topic"))
     subscription = config.get("gcp.pubsub.subscription.id", "cps.subscription")
     return [topic or naming.PUBSUB_SUBSCRIPTION(project=project, subscription=subscription)]
+
+
+def _pubsub_lite(config: Config) -> list[str]:
+    return [
+        naming.PUBSUB_LITE(project=config.get("pubsublite.project"), topic=config.get("pubsublite.topic"))
+    ]
 
 
 def _event_hub(config: Config) -> list[str]:
@@ -285,6 +290,12 @@ SINKS = (
         (),
         ("com.google.pubsub.kafka.sink.CloudPubSubSinkConnector",),
         sink=per_topic(_pubsub),
+    ),
+    Family(
+        "pubsub-lite",
+        (),
+        ("com.google.pubsublite.kafka.sink.PubSubLiteSinkConnector",),
+        sink=per_topic(_pubsub_lite),
     ),
     Family(
         "event-bridge",

@@ -19,6 +19,14 @@ from lineage_bridge_dagster.confluent.connectors.family import (
 from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches
 
 _LOGIN = "https://login.salesforce.com"
+#: Keys of the one event or channel that is read.
+_CHANNEL = (
+    "salesforce.cdc.name",
+    "salesforce.cdc.channel",
+    "salesforce.platform.event.name",
+    "salesforce.platform.custom.channel.name",
+    "salesforce.channel.name",
+)
 
 
 def _salesforce(config: Config, name: str) -> str:
@@ -51,18 +59,13 @@ def _salesforce_prefixed(context: SourceContext) -> Iterator[Written]:
         yield Written(f"{prefix}.{name}" if prefix else "", _salesforce(config, name))
 
 
-def _salesforce_events(config: Config) -> list[str]:
-    """The events of a channel, or the channel if its events are not listed."""
-    names = config.items("salesforce.channel.entities", "salesforce.platform.channel.entities") or [
-        config.get(
-            "salesforce.cdc.name",
-            "salesforce.cdc.channel",
-            "salesforce.platform.event.name",
-            "salesforce.platform.custom.channel.name",
-            "salesforce.channel.name",
-        )
-    ]
-    return [_salesforce(config, name) for name in names]
+def _salesforce_channel(context: SourceContext) -> Iterator[Written]:
+    """The events of a channel, in one topic or, by the variable `${_ObjectType}`, one for each."""
+    config = context.config
+    template = config.get("kafka.topic")
+    names = config.items("salesforce.channel.entities", "salesforce.platform.channel.entities")
+    for name in names or [config.get(*_CHANNEL)]:
+        yield Written(template.replace("${_ObjectType}", name), _salesforce(config, name))
 
 
 def _salesforce_sink(context: SinkContext, topic: str) -> str:
@@ -136,7 +139,7 @@ SOURCES = (
             "io.confluent.salesforce.SalesforceCdcSourceConnector",
             "io.confluent.salesforce.SalesforcePlatformEventSourceConnector",
         ),
-        topic_of(_salesforce_events),
+        _salesforce_channel,
     ),
     Family(
         "servicenow",
