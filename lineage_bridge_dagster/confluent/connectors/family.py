@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
 from lineage_bridge_dagster.confluent.connectors.transforms import Routing
+from lineage_bridge_dagster.confluent.connectors.transforms.origins import Origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +46,23 @@ class SourceContext:
     def named_like(self, prefix: str) -> list[str]:
         """The remainder of each cluster topic that starts with a prefix, without bookkeeping topics.
 
-        If the connector's transforms would change a topic's name, that name is their output, and does not
-        show the table. Such topics are left out with a warning.
+        If the connector's transforms rename topics, these are the names before them, as far as the topics
+        tell. Topics that may have had several names are left out, with a warning.
         """
         found: list[str] = []
         renamed: list[str] = []
-        for topic in self.cluster_topics:
-            if prefix and topic.startswith(prefix) and topic not in self.internal:
-                kept = not self.routing or self.routing.route(topic) == [topic]
-                (found if kept else renamed).append(topic)
+        origins = Origins(self.config, self.routing)
+        for topic in self.cluster_topics if prefix else ():
+            if topic in self.internal:
+                continue
+            if not self.routing:
+                found += [topic] if topic.startswith(prefix) else []
+                continue
+            names = origins.of(topic, prefix)
+            if len(names) == 1:
+                found += names
+            elif names or topic.startswith(prefix):
+                renamed.append(topic)
         if self.routing and not found:
             examples = f": {', '.join(renamed[:3])}" if renamed else ""
             self.warnings.append(

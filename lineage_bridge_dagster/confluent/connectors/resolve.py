@@ -15,6 +15,8 @@ from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
 from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.unknowns import Unknown
 
+#: Topics that no configuration names.
+_ANY_TOPICS = ("qzva1", "qzvb22.x")
 #: Confidence of lineage from the generic keys of an unknown class.
 _UNKNOWN_CLASS = 0.6
 
@@ -163,11 +165,11 @@ def _sink(
     flows = _Flows()
     try:
         for topic in topics:
+            if routing.drops(topic):
+                continue
             routed = routing.route_target(topic)
-            found = family.sink(context, routed) if family.sink and routed else ""
-            if not routing.drops(topic):
-                for dataset in [found] if isinstance(found, str) else found:
-                    flows.add(topic, dataset)
+            for dataset in _targets(family, context, routed) if routed else _common_targets(family, context):
+                flows.add(topic, dataset)
     except BadRegexError as error:
         warnings.append(f"cannot apply {error}")
     if topics and not flows.targets and family.has_dataset:
@@ -189,6 +191,17 @@ def _sink(
             datasets=family.has_dataset and flows.has_lost_inputs,
         ),
     )
+
+
+def _targets(family: Family, context: SinkContext, topic: str) -> list[str]:
+    found = family.sink(context, topic) if family.sink else ""
+    return [found] if isinstance(found, str) else [*found]
+
+
+def _common_targets(family: Family, context: SinkContext) -> list[str]:
+    """The targets of a sink that writes all topics to the same, for a topic whose name is not known."""
+    first, second = (_targets(family, replace(context, warnings=[]), name) for name in _ANY_TOPICS)
+    return first if first == second else [""]
 
 
 def _unknown(

@@ -56,19 +56,22 @@ def test_expression_that_matches_no_topic_is_a_warning() -> None:
     assert any("public.no.*" in warning for warning in found.warnings)
 
 
-def test_topic_renamed_by_a_router_is_not_taken_for_a_table() -> None:
-    """The router made `cdc.public.orders` into `cdc.public_orders`, which names no schema and table."""
+def test_topic_renamed_by_a_router_tells_its_table_if_only_one_fits() -> None:
+    """The router made `cdc.public.orders` into `cdc.public_orders`; of two underscores, either was a dot."""
     routed = {
         "transforms": "route",
         "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
         "transforms.route.regex": r"(.*)\.(.*)",
         "transforms.route.replacement": "$1_$2",
     }
-    found = read("PostgresCdcSourceV2", POSTGRES | routed, ("cdc.public_orders",))
-    assert found.topics_written == found.datasets_read == ()
-    assert any("rename topics" in warning for warning in found.warnings)
-    named = POSTGRES | routed | {"table.include.list": "public.orders"}
-    assert read("PostgresCdcSourceV2", named, ("cdc.public_orders",)).topics_written == ("cdc.public_orders",)
+    found = read("PostgresCdcSourceV2", POSTGRES | routed, ("cdc.public_orders", "cdc.public_line_items"))
+    assert found.topics_written == ("cdc.public_orders",)
+    assert [dataset.rpartition("/")[2] for dataset in found.datasets_read] == ["shop.public.orders"]
+    unclear = read("PostgresCdcSourceV2", POSTGRES | routed, ("cdc.public_line_items",))
+    assert unclear.topics_written == unclear.datasets_read == ()
+    assert any("rename topics" in warning for warning in unclear.warnings)
+    named = POSTGRES | routed | {"table.include.list": "public.line_items"}
+    assert read("PostgresCdcSourceV2", named, ("x",)).topics_written == ("cdc.public_line_items",)
 
 
 def test_excluded_schemas_are_left_out() -> None:
