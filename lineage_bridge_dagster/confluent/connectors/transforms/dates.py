@@ -95,8 +95,16 @@ def _fixed(expression: str, text: str, _width: int) -> _Field:
 
 def _zone(width: int) -> _Field:
     return (
-        ("Coordinated Universal Time|UTC|GMT", lambda _: "UTC") if width > 3 else _fixed("UTC", "UTC", width)
+        ("(?:Coordinated Universal Time|UTC|GMT)", lambda _: "UTC")
+        if width > 3
+        else _fixed("UTC", "UTC", width)
     )
+
+
+def _iso_zone(width: int) -> _Field:
+    if width > 3:
+        raise BadDateFormatError(f"{'X' * width} is longer than a time zone of ISO 8601")
+    return _fixed("Z", "Z", width)
 
 
 def _numeric(low: int, high: int, value: Callable[[datetime], int]) -> Callable[[int], _Field]:
@@ -127,5 +135,5 @@ _FIELDS: dict[str, Callable[[int], _Field]] = {
     "S": _milliseconds,
     "z": _zone,
     "Z": partial(_fixed, r"\+0000", "+0000"),
-    "X": partial(_fixed, "Z", "Z"),
+    "X": _iso_zone,
 }

@@ -33,6 +33,7 @@ def oracle() -> Iterator[JavaOracle]:
         ("''yy", ["'24"], ["24"]),
         ("'o''clock'HH", ["o'clock12"], ["oclock12"]),
         ("''''HH", ["''12"], ["'12"]),
+        ("HHzzzz.", ["12UTC.", "12Coordinated Universal Time."], ["12GMT", "UTC"]),
         ("SSS", ["007"], ["7", "0007"]),
     ],
 )
@@ -40,7 +41,7 @@ def test_only_timestamps_match(pattern: str, yes: list[str], no: list[str]) -> N
     assert full_matches(timestamp(pattern).pattern, [*yes, *no]) == yes
 
 
-@pytest.mark.parametrize("pattern", ["", "yyyy-bb", "yyyy'T", "T", "'"])
+@pytest.mark.parametrize("pattern", ["", "yyyy-bb", "yyyy'T", "T", "'", "XXXX"])
 def test_patterns_that_java_refuses(pattern: str) -> None:
     with pytest.raises(BadDateFormatError):
         timestamp(pattern)
@@ -53,7 +54,7 @@ _patterns = st.lists(
 
 
 @settings(max_examples=200)
-@given(_patterns.map("".join), st.integers(0, 4_102_444_799_999))
+@given(_patterns.map("".join), st.integers(0, 4_070_908_799_999))
 def test_javas_timestamps_match(oracle: JavaOracle, pattern: str, time: int) -> None:
     formatted = oracle.date(pattern, time)
     try:
