@@ -16,6 +16,8 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.glue.policies import discovery_policy, freshness_policy, push_policy
+from lineage_bridge_dagster.lineage.unknowns import Unknown
+from lineage_bridge_dagster_tests import connector_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, world
 
 ROOT = Path(__file__).parents[1]
@@ -102,6 +104,17 @@ def test_every_image_and_link_target_exists(page: Path) -> None:
 def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     assert [page.name for page in PAGES[1:] if f"({page.relative_to(ROOT)})" not in readme] == []
+
+
+def test_tables_of_connectors_are_current() -> None:
+    page = connector_tables.PAGE.read_text()
+    assert connector_tables.with_tables(page) == page, f"Run: {connector_tables.HOW_TO_UPDATE}"
+
+
+def test_page_of_connectors_explains_everything_that_may_be_unknown() -> None:
+    page = connector_tables.PAGE.read_text()
+    _, _, section = page.partition("| `unknown` | meaning |")
+    assert set(re.findall(r"^\| `(\w+)` \|", section.partition("##")[0], re.MULTILINE)) == set(Unknown)
 
 
 def test_troubleshooting_quotes_messages_of_the_code() -> None:

@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord, resolve
+from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
 from lineage_bridge_dagster_tests.conftest import shared
 
@@ -63,6 +64,49 @@ def templates() -> list[dict[str, Any]]:
     return found
 
 
+def plausible(key: dict[str, Any]) -> str:
+    """A value that a user could give to a key of a template."""
+    name, words = key["name"], set(key["name"].split("."))
+    if key.get("default"):
+        return str(key["default"])
+    if key.get("values"):
+        return str(key["values"][0])
+    if words & {"url", "uri", "endpoint"}:
+        return "https://db.example.com:8443/path"
+    if words & {"host", "hostname", "hosts", "domain", "server"}:
+        return "db.example.com"
+    if words & {"port"}:
+        return "5432"
+    if "topicmap" in name.lower():
+        return "orders#items"
+    if name == "topic2TableMap":
+        return "orders=items"
+    if name == "topic.regex.list":
+        return "orders:.*"
+    return "orders"
+
+
+def test_every_template_with_its_required_keys_is_read_or_says_what_is_missing() -> None:
+    read = 0
+    for template in templates():
+        config = {key["name"]: plausible(key) for key in template["config"] if key.get("required")}
+        direction = template["type"][0].lower()
+        if direction == "sink":
+            config["topics"] = "orders"
+        record = ConnectorRecord("c", direction, "lcc-1", {"connector.class": template["file"], **config})
+        found = resolve(record, ["orders"])
+
+        known = found.datasets_read or found.datasets_written
+        assert found.direction == direction, template["file"]
+        assert found.family, template["file"]
+        assert found.topics_read == (("orders",) if direction == "sink" else ()), template["file"]
+        family = family_of(template["file"])
+        assert family is not None
+        assert known or found.warnings or not family.has_dataset, template["file"]
+        read += bool(known)
+    assert read > 60
+
+
 def test_no_family_raises_on_any_configuration() -> None:
     rng = random.Random(11)  # noqa: S311 - reproducible, not secret
     for template in templates():
@@ -79,6 +123,27 @@ def test_no_family_raises_on_any_configuration() -> None:
                     "c", rng.choice(["", "source", "sink"]), rng.choice([None, "lcc-1"]), config
                 )
                 resolve(record, ["a", "a.b", "dlq-lcc-1"])
+
+
+def test_huge_and_hostile_values_neither_raise_nor_hang() -> None:
+    hostile = [
+        "(a+)+$",
+        "(.*)*" * 50,
+        "a" * 100_000,
+        "x,\n" * 20_000,
+        "[" * 5_000,
+        "(" * 5_000,
+        "${a:b:" * 5_000,
+    ]
+    for number, template in enumerate(templates()):
+        for shift in range(3):
+            keys = [key["name"] for key in template["config"]] + _COMMON
+            values = {key: hostile[(number + shift + i) % len(hostile)] for i, key in enumerate(keys)}
+            config = values | {"connector.class": template["file"], "transforms": "a"}
+            config |= {"transforms.a.type": _ROUTERS[number % len(_ROUTERS)]}
+            resolve(
+                ConnectorRecord("c", template["type"][0].lower(), "lcc-1", config), ["a" * 40 + "b", "a.b"]
+            )
 
 
 def test_no_family_reveals_a_secret() -> None:

@@ -1,0 +1,64 @@
+"""The generated tables of docs/connectors.md.
+
+To bring the page up to date: `python -m lineage_bridge_dagster_tests.connector_tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from lineage_bridge_dagster.confluent.connectors.families import SINKS, SOURCES
+from lineage_bridge_dagster.confluent.connectors.family import Family
+from lineage_bridge_dagster.confluent.connectors.naming import RULES
+
+PAGE = Path(__file__).parents[1] / "docs" / "connectors.md"
+HOW_TO_UPDATE = "python -m lineage_bridge_dagster_tests.connector_tables"
+
+
+def tables() -> Mapping[str, str]:
+    """The tables by the name in their markers."""
+    return {"names": _names(), "sources": _classes(SOURCES), "sinks": _classes(SINKS)}
+
+
+def with_tables(page: str) -> str:
+    """The page with the text between each pair of markers replaced.
+
+    Raises:
+        ValueError: It lacks a pair of markers.
+    """
+    for name, table in tables().items():
+        start, end = f"<!-- {name}: generated -->\n", f"<!-- end of {name} -->"
+        before, has_start, rest = page.partition(start)
+        _, has_end, after = rest.partition(end)
+        if not (has_start and has_end):
+            raise ValueError(f"{PAGE.name} has no markers of {name!r}")
+        page = f"{before}{start}\n{table}\n\n{end}{after}"
+    return page
+
+
+def _names() -> str:
+    rows = (
+        (rule.system, f"`{rule.template}`", rule.port, f"`{rule.spec}`" if rule.spec else "not in the spec")
+        for rule in RULES
+    )
+    return _table(("system", "name", "default port", "OpenLineage spec: namespace + name"), rows)
+
+
+def _classes(families: Iterable[Family]) -> str:
+    rows = ((family.name, _codes(family.ids), _codes(family.classes)) for family in families)
+    return _table(("system", "managed", "self-managed"), sorted(rows))
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [tuple(header), *map(tuple, rows)]
+    text = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([text[0], "|" + "---|" * len(lines[0]), *text[1:]])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text()))
