@@ -21,7 +21,13 @@ def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool,
 
     Reads FILE, or stdin. Exits 1 if a statement could not be parsed. With --jsonl the output line of such a
     statement has the reason under "error", and the command exits 0 after one output line per input line, in
-    the same order. With --columns an input line may include "schemas", the columns by table name.
+    the same order.
+
+    With --columns each written column has its sources and "how" it derives from them: identity, expression
+    (one row) or aggregate (many rows). "complete" is false if it may derive from other columns, too; "open"
+    lists all that could not be derived, with the reason; "writers" has the columns of each INSERT. Arguments
+    of functions, conditions of CASE and keys of OVER count; filters, joins' conditions, GROUP BY and ORDER BY
+    do not. An input line may include "schemas", the columns by table name.
 
     \b
     Examples:

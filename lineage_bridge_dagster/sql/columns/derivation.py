@@ -7,27 +7,46 @@ as it is defined at that point.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from lineage_bridge_dagster.sql.columns.relations import OPAQUE, Relation
+from lineage_bridge_dagster.sql.columns.functions import Outputs
+from lineage_bridge_dagster.sql.columns.relations import Relation, opaque, shown
 from lineage_bridge_dagster.sql.columns.statement import (
     ColumnLineage,
     Context,
-    Schemas,
-    column_lineage,
+    Writer,
     created_columns,
-    declared_columns,
     merged_columns,
     output_columns,
     view_relation,
+    written_columns,
 )
+from lineage_bridge_dagster.sql.columns.tables import Column, TableCatalog
 from lineage_bridge_dagster.sql.flink.names import NameIndex, ResolvedStatement, resolve_statements
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
 from lineage_bridge_dagster.sql.flink.views import ViewCatalog
 from lineage_bridge_dagster.sql.statement import TablePath, ViewChange
 
+Schemas = Callable[[TablePath], Sequence[str] | None]
+"""A table -> its columns in order, None when they are unknown."""
+
 # Depth of views of views that are not derived yet. A view defined after those it reads adds no depth.
 _MAX_VIEWS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What could not be derived.
+
+    Attributes:
+        table: The table; empty when not even that is known.
+        column: Its column; None for further columns whose names are unknown.
+        reason: Why.
+    """
+
+    table: TablePath
+    column: str | None
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +54,15 @@ class TextColumns:
     """Column lineage of a text.
 
     Attributes:
-        written: Each column written, with its origins; a view defined twice as defined last.
-        statements: The same for each statement.
+        written: Each column written, with its origins from all writers; a view defined twice as defined last.
+        open: What is missing there.
+        statements: The writers of each statement.
         outputs: For each statement the columns that its query returns, in order, if requested.
     """
 
     written: tuple[ColumnLineage, ...]
-    statements: tuple[tuple[ColumnLineage, ...], ...]
+    open: tuple[Open, ...]
+    statements: tuple[tuple[Writer, ...], ...]
     outputs: tuple[Relation | None, ...]
 
 
@@ -69,7 +90,8 @@ def derive_columns(
     tables = _Tables(schemas, schemas if sink_schemas is None else sink_schemas)
     for text in resolved:
         for statement, _ in text:
-            tables.declare(statement)
+            if statement.tree is not None:
+                tables.catalog.foresee(statement.tree, statement.canonical)
     views = ViewCatalog.of((statement.statement, view) for text in resolved for statement, view in text)
     deriver = _Deriver(tables, views, outputs)
     return [deriver.derive(text) for text in resolved]
@@ -107,40 +129,33 @@ def _with_views(text: ParsedText, index: NameIndex) -> Iterator[_Defining]:
 
 @dataclass(slots=True)
 class _Tables:
-    """Columns of tables: as given by the caller, else as declared by statements."""
+    """Columns of tables: as given by the caller, else as statements leave them."""
 
     schemas: Schemas | None
     sink_schemas: Schemas | None
-    declared: dict[TablePath, Sequence[str]] = field(default_factory=dict)
-    declared_sinks: dict[TablePath, Sequence[str]] = field(default_factory=dict)
+    catalog: TableCatalog = field(default_factory=TableCatalog)
 
-    def declare(self, statement: ResolvedStatement) -> None:
-        """Add the columns that `CREATE TABLE (...)` declares."""
-        found = declared_columns(statement.tree) if statement.tree is not None else None
-        if found is not None:
-            path, columns, filled = found
-            self.declared[statement.canonical(path)] = columns
-            self.declared_sinks[statement.canonical(path)] = filled
+    def read(self, path: TablePath) -> Sequence[Column] | None:
+        """The columns of a table that is read."""
+        given = self.schemas(path) if self.schemas else None
+        known = self.catalog.columns(path)
+        if given is None or path in self.catalog.temporary:
+            return known
+        types = {column.name: column.type for column in known or ()}
+        return [Column(name, type=types.get(name)) for name in given]
 
-    def create(self, tree: Tree, context: Context) -> bool:
-        """Add the columns of a `CREATE TABLE ... AS`. Returns whether they are new."""
-        created = created_columns(tree, context)
-        if created is None:
-            return False
-        path, columns = context.canonical(created[0]), created[1]
-        changed = self.declared.get(path) != columns
-        self.declared[path] = self.declared_sinks[path] = columns
-        return changed
-
-    def schema(self, path: TablePath) -> Sequence[str] | None:
-        columns = self.schemas(path) if self.schemas else None
-        return self.declared.get(path) if columns is None else columns
-
-    def sink_schema(self, path: TablePath) -> Sequence[str] | None:
+    def sink(self, path: TablePath) -> Sequence[Column] | None:
+        """The columns of a table that is written."""
         # The statement that created the table shows which columns are computed; the caller's schema does not.
-        if path in self.declared_sinks:
-            return self.declared_sinks[path]
-        return self.sink_schemas(path) if self.sink_schemas else None
+        known = self.catalog.columns(path)
+        if known is not None:
+            return known
+        given = self.sink_schemas(path) if self.sink_schemas else None
+        return None if given is None else [Column(name) for name in given]
+
+    def model(self, path: TablePath) -> Outputs | None:
+        """The outputs of a model."""
+        return self.catalog.models.get(path)
 
 
 @dataclass(slots=True)
@@ -148,10 +163,10 @@ class _Deriver:
     """Derives the columns of one text after another.
 
     Attributes:
-        tables: Columns of tables.
-        views: Views as the statements so far have left them.
+        tables: Tables as the statements so far have left them.
+        views: Views likewise.
         outputs: Whether to derive the columns of each query, too.
-        version: Raised when a table or view changes, for all views derived before are then outdated.
+        version: Raised when a view changes, for all views derived before are then outdated.
         depth: Views that are being derived, one inside another.
     """
 
@@ -162,24 +177,43 @@ class _Deriver:
     depth: int = 0
 
     def derive(self, text: Sequence[_Defining]) -> TextColumns:
+        self.tables.catalog.temporary = {}
         if self.views.temporary:
             self.views.temporary = {}
             self.version += 1
-        written: list[tuple[ColumnLineage, ...]] = []
+        written: list[tuple[Writer, ...]] = []
         outputs: list[Relation | None] = []
         for resolved, view in text:
-            context = self._context(resolved.canonical)
-            self.tables.declare(resolved)
-            if resolved.tree is None:
+            tree, context = resolved.tree, self._context(resolved.canonical)
+            change = resolved.statement.view
+            if tree is None or (change is not None and self._is_left(change)):
                 written.append(())
                 outputs.append(None)
             else:
-                written.append(column_lineage(resolved.tree, context))
-                outputs.append(output_columns(resolved.tree, context) if self.outputs else None)
-                self.version += self.tables.create(resolved.tree, context)
-            if resolved.statement.view is not None:
-                self._change(resolved.statement.view, view)
-        return TextColumns(_last_definitions(text, written), tuple(written), tuple(outputs))
+                written.append(written_columns(tree, context))
+                outputs.append(output_columns(tree, context) if self.outputs else None)
+                self._apply(tree, context)
+                if change is not None:
+                    self._change(change, view)
+        return _united(text, written, outputs)
+
+    def _apply(self, tree: Tree, context: Context) -> None:
+        path = context.canonical(tree.target(tree.child(tree.statement, 0)))
+        before = self.tables.read(path)
+        self.tables.catalog.apply(
+            tree, context.canonical, lambda: created_columns(tree, context), self.tables.read
+        )
+        if before is None and self.tables.read(path) is not None:
+            # Views that read it when its columns were unknown. Otherwise a view keeps the columns that its
+            # stars had when it was created, as in Flink.
+            self.version += 1
+
+    def _is_left(self, change: ViewChange) -> bool:
+        """Whether IF NOT EXISTS leaves a table or view as it is."""
+        tables, views = self.tables.catalog.permanent, self.views.permanent
+        if change.temporary:
+            tables, views = self.tables.catalog.temporary, self.views.temporary
+        return change.if_not_exists and (change.path in tables or change.path in views)
 
     def _change(self, change: ViewChange, view: _View | None) -> None:
         # What was derived from a view's first known definition remains valid when that one is created now.
@@ -195,17 +229,30 @@ class _Deriver:
             self.version += 1
 
     def _context(self, canonical: Callable[[TablePath], TablePath]) -> Context:
-        return Context(self.tables.schema, self.tables.sink_schema, self._columns, canonical)
+        return Context(
+            self.tables.read,
+            self.tables.sink,
+            self._columns,
+            lambda path: self.tables.model(canonical(path)),
+            canonical,
+        )
 
     def _columns(self, path: TablePath) -> Relation | None:
+        tables, views = self.tables.catalog, self.views
+        if path not in views.temporary and (
+            path in tables.temporary or (path in tables.permanent and path not in views.permanent)
+        ):
+            return None
         view = self.views.definition(path)
         return None if view is None else self._relation(view)
 
     def _relation(self, view: _View) -> Relation:
         if view.relation is not None and view.version == self.version:
             return view.relation
-        if view.deriving or self.depth >= _MAX_VIEWS:
-            return OPAQUE
+        if view.deriving:
+            return opaque("a view that it reads, reads itself")
+        if self.depth >= _MAX_VIEWS:
+            return opaque(f"views are nested deeper than {_MAX_VIEWS} levels")
         view.deriving = True
         self.depth += 1
         try:
@@ -217,17 +264,40 @@ class _Deriver:
         return view.relation
 
 
-def _last_definitions(
-    text: Sequence[_Defining], written: Sequence[tuple[ColumnLineage, ...]]
-) -> tuple[ColumnLineage, ...]:
-    """All columns written, those of a view from its last definition only."""
+def _united(
+    text: Sequence[_Defining], written: Sequence[tuple[Writer, ...]], outputs: Sequence[Relation | None]
+) -> TextColumns:
+    """The columns of a text: those of all its writers, of a view those of its last definition."""
     changes = [(resolved.statement.view, view) for resolved, view in text]
-    last = {change.path: i for i, (change, view) in enumerate(changes) if change and view}
-    return merged_columns(
-        column
-        for i, ((change, _), columns) in enumerate(zip(changes, written, strict=True))
+    last = {change.path: i for i, (change, _) in enumerate(changes) if change and written[i]}
+    writers = [
+        writer
+        for i, ((change, _), found) in enumerate(zip(changes, written, strict=True))
         if change is None or last.get(change.path) == i
-        for column in columns
+        for writer in found
+    ]
+    rejected = [
+        Open((), None, f"statement {i} was rejected by the parser: what it writes or defines is unknown")
+        for i, (resolved, _) in enumerate(text, 1)
+        if resolved.statement.error is not None
+    ]
+    further: dict[TablePath, list[Writer]] = {}
+    for writer in writers:
+        if writer.open:
+            further.setdefault(writer.table, []).append(writer)
+
+    def checked(writer: Writer, column: ColumnLineage) -> ColumnLineage:
+        reason = rejected[0].reason if rejected else ""
+        for other in further.get(writer.table, ()):
+            if other is not writer:
+                reason = f"another statement writes unknown columns of {shown(writer.table)}: {other.open}"
+        return replace(column, open=column.open or reason)
+
+    columns = merged_columns(checked(writer, column) for writer in writers for column in writer.columns)
+    unknown = (Open(writer.table, None, writer.open) for writer in writers if writer.open)
+    known = (Open(column.table, column.column, column.open) for column in columns if column.open)
+    return TextColumns(
+        columns, tuple(dict.fromkeys((*known, *unknown, *rejected))), tuple(written), tuple(outputs)
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from lineage_bridge_dagster.lineage.columns import How
+from lineage_bridge_dagster.lineage.columns import How, stronger
 from lineage_bridge_dagster.sql.columns.origins import Origin, merged, through
-from lineage_bridge_dagster.sql.columns.relations import Relation, Scope, origin_of
+from lineage_bridge_dagster.sql.columns.relations import Relation, origin_of, type_of
+from lineage_bridge_dagster.sql.columns.scopes import Scope
+from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of, field_type, item_type
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, Tree
 
 Queries = Mapping[str, Relation]
@@ -24,6 +26,19 @@ _AGGREGATES = frozenset(
         *("ANY_VALUE", "SINGLE_VALUE", "REGR_COUNT", "COVAR_POP", "COVAR_SAMP", "BIT_AND", "BIT_OR"),
     }
 )
+# Functions of the type of their first argument that has columns of its own.
+_SAME_TYPE = frozenset(
+    {
+        *("COALESCE", "IFNULL", "NULLIF", "IF", "FIRST_VALUE", "LAST_VALUE", "LAG", "LEAD", "ANY_VALUE"),
+        *("SINGLE_VALUE", "ARRAY_CONCAT", "ARRAY_DISTINCT", "ARRAY_SLICE", "ARRAY_REVERSE", "ARRAY_REMOVE"),
+        *("ARRAY_UNION", "ARRAY_EXCEPT", "ARRAY_INTERSECT", "ARRAY_APPEND", "ARRAY_PREPEND", "ARRAY_SORT"),
+        *("FINAL", "RUNNING", "FILTER", "WITHIN_GROUP", "OVER", "AS", "LIST"),
+    }
+)
+_ARITHMETIC = frozenset({"PLUS", "MINUS", "TIMES", "DIVIDE", "MOD", "OTHER", "MINUS_PREFIX", "COUNT", "SUM"})
+_ARRAYS_OF_SCALARS = frozenset({"SPLIT", "REGEXP_EXTRACT_ALL"})
+# Deeper expressions have no known type.
+_MAX_DEPTH = 30
 
 
 class ExpressionReader:
@@ -69,7 +84,7 @@ class ExpressionReader:
                     continue
                 if keys is not None and keys.isdisjoint(path):
                     how = How.AGGREGATE
-                found.append(through(scope.resolve(path), how))
+                found.append(through(scope.resolve(path).origin, how))
             elif kind in QUERIES:
                 columns = self._read_query(node, queries, scope)
                 found.extend(through(origin_of(column), how) for column in columns)
@@ -79,6 +94,8 @@ class ExpressionReader:
                     window = (windows or {}).get(tree.path(window)[-1], ABSENT)
                 pending.extend((part, How.EXPRESSION) for part in self._window(window, windows or {}))
                 pending.append((tree.child(node, 0), how))
+            elif kind == "OTHER_FUNCTION" and scope.time is not None and self._is_match_time(node):
+                found.append(through(scope.time, stronger(how, How.EXPRESSION)))
             elif kind != "EXISTS":
                 # The value of EXISTS derives from no column.
                 pending.extend(reversed(self._operands(node, kind, how)))
@@ -117,3 +134,72 @@ class ExpressionReader:
             base = self._tree.path(self._tree.child(window, 1))
             window = windows.get(base[-1], ABSENT) if base else ABSENT
         return parts
+
+    def _is_match_time(self, node: int) -> bool:
+        """Whether it is `MATCH_ROWTIME()`, the time of the last row of the match."""
+        return self._tree.name(node).upper() == "MATCH_ROWTIME" and not self._tree.children(node)
+
+    def type(self, node: int, scope: Scope, queries: Queries, depth: int = 0) -> Type | None:
+        """Type of an expression, as far as the text tells it."""
+        tree = self._tree
+        if node == ABSENT:
+            return SCALAR  # A literal.
+        kind, children = tree.kind(node), tree.children(node)
+        if depth > _MAX_DEPTH:
+            return None
+        if kind == "ID":
+            return scope.resolve(tree.path(node)).type
+        if kind == "TYPE":
+            return Type.of(tree, node)
+        if kind in QUERIES:
+            columns = self._read_query(node, queries, scope)
+            return type_of(columns[0]) if len(columns) == 1 else None
+        name = tree.name(node).upper()
+
+        def of(child: int) -> Type | None:
+            return self.type(tree.child(node, child), scope, queries, depth + 1)
+
+        if kind == "CAST" or name in ("CAST", "TRY_CAST"):
+            return of(1)
+        if kind == "DOT":
+            return field_type(of(0), (tree.path(children[1]) or ("",))[-1])
+        if kind == "ITEM" or name == "ITEM":
+            return item_type(of(0))
+        if kind == "ROW":
+            return Type("ROW", tuple((f"EXPR${i}", of(i)) for i in range(len(children))))
+        if kind == "ARRAY_VALUE_CONSTRUCTOR":
+            return array_of(of(0))
+        if kind == "MAP_VALUE_CONSTRUCTOR":
+            return Type("MAP", (("KEY", of(0)), ("VALUE", of(1))))
+        if kind in ("ARRAY_QUERY_CONSTRUCTOR", "MULTISET_QUERY_CONSTRUCTOR"):
+            return array_of(of(0))
+        if kind in ("ARRAY_AGG", "COLLECT") or name in ("ARRAY_AGG", "COLLECT"):
+            return array_of(of(0))
+        if name in ("MAP_KEYS", "MAP_VALUES", "MAP_ENTRIES"):
+            return _of_map(name, of(0))
+        if name == "STR_TO_MAP":
+            return Type("MAP", (("KEY", SCALAR), ("VALUE", SCALAR)))
+        if kind == "CASE":
+            return _first(map(of, range(2, len(children))))
+        if kind in _SAME_TYPE or name in _SAME_TYPE:
+            # An OVER's window and a FILTER's condition are no values.
+            values = 1 if kind in ("OVER", "FILTER", "WITHIN_GROUP") else len(children)
+            return _first(map(of, range(values)))
+        if name in _ARRAYS_OF_SCALARS:
+            return array_of(SCALAR)
+        return SCALAR if kind in _ARITHMETIC else None
+
+
+def _of_map(function: str, of: Type | None) -> Type | None:
+    if of is None or of.kind != "MAP":
+        return None
+    (_, key), (_, value) = of.parts
+    if function == "MAP_ENTRIES":
+        return array_of(Type("ROW", (("key", key), ("value", value))))
+    return array_of(key if function == "MAP_KEYS" else value)
+
+
+def _first(types: Iterable[Type | None]) -> Type | None:
+    """The type of values of one type, of which some are literals: `COALESCE(items, NULL)`."""
+    found = list(types)
+    return next((of for of in found if of is not None and of.kind != "SCALAR"), found[0] if found else None)

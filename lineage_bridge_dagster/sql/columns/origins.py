@@ -30,15 +30,24 @@ class Origin:
 
     Attributes:
         sources: Each column once, in order of first appearance; none for a constant.
-        complete: False when the value may derive from other columns, too.
+        open: Why the value may derive from other columns, too; empty when it does not.
     """
 
     sources: tuple[ColumnOrigin, ...] = ()
-    complete: bool = True
+    open: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the value derives from no other columns."""
+        return not self.open
 
 
 CONSTANT = Origin()
-UNKNOWN = Origin(complete=False)
+
+
+def unknown(reason: str) -> Origin:
+    """Origin of a value of which nothing is known."""
+    return Origin(open=reason)
 
 
 def column_of(table: TablePath, column: str) -> Origin:
@@ -52,22 +61,22 @@ def through(origin: Origin, how: How) -> Origin:
         return origin
     return Origin(
         tuple(ColumnOrigin(s.table, s.column, stronger(s.how, how)) for s in origin.sources),
-        origin.complete,
+        origin.open,
     )
 
 
-def partly(origin: Origin) -> Origin:
+def partly(origin: Origin, reason: str) -> Origin:
     """The same origin, marked incomplete."""
-    return Origin(origin.sources, complete=False)
+    return Origin(origin.sources, origin.open or reason)
 
 
 def merged(origins: Iterable[Origin]) -> Origin:
     """Origin of a value that derives from several values, or is one of them."""
     found: dict[tuple[TablePath, str], How] = {}
-    complete = True
+    reason = ""
     for origin in origins:
-        complete = complete and origin.complete
+        reason = reason or origin.open
         for table, column, how in origin.sources:
             key = (table, column)
             found[key] = stronger(found[key], how) if key in found else how
-    return Origin(tuple(ColumnOrigin(*key, how) for key, how in found.items()), complete)
+    return Origin(tuple(ColumnOrigin(*key, how) for key, how in found.items()), reason)

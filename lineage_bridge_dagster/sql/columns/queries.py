@@ -6,20 +6,19 @@ from collections.abc import Callable, Sequence
 
 from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.expressions import ExpressionReader, Queries
-from lineage_bridge_dagster.sql.columns.origins import CONSTANT, UNKNOWN, merged, through
+from lineage_bridge_dagster.sql.columns.functions import Arguments, Models, function_relation
+from lineage_bridge_dagster.sql.columns.origins import Origin, merged, through
 from lineage_bridge_dagster.sql.columns.relations import (
-    OPAQUE,
     Field,
-    FromClause,
-    FromItem,
     Relation,
-    Scope,
     UnknownColumns,
-    joined,
     named,
+    opaque,
     renamed,
     united,
 )
+from lineage_bridge_dagster.sql.columns.scopes import FromClause, FromItem, Scope, joined
+from lineage_bridge_dagster.sql.columns.types import SCALAR, unnested
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, Tree
 from lineage_bridge_dagster.sql.statement import TablePath
 
@@ -38,13 +37,11 @@ _TRANSPARENT = frozenset(
         *("SET_SEMANTICS_TABLE", "EXPLICIT_TABLE"),
     }
 )
-_WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
-_WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
-# Table functions that return their input's columns, followed by the model's.
-_APPENDING = frozenset({"ML_PREDICT", "AI_COMPLETE", "AI_EMBEDDING"})
+_TOO_DEEP = "its query is nested too deeply"
+_TOO_MANY = f"its query has more than {_MAX_COLUMNS:,} columns"
 
 # Operands of a MATCH_RECOGNIZE by index (Calcite's SqlMatchRecognize).
-_PATTERN, _DEFINE, _MEASURES, _SUBSET, _PARTITION = 1, 4, 5, 7, 9
+_PATTERN, _DEFINE, _MEASURES, _SUBSET, _PARTITION, _ORDER = 1, 4, 5, 7, 9, 10
 
 
 class QueryReader:
@@ -53,11 +50,13 @@ class QueryReader:
     Args:
         tree: The statement.
         tables: Looks up the tables and views that it names.
+        models: Looks up the outputs of the models that it names.
     """
 
-    def __init__(self, tree: Tree, tables: Tables) -> None:
+    def __init__(self, tree: Tree, tables: Tables, models: Models) -> None:
         self._tree = tree
         self._tables = tables
+        self._models = models
         self._depth = 0
         self.expressions = ExpressionReader(tree, self.relation)
 
@@ -72,9 +71,9 @@ class QueryReader:
         self._depth += 1
         try:
             if self._depth > _MAX_DEPTH:
-                return OPAQUE
+                return opaque(_TOO_DEEP)
             relation = self._relation(node, queries or {}, outer)
-            return relation if len(relation) <= _MAX_COLUMNS else OPAQUE
+            return relation if len(relation) <= _MAX_COLUMNS else opaque(_TOO_MANY)
         finally:
             self._depth -= 1
 
@@ -99,16 +98,17 @@ class QueryReader:
         if kind == "VALUES":
             scope = Scope(FromClause(), outer)
             rows = [
-                named(
-                    (Field(None, self.expressions.origin(value, scope, queries)), False)
-                    for value in tree.children(row)
-                )
+                named((self._value(value, scope, queries), False) for value in tree.children(row))
                 for row in tree.children(node)
             ]
-            return united(rows) if rows else OPAQUE
+            return united(rows) if rows else opaque("its query is not understood")
         if kind == "EXPLICIT_TABLE":
             return self._from(tree.child(node, 0), queries, outer).star
-        return OPAQUE
+        return opaque("its query is not understood")
+
+    def _value(self, node: int, scope: Scope, queries: Queries) -> Field:
+        origin = self.expressions.origin(node, scope, queries)
+        return Field(None, origin, type=self.expressions.type(node, scope, queries))
 
     def _branches(self, node: int, kind: str) -> list[int]:
         """Operands of `a UNION b UNION c ...`; generated chains are too long for recursion."""
@@ -146,7 +146,7 @@ class QueryReader:
             if extended == relation:
                 return relation
             relation = extended
-        return OPAQUE
+        return opaque("its recursive query is not understood")
 
     def _select(self, node: int, queries: Queries, outer: Scope | None) -> Relation:
         tree = self._tree
@@ -168,9 +168,10 @@ class QueryReader:
             else:
                 name, aliased = self._item_name(item)
                 origin = self.expressions.origin(item, scope, queries, keys=keys, windows=windows)
-                items.append((Field(name, origin), aliased))
+                field = Field(name, origin, type=self.expressions.type(item, scope, queries))
+                items.append((field, aliased))
             if len(items) > _MAX_COLUMNS:
-                return OPAQUE
+                return opaque(_TOO_MANY)
         return named(items)
 
     def _item_name(self, node: int) -> tuple[str | None, bool]:
@@ -215,7 +216,7 @@ class QueryReader:
         self._depth += 1
         try:
             if self._depth > _MAX_DEPTH:
-                return _single(OPAQUE)
+                return _single(opaque(_TOO_DEEP))
             return self._from_part(node, queries, outer, lateral)
         finally:
             self._depth -= 1
@@ -233,7 +234,7 @@ class QueryReader:
         if kind == "AS":
             inner = self._from(first, queries, outer, lateral)
             alias, *names = tree.names(tree.children(node)[1:])
-            relation = renamed(inner.star, names)
+            relation = renamed(inner.star, names or self._sole_name(first, inner.star, alias))
             table = inner.items[0].table if len(inner.items) == 1 else None
             return FromClause((FromItem(alias, (), relation, table),), relation)
         if kind in _TRANSPARENT:
@@ -243,12 +244,25 @@ class QueryReader:
         if kind == "UNNEST":
             return _single(self._unnest(node, queries, lateral or Scope(FromClause(), outer)))
         if kind == "COLLECTION_TABLE":
-            return _single(self._table_function(first, queries, outer))
+            arguments = Arguments(self._tree, first, lambda node: self._from(node, queries, outer))
+            scope = lateral or outer or Scope(FromClause())
+
+            def origin(node: int) -> Origin:
+                return self.expressions.origin(node, scope, queries)
+
+            return _single(function_relation(arguments, origin, self._models))
         if kind == "MATCH_RECOGNIZE":
             return _single(self._match(node, queries, outer))
         if kind in QUERIES:
             return _single(self.relation(node, queries, outer))
-        return _single(OPAQUE)
+        return _single(opaque(f"{kind} is not understood"))
+
+    def _sole_name(self, node: int, relation: Relation, alias: str) -> list[str]:
+        """UNNEST and VALUES with one column name it by their alias (Calcite's AliasNamespace)."""
+        while self._tree.kind(node) == "LATERAL":
+            node = self._tree.child(node, 0)
+        sole = len(relation) == 1 and isinstance(relation[0], Field)
+        return [alias] if sole and self._tree.kind(node) in ("UNNEST", "VALUES") else []
 
     def _table(self, path: TablePath, queries: Queries) -> FromClause:
         if len(path) == 1 and path[0] in queries:
@@ -273,38 +287,24 @@ class QueryReader:
                 using = tree.names(tree.children(tree.child(join, 5)))
             left = joined(left, right, kind, using)
             if len(left.star) > _MAX_COLUMNS:
-                left = FromClause(left.items, OPAQUE)
+                left = FromClause(left.items, opaque(_TOO_MANY))
         return left
 
     def _unnest(self, node: int, queries: Queries, scope: Scope) -> Relation:
         children = self._tree.children(node)
-        origin = merged(self.expressions.origin(child, scope, queries) for child in children)
-        return (UnknownColumns(origin=through(origin, How.EXPRESSION)),)
-
-    def _table_function(self, node: int, queries: Queries, outer: Scope | None) -> Relation:
-        """Columns of a table function: its input's, and a window's. Those of user functions are unknown."""
-        tree = self._tree
-        name = tree.name(node).upper() if tree.children(node) else ""
-        if name not in _WINDOWS | _APPENDING:
-            return OPAQUE
-        arguments = [
-            tree.child(argument, 0) if tree.kind(argument) == "ARGUMENT_ASSIGNMENT" else argument
-            for argument in tree.children(node)
-        ]
-        table = next((a for a in arguments if tree.kind(a) in QUERIES | {"SET_SEMANTICS_TABLE"}), ABSENT)
-        if table == ABSENT:
-            return OPAQUE
-        source = self._from(table, queries, outer)
-        if name not in _WINDOWS:
-            return (*source.star, UnknownColumns())
-        time = CONSTANT
-        for argument in arguments:
-            if tree.kind(argument) == "OTHER_FUNCTION" and tree.name(argument).upper() == "DESCRIPTOR":
-                column = tree.path(tree.child(argument, 0))
-                time = Scope(source).resolve(column) if column else UNKNOWN
-                break
-        time = through(time, How.EXPRESSION)
-        return (*source.star, *(Field(column, time) for column in _WINDOW_COLUMNS))
+        origins = [self.expressions.origin(child, scope, queries) for child in children]
+        columns = [unnested(self.expressions.type(child, scope, queries)) for child in children]
+        ordinality = [Field("ORDINALITY", through(merged(origins), How.EXPRESSION), type=SCALAR)]
+        ordinality = ordinality if self._tree.name(node) else []
+        items: list[tuple[Field | UnknownColumns, bool]] = []
+        for origin, of in zip(origins, columns, strict=True):
+            element = through(origin, How.EXPRESSION)
+            if of is None:
+                # Whatever their names: each column's values are the collection's.
+                items.append((UnknownColumns(origin=element), False))
+            else:
+                items.extend((Field(name, element, type=kind), False) for name, kind in of)
+        return named([*items, *((field, False) for field in ordinality)])
 
     def _match(self, node: int, queries: Queries, outer: Scope | None) -> Relation:
         """MATCH_RECOGNIZE with one row per match, the only mode in Flink: partition columns, measures."""
@@ -313,7 +313,9 @@ class QueryReader:
         source = self._from(children[0], queries, outer)
         definitions = (tree.child(definition, 1) for definition in tree.children(children[_DEFINE]))
         variables = self._identifiers([children[_PATTERN], children[_SUBSET], *definitions], qualified=True)
-        scope = Scope(source, outer, variables)
+        order = tree.children(children[_ORDER])
+        time = self.expressions.origin(order[0], Scope(source), queries) if order else None
+        scope = Scope(source, outer, variables, time)
         items: list[tuple[Field | UnknownColumns, bool]] = []
         for column in tree.children(children[_PARTITION]):
             path = tree.path(column)

@@ -1,7 +1,7 @@
 """A statement's syntax tree -> the columns that it writes, with their origins. Pure.
 
-Columns that cannot be derived are left out: those after a `*` of a table whose schema is unknown, names that
-such a table could have as well, and results of table functions.
+What cannot be derived is open, with the reason: the origin of one column, or all further columns of a table,
+if not even their names are known.
 """
 
 from __future__ import annotations
@@ -9,25 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.sql.columns.origins import CONSTANT, ColumnOrigin, Origin, column_of, merged
+from lineage_bridge_dagster.sql.columns.functions import Models
+from lineage_bridge_dagster.sql.columns.origins import (
+    CONSTANT,
+    ColumnOrigin,
+    Origin,
+    column_of,
+    merged,
+    unknown,
+)
 from lineage_bridge_dagster.sql.columns.queries import QueryReader
 from lineage_bridge_dagster.sql.columns.relations import (
-    OPAQUE,
     Field,
-    FromClause,
-    FromItem,
     Relation,
-    Scope,
     UnknownColumns,
     aligned,
-    column_names,
     known_columns,
+    opaque,
     renamed,
+    shown,
+    unknown_columns,
 )
+from lineage_bridge_dagster.sql.columns.scopes import FromClause, FromItem, Scope
+from lineage_bridge_dagster.sql.columns.tables import Column, columns_of, created
+from lineage_bridge_dagster.sql.flink.tables import readable_kind
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, Tree
 from lineage_bridge_dagster.sql.statement import TablePath
 
-Schemas = Callable[[TablePath], Sequence[str] | None]
+Tables = Callable[[TablePath], Sequence[Column] | None]
 """A table -> its columns in order, None when they are unknown."""
 
 Views = Callable[[TablePath], Relation | None]
@@ -46,29 +55,53 @@ class ColumnLineage:
         table: The table or view written.
         column: Its column.
         sources: Columns that it derives from; none for a literal or `COUNT(*)`.
-        complete: False when it may derive from other columns, too.
+        open: Why it may derive from other columns, too; empty when it does not.
     """
 
     table: TablePath
     column: str
     sources: tuple[ColumnOrigin, ...] = ()
-    complete: bool = True
+    open: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether it derives from no other columns."""
+        return not self.open
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """One INSERT, CREATE ... AS, view or UPDATE: a statement set has several.
+
+    Attributes:
+        kind: `INSERT`, `CREATE VIEW`, ...
+        table: The table or view written.
+        columns: Its columns, in the order in which they are filled.
+        open: Why it writes further columns, whose names are unknown; empty when it does not.
+    """
+
+    kind: str
+    table: TablePath
+    columns: tuple[ColumnLineage, ...] = ()
+    open: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The tables and views that a statement's names refer to.
+    """The tables, views and models that a statement's names refer to.
 
     Attributes:
-        schemas: Columns of tables that are read.
-        sink_schemas: Columns of tables that an INSERT without column list fills: all except computed ones.
+        tables: Columns of tables that are read.
+        sinks: Columns of tables that an INSERT fills by position, computed and virtual ones included.
         views: Columns of views.
+        models: Outputs of models.
         canonical: Name as written -> the path used for lookups and in the result.
     """
 
-    schemas: Schemas
-    sink_schemas: Schemas
+    tables: Tables
+    sinks: Tables
     views: Views
+    models: Models
     canonical: Callable[[TablePath], TablePath]
 
     def table(self, name: TablePath) -> FromItem:
@@ -77,31 +110,30 @@ class Context:
         view = self.views(path)
         if view is not None:
             return FromItem(name[-1], name, view)
-        columns = self.schemas(path)
+        columns = self.tables(path)
         if columns is None:
             return FromItem(name[-1], name, (UnknownColumns(path),), path)
-        return FromItem(name[-1], name, tuple(Field(c, column_of(path, c)) for c in columns), path)
+        fields = tuple(Field(c.name, column_of(path, c.name), type=c.type) for c in columns)
+        return FromItem(name[-1], name, fields, path)
 
 
-def column_lineage(tree: Tree, context: Context) -> tuple[ColumnLineage, ...]:
-    """Lineage of each column that a statement writes, in the order of the statement.
+def written_columns(tree: Tree, context: Context) -> tuple[Writer, ...]:
+    """The columns that a statement writes, with their lineage, in the order of the statement.
 
     Never fails; a plain query writes nothing (see `output_columns`).
     """
-    return merged_columns(
-        ColumnLineage(target, column, origin.sources, origin.complete)
-        for target, column, origin in _written(tree, context)
-        if origin.sources or origin.complete
-    )
+    root = tree.statement
+    nodes = tree.children(root) if tree.kind(root) == "SqlStatementSet" else (root,)
+    return tuple(writer for node in nodes if (writer := _writer(tree, node, context)) is not None)
 
 
 def merged_columns(columns: Iterable[ColumnLineage]) -> tuple[ColumnLineage, ...]:
     """Each column once, with all its origins: several statements may fill one table."""
     found: dict[tuple[TablePath, str], list[Origin]] = {}
     for column in columns:
-        found.setdefault((column.table, column.column), []).append(Origin(column.sources, column.complete))
+        found.setdefault((column.table, column.column), []).append(Origin(column.sources, column.open))
     return tuple(
-        ColumnLineage(*key, origin.sources, origin.complete)
+        ColumnLineage(*key, origin.sources, origin.open)
         for key, origin in ((key, merged(origins)) for key, origins in found.items())
     )
 
@@ -120,84 +152,69 @@ def view_relation(tree: Tree, context: Context) -> Relation:
     return renamed(_derive(tree, tree.child(root, 1), context), names)
 
 
-def declared_columns(tree: Tree) -> tuple[TablePath, list[str], list[str]] | None:
-    """The table that `CREATE TABLE (...)` creates, all its columns, and those that an INSERT fills."""
+def created_columns(tree: Tree, context: Context) -> list[Column] | None:
+    """The columns of the table that `CREATE TABLE ... AS` creates; None when some are unknown."""
     root = tree.statement
-    if tree.kind(root) != "SqlCreateTable" or not tree.children(tree.child(root, 1)):
-        return None
-    columns = [c for c in tree.children(tree.child(root, 1)) if tree.kind(c) == "COLUMN"]
-    names = [(tree.path(tree.child(column, 0))[-1], tree.name(column)) for column in columns]
-    return tree.path(tree.child(root, 0)), [n for n, _ in names], [n for n, derived in names if not derived]
-
-
-def created_columns(tree: Tree, context: Context) -> tuple[TablePath, list[str]] | None:
-    """The table that `CREATE TABLE ... AS` creates and its columns, if its query alone determines them."""
-    root = tree.statement
-    if tree.kind(root) not in _CREATES:
-        return None
-    if any(tree.kind(c) == "COLUMN" for c in tree.children(tree.child(root, 2))):
-        return None
-    names = column_names(_derive(tree, tree.child(root, 1), context))
-    return None if names is None else (tree.path(tree.child(root, 0)), names)
+    return created(columns_of(tree, tree.child(root, 2)), _derive(tree, tree.child(root, 1), context))
 
 
 def _derive(tree: Tree, query: int, context: Context) -> Relation:
     try:
-        return QueryReader(tree, context.table).relation(query)
+        return QueryReader(tree, context.table, context.models).relation(query)
     except RecursionError:
         # The caller's stack was nearly full.
-        return OPAQUE
+        return opaque("its query is nested too deeply")
 
 
-def _written(tree: Tree, context: Context) -> Iterator[tuple[TablePath, str, Origin]]:
-    root = tree.statement
-    for node in tree.children(root) if tree.kind(root) == "SqlStatementSet" else (root,):
-        kind = tree.kind(node)
-        target = tree.target(tree.child(node, 0))
-        if not target:
-            continue
-        path = context.canonical(target)
-        columns: Iterable[tuple[str, Origin]]
-        if kind == "INSERT":
-            columns = _inserted(tree, node, path, context)
-        elif kind in _TABLE_QUERIES:
-            columns = known_columns(_derive(tree, tree.child(node, 1), context))
-        elif kind in _VIEWS:
-            columns = known_columns(view_relation(tree, context))
-        elif kind == "UPDATE":
-            columns = _updated(tree, node, target, context)
+def _writer(tree: Tree, node: int, context: Context) -> Writer | None:
+    kind = tree.kind(node)
+    target = tree.target(tree.child(node, 0))
+    if not target or kind not in {"INSERT", "UPDATE"} | _TABLE_QUERIES | _VIEWS:
+        return None
+    path = context.canonical(target)
+    columns: Iterable[tuple[str, Origin]] = ()
+    reason = ""
+    if kind == "INSERT":
+        names = _filled(tree, node, path, context)
+        if names is None:
+            reason = f"the columns of {shown(path)} are unknown, and the statement does not list them"
         else:
-            continue
-        for column, origin in columns:
-            yield path, column, origin
+            relation = _derive(tree, tree.child(node, 1), context)
+            partitions = ((name, CONSTANT) for name in tree.path(tree.child(node, 3)))
+            columns = (*partitions, *zip(names, aligned(relation, len(names)), strict=True))
+    elif kind == "UPDATE":
+        columns = _updated(tree, node, target, context)
+    else:
+        relation = (
+            view_relation(tree, context) if kind in _VIEWS else _derive(tree, tree.child(node, 1), context)
+        )
+        columns = tuple(known_columns(relation))
+        if len(tuple(columns)) < len(relation):
+            gaps = unknown_columns(relation)
+            reason = gaps[0].reason if gaps else "the names of some columns are unknown"
+    lineage = (ColumnLineage(path, name, origin.sources, origin.open) for name, origin in columns)
+    return Writer(readable_kind(kind), path, tuple(lineage), reason)
 
 
-def _inserted(tree: Tree, node: int, path: TablePath, context: Context) -> Iterator[tuple[str, Origin]]:
-    """INSERT fills columns by position: the listed ones, else the table's own."""
-    partitions = tree.path(tree.child(node, 3))
+def _filled(tree: Tree, node: int, path: TablePath, context: Context) -> list[str] | None:
+    """The columns that an INSERT fills by position: the listed ones, else the table's own."""
     listed = tree.child(node, 2)
     if listed != ABSENT:
         # The first part: a listed column can be a nested field.
-        names = [tree.path(column) for column in tree.children(listed)]
-        columns: list[str] | None = [name[0] for name in names if name]
-    else:
-        schema = context.sink_schemas(path)
-        columns = None if schema is None else [c for c in schema if c not in partitions]
-    for partition in partitions:
-        yield partition, CONSTANT
-    if columns is not None:
-        relation = _derive(tree, tree.child(node, 1), context)
-        yield from zip(columns, aligned(relation, len(columns)), strict=True)
+        return [name[0] for column in tree.children(listed) if (name := tree.path(column))]
+    columns = context.sinks(path)
+    partitions = tree.path(tree.child(node, 3))
+    return None if columns is None else [c.name for c in columns if c.filled and c.name not in partitions]
 
 
 def _updated(tree: Tree, node: int, target: TablePath, context: Context) -> Iterator[tuple[str, Origin]]:
     item = context.table(target)
     scope = Scope(FromClause((item,), item.relation))
-    expressions = QueryReader(tree, context.table).expressions
+    expressions = QueryReader(tree, context.table, context.models).expressions
     columns, values = tree.children(tree.child(node, 1)), tree.children(tree.child(node, 2))
     for column, value in zip(columns, values, strict=False):
         if tree.path(column):
             try:
                 yield tree.path(column)[-1], expressions.origin(value, scope, {})
             except RecursionError:
-                continue
+                yield tree.path(column)[-1], unknown("its expression is nested too deeply")

@@ -32,7 +32,7 @@ STATEMENT_MILLISECONDS = 20_000
 _START_SECONDS = 60.0
 _RESPONSE_SECONDS = 900.0
 _CLASS = "lineage.FlinkTrees"
-_SOURCE = "FlinkTrees.java"
+_SOURCES = ("TreeWriter.java", "FlinkTrees.java")
 # Loaded by flink-sql-parser and Calcite while parsing, or needed to compile our class; all ship with PySpark.
 PYSPARK_JARS = ("guava", "slf4j-api", "commons-math3", "janino", "commons-compiler", "py4j")
 
@@ -165,16 +165,16 @@ class ParserProcess:
 
     def _compile(self) -> Any:
         jvm: Any = self._gateway.jvm
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.cook(resources.files(__package__).joinpath(_SOURCE).read_text("utf-8"))
+        loader: Any = None
+        for source in _SOURCES:
+            compiler = jvm.org.codehaus.janino.SimpleCompiler()
+            if loader is not None:
+                compiler.setParentClassLoader(loader)
+            compiler.cook(resources.files(__package__).joinpath(source).read_text("utf-8"))
+            loader = compiler.getClassLoader()
         no_types = self._gateway.new_array(jvm.java.lang.Class, 0)
         no_values = self._gateway.new_array(jvm.java.lang.Object, 0)
-        return (
-            compiler.getClassLoader()
-            .loadClass(_CLASS)
-            .getDeclaredConstructor(no_types)
-            .newInstance(no_values)
-        )
+        return loader.loadClass(_CLASS).getDeclaredConstructor(no_types).newInstance(no_values)
 
     def _error_output(self) -> str:
         """The end of its stderr, without the logger's notice."""

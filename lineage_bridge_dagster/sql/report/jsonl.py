@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from lineage_bridge_dagster.sql.columns.derivation import derive_columns
-from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Schemas
+from lineage_bridge_dagster.sql.columns.derivation import Open, Schemas, TextColumns, derive_columns
+from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Writer
 from lineage_bridge_dagster.sql.flink.names import known_part, resolved_lineage
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 from lineage_bridge_dagster.sql.statement import TablePath, TextLineage
@@ -55,7 +55,13 @@ def lineage_records(
 def column_records(
     lines: Iterable[_Line], parse: Callable[[Sequence[str]], Iterable[ParsedText]]
 ) -> Iterator[dict[str, Any]]:
-    """As `lineage_records`, with `columns`: each column written, its sources and how it derives from them.
+    """As `lineage_records`, with the column lineage of each line.
+
+    - `columns`: each column written by any of its statements, with `sources` and how it derives from each.
+      `complete` is false if it may derive from other columns, too.
+    - `open`: everything that could not be derived, with the reason. `column` is null for further columns of
+      unknown names; `table` is empty if a statement was rejected.
+    - `writers`: the same for each INSERT, CREATE ... AS, view and UPDATE, with the number of its statement.
 
     A line may have `schemas`: columns by table, named by its last part or by all its parts with dots between.
     The `CREATE TABLE` statements in its text are used as well; views that its text defines are expanded.
@@ -66,7 +72,7 @@ def column_records(
             (columns,) = derive_columns([text], _schemas(line.get("schemas")))
             yield {
                 **lineage_record(line, completed(text)),
-                "columns": [_column(column) for column in columns.written],
+                **_columns(columns),
             }
 
     return _records(lines, records)
@@ -130,6 +136,33 @@ def _schemas(value: Any) -> Schemas | None:
         return known.get(".".join(path), known.get(path[-1]))
 
     return schema
+
+
+def _columns(text: TextColumns) -> dict[str, Any]:
+    return {
+        "columns": [_column(column) for column in text.written],
+        "open": [_open(found) for found in text.open],
+        "writers": [
+            _writer(number, writer) for number, writers in enumerate(text.statements, 1) for writer in writers
+        ],
+    }
+
+
+def _writer(number: int, writer: Writer) -> dict[str, Any]:
+    missing = [Open(writer.table, column.column, column.open) for column in writer.columns if column.open]
+    if writer.open:
+        missing.append(Open(writer.table, None, writer.open))
+    return {
+        "statement": number,
+        "kind": writer.kind,
+        "table": list(known_part(writer.table)),
+        "columns": [_column(column) for column in writer.columns],
+        "open": [_open(found) for found in missing],
+    }
+
+
+def _open(found: Open) -> dict[str, Any]:
+    return {"table": list(known_part(found.table)), "column": found.column, "reason": found.reason}
 
 
 def _column(column: ColumnLineage) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 
 from rich.text import Text
 
@@ -12,7 +11,7 @@ from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
 from lineage_bridge_dagster.sql.columns.relations import Field, Relation
-from lineage_bridge_dagster.sql.columns.statement import ColumnLineage
+from lineage_bridge_dagster.sql.columns.statement import Writer
 from lineage_bridge_dagster.sql.flink.names import known_part
 from lineage_bridge_dagster.sql.flink.views import Expansion
 from lineage_bridge_dagster.sql.ksql.parser import KsqlText, TopicFlow
@@ -38,11 +37,13 @@ def flink_report(
         yield from _statement(statement, number + 1 if several else None)
         if columns is not None:
             yield from _columns(statement, columns.statements[number], columns.outputs[number])
-    if several or expansion.views or expansion.cycles:
+    shared = list(_shared_tables(columns)) if columns is not None else []
+    if several or expansion.views or expansion.cycles or shared:
         yield Text("total", style="bold")
         yield from _names("reads", expansion.reads)
         yield from _names("writes", expansion.writes)
         yield from _names("via", expansion.views)
+        yield from shared
         for cycle in expansion.cycles:
             yield _line("cycle", Text(" -> ".join(map(name, (*cycle, cycle[0]))), style="red"))
 
@@ -100,16 +101,32 @@ def _statement(statement: Statement, number: int | None) -> Iterator[Text]:
         yield _line("", Text("moves no data", style="dim"))
 
 
-def _columns(
-    statement: Statement, written: Sequence[ColumnLineage], output: Relation | None
-) -> Iterator[Text]:
+def _shared_tables(columns: TextColumns) -> Iterator[Text]:
+    """The columns of tables with several writers, from all of them."""
+    tables = [writer.table for writers in columns.statements for writer in writers]
+    for table in dict.fromkeys(table for table in tables if tables.count(table) > 1):
+        yield _line("columns", Text(f"of {name(table)}, from {tables.count(table)} writers"))
+        for column in columns.written:
+            if column.table == table:
+                yield _derivation(name((column.column,)), column.sources, column.open)
+        for found in columns.open:
+            if found.table == table and found.column is None:
+                yield _further(found.reason)
+
+
+def _columns(statement: Statement, writers: Sequence[Writer], output: Relation | None) -> Iterator[Text]:
     """Columns that a statement writes, or its query's output where the target's columns are unknown."""
-    for table, columns in groupby(written, key=lambda column: column.table):
-        yield _line("columns", Text("of " + name(table)))
-        for column in columns:
-            yield _derivation(name((column.column,)), column.sources, column.complete)
-    if written or not output or not (statement.writes or statement.kind == "SELECT"):
-        return
+    for writer in writers:
+        if not writer.columns and len(writers) == 1 and output:
+            break
+        yield _line("columns", Text("of " + name(writer.table)))
+        for column in writer.columns:
+            yield _derivation(name((column.column,)), column.sources, column.open)
+        if writer.open:
+            yield _further(writer.open)
+    else:
+        if writers or not output or statement.kind != "SELECT":
+            return
     if statement.writes:
         hint = "by position; their names in the table are unknown without its CREATE TABLE"
         yield _line("columns", Text(hint, style="dim"))
@@ -118,21 +135,29 @@ def _columns(
     for place, item in enumerate(output, 1):
         if isinstance(item, Field):
             shown = f"{place}" + (f" ({name((item.name,))})" if item.name else "")
-            yield _derivation(shown, item.origin.sources, item.origin.complete)
+            yield _derivation(shown, item.origin.sources, item.origin.open)
         else:
-            of = f" of {name(item.table)}" if item.table else ""
-            yield Text(" " * (_LABEL + 3) + f"all columns{of}, names unknown", style="yellow")
+            of = f"all columns of {name(item.table)}, names unknown" if item.table else ""
+            yield _indented(Text(of or f"further columns: {printable(item.reason)}", style="yellow"))
             break
 
 
-def _derivation(column: str, sources: Iterable[ColumnOrigin], complete: bool) -> Text:
-    line = Text(" " * (_LABEL + 3) + column + "  <- ")
+def _further(reason: str) -> Text:
+    return _indented(Text(f"further columns open: {printable(reason)}", style="yellow"))
+
+
+def _derivation(column: str, sources: Iterable[ColumnOrigin], reason: str) -> Text:
+    line = _indented(Text(column + "  <- "))
     parts = [
         Text.assemble(name((*s.table, s.column)), " ", (s.how.value, _HOW_STYLES[s.how])) for s in sources
     ]
-    if not complete:
-        parts.append(Text("unknown columns", style="yellow"))
+    if reason:
+        parts.append(Text(f"open: {printable(reason)}", style="yellow"))
     return line.append_text(Text(", ").join(parts) if parts else Text("no column", style="dim"))
+
+
+def _indented(text: Text) -> Text:
+    return Text(" " * (_LABEL + 3)).append_text(text)
 
 
 def _names(label: str, paths: Iterable[TablePath]) -> Iterator[Text]:

@@ -1,0 +1,170 @@
+"""Table functions: the columns that they return. Pure.
+
+Sources: Flink's "Windowing table-valued functions", "Model Inference", "Vector Search" and "Process Table
+Functions"; Confluent's "AI Model Inference and Machine Learning Functions". The columns of any other function
+are declared in no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from lineage_bridge_dagster.lineage.columns import How
+from lineage_bridge_dagster.sql.columns.origins import Origin, merged, partly, through, unknown
+from lineage_bridge_dagster.sql.columns.relations import Field, Relation, UnknownColumns, named, opaque, shown
+from lineage_bridge_dagster.sql.columns.scopes import FromClause, Scope
+from lineage_bridge_dagster.sql.columns.types import Type
+from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, Tree
+from lineage_bridge_dagster.sql.statement import TablePath
+
+Outputs = tuple[tuple[str, Type | None], ...]
+"""A model's output columns."""
+
+Models = Callable[[TablePath], Outputs | None]
+"""A model -> its outputs, None when no known statement creates it."""
+
+_WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
+_WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
+# Functions of a model. Given a table they return its columns, too.
+_MODEL_FUNCTIONS = frozenset({"ML_PREDICT", "AI_COMPLETE", "AI_EMBEDDING"})
+# Functions that return one column of found rows, from an external table.
+_EXTERNAL_SEARCHES = frozenset({"VECTOR_SEARCH_AGG", "KEY_SEARCH_AGG", "TEXT_SEARCH_AGG"})
+
+
+class Arguments:
+    """The arguments of a table function, whether or not they are named.
+
+    Args:
+        tree: The statement.
+        call: The call.
+        table: Reads a table argument as a FROM clause.
+    """
+
+    def __init__(self, tree: Tree, call: int, table: Callable[[int], FromClause]) -> None:
+        self.tree = tree
+        self.name = tree.name(call) if tree.children(call) else ""
+        self._table = table
+        self._values: list[tuple[str, int]] = []
+        for argument in tree.children(call):
+            name = ""
+            if tree.kind(argument) == "ARGUMENT_ASSIGNMENT":
+                value, identifier = tree.children(argument)
+                name, argument = tree.names([identifier])[0].upper(), value
+            self._values.append((name, argument))
+
+    def tables(self) -> Iterator[tuple[FromClause, list[TablePath]]]:
+        """The columns of each table argument, with the columns that partition it."""
+        for _, node in self._values:
+            kind = self.tree.kind(node)
+            if kind == "SET_SEMANTICS_TABLE":
+                keys = map(self.tree.path, self.tree.children(self.tree.child(node, 1)))
+                yield self._table(node), [key for key in keys if key]
+            elif kind in QUERIES:
+                yield self._table(node), []
+
+    def descriptors(self, name: str = "") -> list[TablePath]:
+        """The columns in the first DESCRIPTOR, or in the argument of that name."""
+        for given, node in self._values:
+            if self._is_descriptor(node) and (not name or given == name):
+                return [path for child in self.tree.children(node) if (path := self.tree.path(child))]
+        return []
+
+    def model(self) -> TablePath:
+        """The model, as `MODEL name` or as a string; empty if there is none."""
+        for _, node in self._values:
+            if self.tree.kind(node) == "MODEL":
+                path = self.tree.path(self.tree.child(node, 0))
+                # A string may end in the model's version.
+                parts = self.tree.name(node).partition("$")[0].replace("`", "").split(".")
+                return path or tuple(parts)
+        return ()
+
+    def values(self) -> list[int]:
+        """The arguments that are expressions."""
+        return [
+            node
+            for _, node in self._values
+            if node != ABSENT
+            and self.tree.kind(node) not in QUERIES | {"SET_SEMANTICS_TABLE", "MODEL"}
+            and not self._is_descriptor(node)
+        ]
+
+    def _is_descriptor(self, node: int) -> bool:
+        return self.tree.kind(node) == "OTHER_FUNCTION" and self.tree.name(node).upper() == "DESCRIPTOR"
+
+
+def function_relation(arguments: Arguments, origin: Callable[[int], Origin], models: Models) -> Relation:
+    """The columns of a table function in FROM.
+
+    Args:
+        arguments: Its name and arguments.
+        origin: Derives an argument that is an expression.
+        models: The known models.
+    """
+    name = arguments.name.upper()
+    tables = list(arguments.tables())
+    if name in _WINDOWS and tables:
+        return _window(arguments, tables[0][0])
+    if name in _MODEL_FUNCTIONS:
+        return _model(arguments, tables[0][0] if tables else None, origin, models)
+    if name == "VECTOR_SEARCH" and tables:
+        return _vector_search(arguments, tables[0][0], origin)
+    if name in _EXTERNAL_SEARCHES:
+        values = arguments.values()
+        query = merged(origin(value) for value in values[1:])
+        table = shown(arguments.tree.path(values[0])) if values else ""
+        found = partly(through(query, How.EXPRESSION), f"it derives from the external table {table}, too")
+        return (Field("search_results", found),)
+    reason = f"the outputs of function {arguments.name} are not declared"
+    if not tables:
+        return opaque(reason)
+    return _process_table_function(arguments, tables, reason)
+
+
+def _window(arguments: Arguments, source: FromClause) -> Relation:
+    time = through(_described(arguments, source), How.EXPRESSION)
+    return (*source.star, *(Field(column, time) for column in _WINDOW_COLUMNS))
+
+
+def _model(
+    arguments: Arguments, source: FromClause | None, origin: Callable[[int], Origin], models: Models
+) -> Relation:
+    """The input's columns, if it is a table, then the model's outputs."""
+    values = [origin(value) for value in arguments.values()] if source is None else []
+    features = through(merged([*values, _described(arguments, source or FromClause())]), How.EXPRESSION)
+    model = arguments.model()
+    outputs = models(model) if model else None
+    if outputs is None:
+        rest: Relation = opaque(f"the outputs of model {shown(model) or '(unnamed)'} are not declared")
+    else:
+        rest = tuple(Field(name, features, type=of) for name, of in outputs)
+    return named((column, False) for column in (*(source.star if source else ()), *rest))
+
+
+def _vector_search(arguments: Arguments, source: FromClause, origin: Callable[[int], Origin]) -> Relation:
+    """The columns of the rows that are found, then their score."""
+    query = merged(origin(value) for value in arguments.values())
+    score = through(merged([_described(arguments, source), query]), How.EXPRESSION)
+    return (*source.star, Field("score", score))
+
+
+def _process_table_function(
+    arguments: Arguments, tables: list[tuple[FromClause, list[TablePath]]], reason: str
+) -> Relation:
+    """The columns that partition each table, what the function returns, then `rowtime` with ON_TIME."""
+    keys = [Scope(source).resolve(key[-1:]) for source, by in tables for key in by]
+    time = arguments.descriptors("ON_TIME")
+    rowtime: Relation = ()
+    if time:
+        scopes = (Scope(source) for source, _ in tables)
+        origins = [scope.resolve(time[0]).origin for scope in scopes]
+        found = next((o for o in origins if o.complete), origins[0])
+        rowtime = (Field("rowtime", through(found, How.EXPRESSION)),)
+    first = named((key, False) for key in keys)
+    return (*first, UnknownColumns(origin=unknown(reason)), *rowtime)
+
+
+def _described(arguments: Arguments, source: FromClause) -> Origin:
+    """Origin of the columns in the DESCRIPTOR."""
+    scope = Scope(source)
+    return merged(scope.resolve(path).origin for path in arguments.descriptors())

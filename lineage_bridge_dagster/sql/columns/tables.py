@@ -1,0 +1,232 @@
+"""The tables and models that statements create, alter and drop, with their columns. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from lineage_bridge_dagster.sql.columns.functions import Outputs
+from lineage_bridge_dagster.sql.columns.relations import Field, Relation, known_columns
+from lineage_bridge_dagster.sql.columns.types import Type
+from lineage_bridge_dagster.sql.flink.tree import Tree
+from lineage_bridge_dagster.sql.statement import TablePath
+
+_CREATES = frozenset({"SqlCreateTable", "SqlCreateTableLike"})
+_ALTERS = frozenset({"SqlAlterTableAdd", "SqlAlterTableModify", "SqlAlterTableDropColumn"})
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: Its name.
+        how: `COMPUTED`, `METADATA` or `VIRTUAL METADATA`; empty for a physical column.
+        type: Its type as far as it is known.
+    """
+
+    name: str
+    how: str = ""
+    type: Type | None = None
+
+    @property
+    def filled(self) -> bool:
+        """Whether an INSERT without column list fills it."""
+        return self.how in ("", "METADATA")
+
+
+def columns_of(tree: Tree, columns: int) -> list[Column]:
+    """A list of declared columns; a name alone has no type."""
+    return [column for node in tree.children(columns) if (column := _column(tree, node)) is not None]
+
+
+def created(declared: Sequence[Column], query: Relation) -> list[Column] | None:
+    """Columns of a table created from a query; None when some are unknown.
+
+    Names alone put the query's columns into another order. Declared columns come before the query's, except
+    those that give one of these a type (Flink's MergeTableAsUtil).
+    """
+    found = [Column(c.name, type=c.type) for c in query if isinstance(c, Field) and c.name is not None]
+    if len(list(known_columns(query))) != len(query):
+        return None
+    names = {column.name for column in found}
+    if declared and all(column.how == "NAME" for column in declared):
+        by_name = {column.name: column for column in found}
+        return [by_name.get(column.name, Column(column.name)) for column in declared]
+    typed = {column.name: column for column in declared if column.name in names}
+    new = [column for column in declared if column.name not in names]
+    return [*new, *(typed.get(column.name, column) for column in found)]
+
+
+@dataclass(slots=True)
+class TableCatalog:
+    """The tables that exist, while statements are applied one after another.
+
+    Attributes:
+        first: The first known columns of each table: the statement that created it may come later in time.
+        permanent: Permanent tables, None for one whose columns are unknown.
+        temporary: Temporary tables of the current text, likewise.
+        models: Outputs of models.
+    """
+
+    first: dict[TablePath, Sequence[Column]] = field(default_factory=dict)
+    permanent: dict[TablePath, Sequence[Column] | None] = field(default_factory=dict)
+    temporary: dict[TablePath, Sequence[Column] | None] = field(default_factory=dict)
+    models: dict[TablePath, Outputs] = field(default_factory=dict)
+
+    def columns(self, path: TablePath) -> Sequence[Column] | None:
+        """The columns of a table; None when they are unknown."""
+        for tables in (self.temporary, self.permanent):
+            if path in tables:
+                return tables[path]
+        return self.first.get(path)
+
+    def foresee(self, tree: Tree, canonical: Callable[[TablePath], TablePath]) -> None:
+        """Note what a statement will create, for statements before it."""
+        root = tree.statement
+        if tree.kind(root) == "SqlCreateTable" and "TEMPORARY" not in tree.name(root):
+            columns = columns_of(tree, tree.child(root, 2))
+            if columns:
+                self.first.setdefault(canonical(tree.path(tree.child(root, 0))), columns)
+        elif tree.kind(root) == "SqlCreateModel":
+            self._create_model(tree, root, canonical)
+
+    def apply(
+        self,
+        tree: Tree,
+        canonical: Callable[[TablePath], TablePath],
+        query: Callable[[], Sequence[Column] | None],
+        known: Callable[[TablePath], Sequence[Column] | None],
+    ) -> None:
+        """Apply a statement.
+
+        Args:
+            tree: The statement.
+            canonical: Name as written -> canonical path.
+            query: Derives the columns of a `CREATE TABLE ... AS`.
+            known: The columns of any table, given by the caller or created by a statement.
+        """
+        root = tree.statement
+        kind, path = tree.kind(root), canonical(tree.target(tree.child(root, 0)))
+        if kind in _CREATES:
+            self._create(tree, root, path, columns_of(tree, tree.child(root, 2)), canonical, known)
+        elif kind in ("SqlCreateTableAs", "SqlReplaceTableAs", "SqlCreateMaterializedTable"):
+            if kind == "SqlReplaceTableAs" or not self._is_left(tree, root, path):
+                self._tables(tree, root)[path] = query()
+        elif kind == "SqlDropTable":
+            self._drop(tree, root, path)
+        elif kind == "SqlAlterTableRename":
+            # It stays in its catalog and database, whatever the new name says.
+            new = (*path[:-1], tree.path(tree.child(root, 1))[-1])
+            tables = self.temporary if path in self.temporary else self.permanent
+            tables[new] = known(path)
+            tables.pop(path, None)
+        elif kind == "SqlAlterTableRenameColumn":
+            old, name = (tree.path(tree.child(root, i))[-1] for i in (1, 2))
+            self._alter(path, known, lambda c: [replace(x, name=name) if x.name == old else x for x in c])
+        elif kind in _ALTERS:
+            self._alter(path, known, lambda columns: _altered(tree, root, columns))
+        elif kind == "SqlCreateModel":
+            self._create_model(tree, root, canonical)
+
+    def _tables(self, tree: Tree, root: int) -> dict[TablePath, Sequence[Column] | None]:
+        return self.temporary if "TEMPORARY" in tree.name(root) else self.permanent
+
+    def _is_left(self, tree: Tree, root: int, path: TablePath) -> bool:
+        """Whether IF NOT EXISTS leaves a table as it is."""
+        return "IF NOT EXISTS" in tree.name(root) and path in self._tables(tree, root)
+
+    def _create(
+        self,
+        tree: Tree,
+        root: int,
+        path: TablePath,
+        own: Sequence[Column],
+        canonical: Callable[[TablePath], TablePath],
+        known: Callable[[TablePath], Sequence[Column] | None],
+    ) -> None:
+        if self._is_left(tree, root, path):
+            return
+        columns: Sequence[Column] | None = own or None
+        if tree.kind(root) == "SqlCreateTableLike":
+            base = known(canonical(tree.path(tree.child(root, 1))))
+            columns = None if base is None else _like(base, own, tree.name(root).split(";")[1:])
+        self._tables(tree, root)[path] = columns
+
+    def _drop(self, tree: Tree, root: int, path: TablePath) -> None:
+        if "TEMPORARY" in tree.name(root):
+            self.temporary.pop(path, None)
+        elif path not in self.temporary:
+            # Flink refuses to drop a permanent table behind a temporary one.
+            self.permanent.pop(path, None)
+
+    def _alter(
+        self,
+        path: TablePath,
+        known: Callable[[TablePath], Sequence[Column] | None],
+        change: Callable[[Sequence[Column]], Sequence[Column]],
+    ) -> None:
+        columns = known(path)
+        tables = self.temporary if path in self.temporary else self.permanent
+        tables[path] = None if columns is None else change(columns)
+
+    def _create_model(self, tree: Tree, root: int, canonical: Callable[[TablePath], TablePath]) -> None:
+        path, outputs = canonical(tree.path(tree.child(root, 0))), columns_of(tree, tree.child(root, 1))
+        if outputs and not ("IF NOT EXISTS" in tree.name(root) and path in self.models):
+            self.models[path] = tuple((column.name, column.type) for column in outputs)
+
+
+def _column(tree: Tree, node: int) -> Column | None:
+    if tree.kind(node) == "POSITION":
+        node = tree.child(node, 0)
+    if tree.path(node):
+        return Column(tree.path(node)[-1], "NAME")
+    if tree.kind(node) != "COLUMN":
+        return None
+    return Column(tree.path(tree.child(node, 0))[-1], tree.name(node), Type.of(tree, tree.child(node, 1)))
+
+
+def _like(base: Iterable[Column], own: Iterable[Column], options: Sequence[str]) -> list[Column]:
+    """The base's columns, then its own (Flink's MergeTableLikeUtil).
+
+    An own column of a name that the base has is in the base's place: OVERWRITING allows that.
+    """
+    columns = {
+        column.name: column
+        for column in base
+        if not column.how or _is_included("GENERATED" if column.how == "COMPUTED" else "METADATA", options)
+    }
+    columns.update((column.name, column) for column in own)
+    return list(columns.values())
+
+
+def _is_included(feature: str, options: Sequence[str]) -> bool:
+    """Whether LIKE takes a feature over, as it does by default; an option for it overrides that for ALL."""
+    for applies_to in (feature, "ALL"):
+        for option in options:
+            strategy, _, of = option.partition(" ")
+            if of == applies_to:
+                return strategy != "EXCLUDING"
+    return True
+
+
+def _altered(tree: Tree, root: int, columns: Sequence[Column]) -> list[Column]:
+    """Columns after `ADD`, `MODIFY` or `DROP`."""
+    result = list(columns)
+    for node in tree.children(tree.child(root, 1)):
+        if tree.kind(root) == "SqlAlterTableDropColumn":
+            dropped = tree.path(node)[-1:]
+            result = [column for column in result if column.name not in dropped]
+            continue
+        column = _column(tree, node)
+        if column is None:
+            continue
+        names = [c.name for c in result]
+        at = names.index(column.name) if column.name in names else len(result)
+        del result[at : at + 1]
+        if tree.name(node) == "FIRST":
+            at = 0
+        elif after := tree.path(tree.child(node, 1)):
+            at = next((i + 1 for i, c in enumerate(result) if c.name == after[-1]), at)
+        result.insert(at, column)
+    return result
