@@ -49,7 +49,8 @@ def test_a_process_is_found_without_its_pid_file_and_stopped(paths: StackPaths) 
     for file in paths.run.iterdir():
         file.unlink()
     assert processes.find(paths)["one"].pid == started.pid
-    assert processes.stop(paths) == []
+    # A loaded machine may take its time to end even a process that does nothing.
+    assert processes.stop(paths, patience=120) == []
     assert not processes.is_alive(started.process)
     assert processes.find(paths) == {}
 

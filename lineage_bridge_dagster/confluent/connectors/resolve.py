@@ -132,6 +132,8 @@ def _source(
         context.warnings.append(
             f"what {', '.join(flows.open_targets[:3])} is made of is not known from the configuration"
         )
+    if not flows.inputs and not context.warnings:
+        context.warnings.append(f"its topics are not known from the configuration ({family.name})")
     dlq = config.get("mongo.errors.deadletterqueue.topic.name")
     reports = report_topics(connector, config, cluster_topics)
     return ConnectorLineage(
