@@ -27,11 +27,11 @@ _OWN: Mapping[str, tuple[str, str]] = {
         "See the note below; docs/connectors.md lists the transforms whose effect is known",
     ),
     Unknown.TOPICS: (
-        "all of its topics",
+        "some of its topics, or all of them",
         "See the notes below; a list of full names in its configuration, such as schema.table, names them",
     ),
     Unknown.DATASETS: (
-        "all of its datasets: where the records of some topics come from or go to",
+        "where the records of some of its topics come from or go to",
         "See the notes below for the settings that leave it open",
     ),
     Unknown.INPUTS: (

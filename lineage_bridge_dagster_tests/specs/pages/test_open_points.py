@@ -70,7 +70,7 @@ def test_only_the_table_of_an_output_of_unknown_inputs_says_that_all_count() -> 
         "postgres://pg:5432/shop.public.a, postgres://pg:5432/shop.public.b."
     ) in found[f"glue/{EAST}/b"]
     assert "not known" not in found[f"glue/{EAST}/a"]
-    assert "Not known: all of its datasets" in found[f"connect/{EAST}/cdc"]
+    assert "Not known: where the records of some of its topics come from" in found[f"connect/{EAST}/cdc"]
 
 
 def test_connector_of_which_all_is_known_leaves_nothing_to_say() -> None:
