@@ -111,6 +111,11 @@ class JavaParser(Parser):
         self.position += 1
         low, high = {"?": (0, 1), "*": (0, None), "+": (1, None)}.get(char) or self._counted()
         mode = self.read() if self.peek() and self.peek() in "?+" else ""
+        if low > 1 and piece.nullable:
+            # Java ends the repeats after one that matched nothing, even if there were too few.
+            raise BadRegexError("it repeats at least twice what may match nothing")
+        if mode == "+" and self.in_lookbehind:
+            raise BadRegexError("a look-behind is possessive")
         if mode == "+" and piece.is_group:
             # Java does not even go back into one repeat of a possessive group for the sake of the next.
             piece = replace(piece, text=f"(?>{piece.text})")
@@ -143,6 +148,8 @@ class JavaParser(Parser):
             return self._after_less_than()
         if self.peek() and self.peek() in _LOOK:
             kind = self.read()
+            if kind == ">" and self.in_lookbehind:
+                raise BadRegexError("a look-behind is possessive")
             piece = self.group(_LOOK[kind])
             # Java keeps what these have captured when it goes back before them.
             self.unsure.update(piece.groups)
@@ -314,8 +321,8 @@ class JavaParser(Parser):
                 raise BadRegexError("its classes are nested too deep")
             nested = self.take("[")
             right += f"[{self._members(consume=nested)}]"
-        if not right:
-            raise BadRegexError("nothing follows && in a class")
+        if not right or (self.peek() == "&" and self.peek(1) != "&"):
+            raise BadRegexError("&& in a class is followed by nothing, or by another &")
         return f"[[{left}]&&[{right}]]" if left else right
 
     def _range(self) -> str:

@@ -103,12 +103,12 @@ class Re2Parser(Parser):
     def _group(self) -> Piece | None:
         """A group, after its parenthesis."""
         if not self.take("?"):
-            return self.capturing()
+            return self._captured("")
         if self.take("P<") or self.take("<"):
             name = self.until(">")
             if not (name.isascii() and name.replace("_", "a").isalnum()):
                 raise BadRegexError(f"{name!r} cannot name a group")
-            return self.capturing(name)
+            return self._captured(name)
         outer = self.flags
         value, seen = True, True
         while (char := self.read()) and char not in ":)":
@@ -122,6 +122,13 @@ class Re2Parser(Parser):
         if not char or not seen:
             raise BadRegexError("incomplete flags")
         return None if char == ")" else self._closed("(?:", outer)
+
+    def _captured(self, name: str) -> Piece:
+        piece = self.capturing(name)
+        if any(assertion in piece.text for assertion in (r"\A", r"\Z", "(?<", "(?=")):
+            # RE2/J 1.1 keeps what a group captured before an assertion in it failed.
+            self.unsure.update(piece.groups)
+        return piece
 
     def _escape(self) -> Piece:
         char = self.read()

@@ -118,6 +118,10 @@ def test_invalid_expressions(expression: str) -> None:
         r"(?i)(a)\1",
         r"(\2)(a)",
         r"(?:(a?)b?)*\1",
+        r"(?:a*b?+){2}.",
+        r"[ab&&[&]&]",
+        r"(?<!a?+)b",
+        r"(?<=(?>a|ab))b",
     ],
 )
 def test_what_we_cannot_run_as_java_does_is_refused(expression: str) -> None:
