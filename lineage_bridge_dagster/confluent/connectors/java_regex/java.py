@@ -111,7 +111,7 @@ class JavaParser(Parser):
         self.position += 1
         low, high = {"?": (0, 1), "*": (0, None), "+": (1, None)}.get(char) or self._counted()
         mode = self.read() if self.peek() and self.peek() in "?+" else ""
-        if low > 1 and piece.nullable:
+        if low > 1 and piece.nullable and piece is not EMPTY:
             # Java ends the repeats after one that matched nothing, even if there were too few.
             raise BadRegexError("it repeats at least twice what may match nothing")
         if mode == "+" and self.in_lookbehind:
