@@ -11,6 +11,8 @@ from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED
 _REDSHIFT = re.compile(r"([\w-]+)\.[\w-]+\.([\w-]+)\.redshift\.amazonaws\.com(?:\.cn)?")
 _SNOWFLAKE = re.compile(r"(?:\.privatelink)?\.snowflakecomputing\.(?:com|cn)$")
 
+#: The limit of a domain name, with room for brackets.
+_LONGEST = 255
 #: A named instance of SQL Server, which the port implies.
 _INSTANCE = re.compile(r"\\[\w$#-]+")
 _HOST = re.compile(rf"[\w.{UNRESOLVED}-]+|\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]+\]")
@@ -27,6 +29,8 @@ def host_and_port(address: str, port: str = "") -> tuple[str, str]:
         authority = f"[{authority}]"
     match = _HOST.match(authority)
     if match is None:
+        return "", ""
+    if match.end() > _LONGEST:
         return "", ""
     given = _INSTANCE.sub("", authority[match.end() :], count=1)
     if given and not re.fullmatch(rf":(\d+|{UNRESOLVED})?", given):

@@ -8,13 +8,15 @@ names that the topics tell.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches
+from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
 
 #: Limits of an expansion: its names, its depth, and the length of an expression.
 _MOST_NAMES, _MOST_DEPTH, _MOST_CHARS = 500, 20, 10_000
+#: Names matched with the expressions of a list, which takes seconds.
+_MOST_MATCHES = 2_000_000
 
 _RANGE = re.compile(r"\\?(.)(?:-\\?([^\]]))?", re.DOTALL)
 #: A name part with characters that a topic's name cannot have.
@@ -166,15 +168,69 @@ def split_patterns(value: str) -> list[str]:
     return [item for part in items if (item := part.strip().replace("\\,", ","))]
 
 
-def matching(pattern: str, names: Iterable[str], *, ignore_case: bool = False) -> set[str]:
-    """The names that an expression matches as a whole.
+class TableList:
+    """A list of expressions over names, for many names.
 
-    Raises:
-        BadRegexError: It is not valid.
+    An expression that is not valid, too long or takes too much time is left out with a warning, as are the
+    last ones of a list that would take too much time in all.
+
+    Attributes:
+        spelled: The expressions that spell out their names.
+        open: The others, whose names only a look at existing ones tells.
     """
-    if ignore_case and not pattern.startswith(_IGNORE_CASE):
-        pattern = _IGNORE_CASE + pattern
-    return set(full_matches(pattern, names))
+
+    def __init__(self, patterns: Iterable[str], warnings: list[str], *, ignore_case: bool = False) -> None:
+        self.spelled: dict[str, Expansion] = {}
+        self.open: list[str] = []
+        self._warnings = warnings
+        self._ignore_case = ignore_case
+        self._left = _MOST_MATCHES
+        self._known: dict[str, bool] = {}
+        for pattern in dict.fromkeys(patterns):
+            expansion = expand(pattern)
+            if expansion is not None and expansion.spelled:
+                self.spelled[pattern] = expansion
+            else:
+                self.open.append(pattern)
+        self._is_given = bool(self.spelled or self.open)
+        self._names = {self._folded(name) for found in self.spelled.values() for name in found.names}
+
+    def __bool__(self) -> bool:
+        """Whether there is any expression, be it one that is left out."""
+        return self._is_given
+
+    def matches(self, names: Collection[str]) -> bool:
+        """Whether an expression matches one of these names as a whole."""
+        self.learn(names)
+        return any(self._known[name] for name in names)
+
+    def learn(self, names: Iterable[str]) -> None:
+        """Match names at once, which is faster than one by one."""
+        new = [name for name in dict.fromkeys(names) if name not in self._known]
+        matched = {name for name in new if self._folded(name) in self._names}
+        for pattern in list(self.open) if new else ():
+            matched.update(self.matching(pattern, new))
+        self._known.update((name, name in matched) for name in new)
+
+    def matching(self, pattern: str, names: Collection[str]) -> list[str]:
+        """The names that one of the open expressions matches as a whole."""
+        self._left -= len(names)
+        if len(pattern) > _MOST_CHARS:
+            problem = f"{pattern[:80]!r}: it has more than {_MOST_CHARS:,} characters"
+        elif self._left < 0:
+            problem = f"{pattern[:80]!r}: its list has too many expressions for so many topics"
+        else:
+            try:
+                return full_matches(_IGNORE_CASE + pattern if self._ignore_case else pattern, names)
+            except BadRegexError as error:
+                problem = str(error)
+        self._warnings.append(f"cannot apply {problem}")
+        if pattern in self.open:
+            self.open.remove(pattern)
+        return []
+
+    def _folded(self, name: str) -> str:
+        return name.lower() if self._ignore_case else name
 
 
 def odd_words(patterns: Iterable[str]) -> Iterator[str]:

@@ -165,7 +165,7 @@ _DBZ = "io.debezium.connector."
 _POSTGRES = Capture(_postgres, database=_dbname)
 _ORACLE = Capture(_oracle, database=_oracle_service)
 _MYSQL_SYSTEM = frozenset({"mysql", "information_schema", "performance_schema", "sys"})
-_MYSQL = Capture(_mysql, container="database", system=_MYSQL_SYSTEM, open_end=True)
+_MYSQL = Capture(_mysql, container="database", system=_MYSQL_SYSTEM)
 _MONGO = Capture(
     _mongodb,
     container="database",

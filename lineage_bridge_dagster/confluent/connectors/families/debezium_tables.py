@@ -5,7 +5,7 @@ Source: `RelationalTableFilters`, `Selectors` and `Strings.RegExSplitter` of deb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,8 +14,7 @@ from lineage_bridge_dagster.confluent.connectors.families.debezium_topics import
 from lineage_bridge_dagster.confluent.connectors.family import SourceContext, Written
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
 from lineage_bridge_dagster.confluent.connectors.table_patterns import (
-    expand,
-    matching,
+    TableList,
     odd_words,
     split_patterns,
 )
@@ -45,7 +44,7 @@ class Capture:
         container: What the first part of a listed name is, which has lists of its own.
         items: What the keys of the lists call tables.
         system: Containers that are never captured.
-        open_end: Whether a table's own name may hold dots.
+        open_end: Whether names of tables with dots are usual.
     """
 
     dataset: Callable[[Config, Path], str]
@@ -84,8 +83,10 @@ class _Selection:
         topics = {path: self._topic(path) for path in listed}
         for path, topic in topics.items():
             yield Written(topic, kind.dataset(config, path))
-        if self._include and not self._open:
+        asked = list(self._include.open)
+        if self._include and not asked:
             return
+        self._learn()
         matched = False
         for topic, paths in self._existing.items():
             fits = dict.fromkeys(fit for path in paths if (fit := self._fitting(path)) is not None)
@@ -95,41 +96,34 @@ class _Selection:
                 yield Written(topic)
             elif fits and not fits.keys() & topics.keys():
                 yield Written(topic, kind.dataset(config, next(iter(fits))))
-        if self._open and not matched:
-            self._warn(f"{', '.join(self._open)} of its table list matches no topic of the cluster")
+        if asked and not matched:
+            self._warn(f"{', '.join(asked)} of its table list matches no topic of the cluster")
 
     # Lists.
 
-    def _patterns(self, *keys: str) -> list[str]:
+    def _list(self, *keys: str) -> TableList:
         patterns = split_patterns(self.context.config.get(*keys))
         if self.context.config.get("filters.match.mode").lower() == "literal":
             patterns = [f"\\Q{pattern}\\E" for pattern in patterns]
-        return patterns
-
-    def _list(self, what: str, modern: str, legacy: str) -> list[str]:
-        return self._patterns(f"{what}.{modern}.list", f"{what}.{legacy}")
+        return TableList(patterns, self.context.warnings, ignore_case=True)
 
     @cached_property
-    def _include(self) -> list[str]:
-        return self._list(self.kind.items, "include", "whitelist") or self._patterns("scylla.table.names")
+    def _include(self) -> TableList:
+        items = self.kind.items
+        return self._list(f"{items}.include.list", f"{items}.whitelist", "scylla.table.names")
 
     @cached_property
-    def _exclude(self) -> list[str]:
-        return self._list(self.kind.items, "exclude", "blacklist")
+    def _exclude(self) -> TableList:
+        return self._list(f"{self.kind.items}.exclude.list", f"{self.kind.items}.blacklist")
 
     @cached_property
-    def _containers(self) -> tuple[list[str], list[str]]:
-        if self.kind.listed < 2:
-            return [], []
-        container = self.kind.container
-        return self._list(container, "include", "whitelist"), self._list(container, "exclude", "blacklist")
-
-    @cached_property
-    def _open(self) -> list[str]:
-        """Patterns of the include list that only the topics can tell the tables of."""
-        return [
-            pattern for pattern in self._include if (found := expand(pattern)) is None or not found.spelled
-        ]
+    def _containers(self) -> tuple[TableList, TableList]:
+        """The lists of schemas or databases; where names have none, empty ones."""
+        container = self.kind.container if self.kind.listed > 1 else "no container"
+        return (
+            self._list(f"{container}.include.list", f"{container}.whitelist"),
+            self._list(f"{container}.exclude.list", f"{container}.blacklist"),
+        )
 
     @cached_property
     def _heads(self) -> list[Path]:
@@ -139,15 +133,13 @@ class _Selection:
     def _spellings(self) -> dict[str, str]:
         """Names with characters that topics lack, by how topics spell them."""
         user = self.context.config.get("database.user").upper()
-        words = odd_words([user, *self._include, *self._containers[0]])
+        lists = (self._include, self._containers[0])
+        words = odd_words([user, *(pattern for one in lists for pattern in (*one.spelled, *one.open))])
         return {self.names.cleaned(word).lower(): word for word in words}
 
     def _listed(self) -> Iterator[Path]:
         """The tables that the include list spells out."""
-        for pattern in self._include:
-            expansion = expand(pattern)
-            if expansion is None or not expansion.spelled:
-                continue
+        for pattern, expansion in self._include.spelled.items():
             paths = [
                 path
                 for name in expansion.names
@@ -158,7 +150,11 @@ class _Selection:
                 self._warn(f"{pattern} of its table list is no qualified name, so it captures nothing")
             if len(paths) > 1 and (expansion.product or len(self._heads) > 1):
                 # Not all of these need to exist.
-                paths = [path for path in paths if self._exists(path)] or paths
+                existing = [path for path in paths if self._exists(path)]
+                if not existing and len(self._heads) > 1 and self._cluster:
+                    self._warn(f"{pattern} of its table list may be in any of its databases: no topic tells")
+                    continue
+                paths = existing or paths
             for path in paths:
                 yield from self._located(path)
 
@@ -169,7 +165,7 @@ class _Selection:
             first = head[-1] if head else kind.database(self.context.config)
             if parts[0].lower() == first.lower():
                 parts = parts[1:]
-        if len(parts) > kind.listed and kind.open_end:
+        if len(parts) > kind.listed and (kind.open_end or kind.container == "database"):
             parts = [*parts[: kind.listed - 1], ".".join(parts[kind.listed - 1 :])]
         if len(parts) != kind.listed or not all(parts):
             return None
@@ -219,15 +215,24 @@ class _Selection:
         return {topic: paths for topic in topics if (paths := self._paths(topic))}
 
     def _paths(self, topic: str) -> list[Path]:
-        kind, found = self.kind, []
-        for head in self._heads:
-            depth = kind.listed if kind.heads_listed else kind.listed + len(head)
-            hidden = self._hidden
+        kind, hidden = self.kind, self._hidden
+        found: list[Path] = []
+        for length, heads in self._heads_by_length.items():
+            depth = kind.listed if kind.heads_listed else kind.listed + length
+            above = {head[:hidden] or ("",) * hidden for head in heads} if hidden else {()}
             for shown in self.names.paths(topic, depth - hidden, open_end=kind.open_end):
-                path = (*(head[:hidden] or ("",) * hidden), *shown)
-                if path[: len(head)] == head and self._topic(path) == topic:
-                    found.append(path)
+                for first in above:
+                    path = (*first, *shown)
+                    if path[:length] in heads and self._topic(path) == topic:
+                        found.append(path)
         return list(dict.fromkeys(found))
+
+    @cached_property
+    def _heads_by_length(self) -> dict[int, set[Path]]:
+        found: dict[int, set[Path]] = {}
+        for head in self._heads:
+            found.setdefault(len(head), set()).add(head)
+        return found
 
     @property
     def _hidden(self) -> int:
@@ -256,39 +261,42 @@ class _Selection:
 
     # Selection.
 
+    def _learn(self) -> None:
+        """Match all existing tables with all lists at once."""
+        paths = [fit for paths in self._existing.values() for path in paths for fit in self._respelled(path)]
+        names = [name for path in paths for name in self._names(path)]
+        self._include.learn(names)
+        self._exclude.learn(names)
+        for one in self._containers:
+            one.learn(path[-self.kind.listed] for path in paths)
+
+    def _respelled(self, path: Path) -> Iterable[Path]:
+        """A topic's table with the spelling of the lists, and as it is."""
+        return dict.fromkeys((tuple(self._spellings.get(part.lower(), part) for part in path), path))
+
     def _fitting(self, path: Path) -> Path | None:
         """A topic's table, with the spelling of the lists; None if it is not captured."""
-        respelled = tuple(self._spellings.get(part.lower(), part) for part in path)
-        for spelled in dict.fromkeys((path, respelled)):
-            names = self._names(spelled)
-            if (not self._include or self._matches(self._open, names)) and self._is_allowed(spelled):
+        for spelled in self._respelled(path):
+            included = not self._include or self._include.matches(self._names(spelled))
+            if included and self._is_allowed(spelled):
                 return spelled
         return None
 
     def _is_allowed(self, path: Path) -> bool:
         """Whether the lists of containers and of excluded tables leave a table."""
         included, excluded = self._containers
-        container = {path[-self.kind.listed]}
-        if self.kind.listed > 1 and container & self.kind.system:
+        container = path[-self.kind.listed]
+        if self.kind.listed > 1 and container in self.kind.system:
             return False
-        if included and not self._matches(included, container):
+        if (included and not included.matches([container])) or excluded.matches([container]):
             return False
-        return not self._matches(excluded, container) and not self._matches(self._exclude, self._names(path))
+        return not self._exclude.matches(self._names(path))
 
     def _names(self, path: Path) -> set[str]:
         """A table's qualified names as lists may have them."""
         name = ".".join(path[-self.kind.listed :])
         database = path[0] if len(path) > self.kind.listed else self.kind.database(self.context.config)
         return {name, f"{database}.{name}"} if database else {name}
-
-    def _matches(self, patterns: list[str], names: set[str]) -> bool:
-        for pattern in patterns:
-            try:
-                if matching(pattern, names, ignore_case=True):
-                    return True
-            except BadRegexError as error:
-                self._warn(f"cannot apply {error}")
-        return False
 
     def _warn(self, text: str) -> None:
         self.context.warnings.append(text)

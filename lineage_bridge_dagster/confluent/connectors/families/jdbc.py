@@ -7,16 +7,16 @@ and Aiven-Open/jdbc-connector-for-apache-kafka; "Snowflake Source Connector for 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from lineage_bridge_dagster.confluent.connectors.config import is_resolved
 from lineage_bridge_dagster.confluent.connectors.families.jdbc_sinks import SINKS
 from lineage_bridge_dagster.confluent.connectors.family import Family, Source, SourceContext, Written
-from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
 from lineage_bridge_dagster.confluent.connectors.query import tables_of
 from lineage_bridge_dagster.confluent.connectors.relational import Database, database_of, plain_parts
-from lineage_bridge_dagster.confluent.connectors.table_patterns import expand, matching
+from lineage_bridge_dagster.confluent.connectors.table_patterns import Expansion, TableList
 
 __all__ = ["SINKS", "SOURCES", "query_flows"]
 
@@ -25,7 +25,10 @@ _ANY = "any_schema_at_all"
 _WORD = re.compile(r"[\w$#-]+")
 #: A dot that stands for itself.
 _SEPARATOR = re.compile(r"\[\.\]|\\\.|(?<!\\)\.(?![*+?{])")
-_MOST_WORDS = 50
+_QUANTIFIER = re.compile(r"[*+{]")
+_MOST_WORDS = 30
+#: No database allows longer ones.
+_LONGEST_NAME = 255
 
 _JDBC_SOURCE = (
     "io.confluent.connect.jdbc.JdbcSourceConnector",
@@ -70,7 +73,7 @@ def _dataset(database: Database | None, path: Path) -> str:
 def _narrowed(context: SourceContext, database: Database) -> Database:
     """The database with the schema and catalog that the patterns tell."""
     config = context.config
-    schema, catalog = config.get("schema.pattern"), config.get("catalog.pattern")
+    schema, catalog = config.get("schema.pattern")[:_LONGEST_NAME], config.get("catalog.pattern")
     if schema and "schema" in database.dialect.path:
         if "%" in schema:
             context.warnings.append(
@@ -104,7 +107,7 @@ def query_flows(
         yield Written(topic)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Tables:
     """The tables that a source reads, by its lists and by the topics that exist."""
 
@@ -118,24 +121,27 @@ class _Tables:
 
     def paths(self) -> Iterator[Path]:
         """The qualified names, as far as they are known; an unknown schema is an empty part."""
-        config = self.context.config
+        config, warnings = self.context.config, self.context.warnings
         found: list[Path] = [tuple(plain_parts(item)) for item in config.items("table.whitelist")]
-        patterns = [] if found else config.items("table.include.list")
-        for pattern in patterns:
-            chosen = self._matched(pattern)
+        include = TableList([] if found else config.items("table.include.list"), warnings)
+        if not found and not include:
+            found = [(table,) for table in self._existing]
+        for expansion in include.spelled.values():
+            found += self._spelled(expansion)
+        for pattern in list(include.open):
+            chosen = self._matched(include, pattern)
             if not chosen:
-                self.context.warnings.append(f"{pattern} of its table list matches no topic of the cluster")
+                warnings.append(f"{pattern} of its table list matches no topic of the cluster")
             found += chosen
-        if not found and not patterns:
-            found = [(table,) for table in self._existing()]
         exact = set(config.items("table.blacklist"))
-        patterns = config.items("table.exclude.list")
-        for path in dict.fromkeys(path for path in found if path):
-            whole = self._qualified(path)
-            names = {".".join(whole[start:]).lstrip(".") for start in range(len(whole))}
-            if not names & exact and not any(self._matches(pattern, names) for pattern in patterns):
+        exclude = TableList(config.items("table.exclude.list"), warnings)
+        names = {path: self._names(path) for path in found if path}
+        exclude.learn(name for some in names.values() for name in some)
+        for path, some in names.items():
+            if not some & exact and not exclude.matches(some):
                 yield path
 
+    @cached_property
     def _existing(self) -> list[str]:
         """The tables that the topics tell; a dot after the prefix is of another connector's topic."""
         return [name for name in self.context.named_like(self.prefix) if name and "." not in name]
@@ -147,43 +153,53 @@ class _Tables:
         head = self.database.schema if "schema" in self.database.dialect.path else self.database.name
         return (head, *path)
 
-    def _matched(self, pattern: str) -> list[Path]:
-        """The tables that an expression over qualified names stands for."""
-        expansion = expand(pattern)
-        if expansion is not None and expansion.spelled:
-            paths = [tuple(name.split(".")) for name in expansion.names]
-            topics = set(self.context.cluster_topics) if expansion.product else set()
-            return [path for path in paths if self.prefix + path[-1] in topics] or paths
-        found: list[Path] = []
-        for table in self._existing():
-            heads = self._heads(pattern, table)
-            if heads:
-                found.append((*heads[0], table) if len(heads) == 1 else ("", table))
-        return found
+    def _names(self, path: Path) -> set[str]:
+        """A table's names, qualified to any degree."""
+        whole = self._qualified(path)
+        return {".".join(whole[start:]).lstrip(".") for start in range(len(whole))}
 
-    def _heads(self, pattern: str, table: str) -> list[Path]:
-        """What may stand before a table so that an expression matches; the usual one if anything may."""
-        usual = self._qualified((table,))[:-1]
-        name, database = "", self.database
+    def _spelled(self, expansion: Expansion) -> list[Path]:
+        paths = [tuple(name.split(".")) for name in expansion.names]
+        if not expansion.product:
+            return paths
+        # Not all of these need to exist.
+        topics = set(self.context.cluster_topics)
+        return [path for path in paths if self.prefix + path[-1] in topics] or paths
+
+    def _matched(self, include: TableList, pattern: str) -> list[Path]:
+        """The existing tables that an expression over qualified names matches.
+
+        Topics lack the schema. It is the usual one if the expression allows any, else one that it names.
+        """
+        tables = self._existing
+        usual = self._qualified(("",))[:-1]
+        database, name = self.database, ""
         if database is not None and len(database.dialect.path) > 2:
             # The drivers of some databases name the database, too.
             named = database.dialect.across or len(_SEPARATOR.findall(pattern)) > 1
             name = (database.name or _ANY) if named else ""
-        anything = [(_ANY, table), *([(name, _ANY, table)] if name else [])]
-        if any(self._matches(pattern, {".".join(path)}) for path in anything):
-            return [usual]
-        words = list(dict.fromkeys([*filter(None, usual), *_WORD.findall(pattern)]))[:_MOST_WORDS]
-        tried = [(), *((word,) for word in words), *((name, word) for word in words if name)]
-        fits = [head for head in tried if self._matches(pattern, {".".join((*head, table))})]
-        # Both `dbo.orders` and `sales.dbo.orders` mean the same schema.
-        return list({head[-1:]: head for head in fits}.values())
+        any_head = [(_ANY,), *([(name, _ANY)] if name else [])]
+        anywhere = {table for head in any_head for table in self._below(include, pattern, head)}
+        before = _QUANTIFIER.split(pattern, maxsplit=1)[0]
+        words = list(dict.fromkeys([*filter(None, usual), *_WORD.findall(before)]))[:_MOST_WORDS]
+        heads = [(), *((word,) for word in words), *((name, word) for word in words if name)]
+        schemas: dict[str, dict[Path, Path]] = {}
+        for head in heads:
+            for table in self._below(include, pattern, head):
+                # Both `dbo.orders` and `sales.dbo.orders` mean the same schema.
+                schemas.setdefault(table, {})[head[-1:]] = head
+        found: list[Path] = []
+        for table in tables:
+            if table in anywhere:
+                found.append((*usual, table))
+            elif fits := schemas.get(table):
+                found.append((*next(iter(fits.values())), table) if len(fits) == 1 else ("", table))
+        return found
 
-    def _matches(self, pattern: str, names: Iterable[str]) -> bool:
-        try:
-            return bool(matching(pattern, names))
-        except BadRegexError as error:
-            self.context.warnings.append(f"cannot apply {error}")
-            return False
+    def _below(self, include: TableList, pattern: str, head: Path) -> list[str]:
+        """The existing tables that an expression matches below a head."""
+        names = {".".join((*head, table)): table for table in self._existing}
+        return [names[name] for name in include.matching(pattern, names)] if pattern in include.open else []
 
 
 def snowflake(context: SourceContext) -> Iterator[Written]:
@@ -192,29 +208,19 @@ def snowflake(context: SourceContext) -> Iterator[Written]:
     database = database_of(config, "snowflake")
     if database is None:
         return
-    patterns, excluded = (
-        config.items("table.include.list", "table.whitelist"),
-        config.items("table.exclude.list"),
-    )
-    found: list[str] = []
-    existing: list[str] | None = None
-    for pattern in patterns or [r"[^.]+\.[^.]+\.[^.]+"]:
-        expansion = expand(pattern)
-        if expansion is not None and expansion.spelled:
-            found += expansion.names
-            continue
-        if existing is None:
-            existing = [name for name in context.named_like(prefix) if name.count(".") == 2]
-        try:
-            chosen = matching(pattern, existing)
-        except BadRegexError as error:
-            context.warnings.append(f"cannot apply {error}")
-            continue
-        found += sorted(chosen)
-        if not chosen:
-            context.warnings.append(f"{pattern} of its table list matches no topic of the cluster")
+    include = TableList(config.items("table.include.list", "table.whitelist"), context.warnings)
+    exclude = TableList(config.items("table.exclude.list"), context.warnings)
+    found = [name for expansion in include.spelled.values() for name in expansion.names]
+    if include.open or not include:
+        existing = [name for name in context.named_like(prefix) if name.count(".") == 2]
+        include.learn(existing)
+        chosen = [name for name in existing if not include or include.matches([name])]
+        if not chosen and include:
+            context.warnings.append("its table list matches no topic of the cluster")
+        found += chosen
+    exclude.learn(found)
     for name in dict.fromkeys(found):
-        if not any(matching(pattern, [name]) for pattern in excluded):
+        if not exclude.matches([name]):
             yield Written(prefix + name, database.table(*name.split(".")))
 
 

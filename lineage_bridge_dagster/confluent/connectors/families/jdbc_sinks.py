@@ -68,7 +68,7 @@ def _table(context: SinkContext, kind: str, name: str, *, quoted: bool) -> str:
     dataset = database.table(*plain)
     if not dataset and UNRESOLVED not in name:
         context.warnings.append(
-            f"its table {name} cannot be named: the database, or a schema of it, is missing"
+            f"{name}, the table by its configuration, names none in its database, or the database is not set"
         )
     return dataset
 

@@ -6,21 +6,20 @@ Source: "Oracle CDC Source Connector for Confluent Platform", its configuration 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.family import Family, SourceContext, Written
-from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
-from lineage_bridge_dagster.confluent.connectors.table_patterns import Expansion, expand, matching, odd_words
+from lineage_bridge_dagster.confluent.connectors.table_patterns import Expansion, TableList, expand, odd_words
 
 _DEFAULT = "${databaseName}.${schemaName}.${tableName}"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _WORD = re.compile(r"[\w$#]+")
 #: What no schema is called: what matches it in place of a schema matches any.
 _ANY = "ANY_SCHEMA_AT_ALL"
-_MOST_WORDS = 30
+_MOST_WORDS = 12
 #: How topics spell the start of a common user's name, `C##`.
 _COMMON_USER = "C__"
 
@@ -214,7 +213,7 @@ class _Oracle:
             return None if self._is_excluded(found) else found
         words = list(dict.fromkeys(_WORD.findall(self._include)))[:_MOST_WORDS]
         anywhere = {name for db in databases for name in self._names((db, _ANY, table))}
-        if not schema and self._matches(self._include, anywhere):
+        if not schema and self._inclusion.matches(anywhere):
             # Any schema may be meant.
             return databases[0], "", table
         schemas = dict.fromkeys((self._spelled(schema), schema)) if schema else words
@@ -223,7 +222,7 @@ class _Oracle:
             for db in (databases if database else [*databases, *words])
             for owner in schemas
             for name in dict.fromkeys((self._spelled(table), table))
-            if self._matches(self._include, self._names(found := (db, owner, name)))
+            if self._inclusion.matches(self._names(found := (db, owner, name)))
         ]
         fits = [path for path in fits if not self._is_excluded(path)]
         if len({path[1] for path in fits}) > 1 and not schema:
@@ -233,20 +232,21 @@ class _Oracle:
     def _spelled(self, name: str) -> str:
         return self._spellings.get(name, name)
 
-    def _is_excluded(self, path: Path) -> bool:
+    @cached_property
+    def _inclusion(self) -> TableList:
+        return TableList([self._include] if self._include else [], self.context.warnings)
+
+    @cached_property
+    def _exclusion(self) -> TableList:
         exclude = self.context.config.get("table.exclusion.regex")
-        return bool(exclude) and self._matches(exclude, self._names(path))
+        return TableList([exclude] if exclude else [], self.context.warnings)
+
+    def _is_excluded(self, path: Path) -> bool:
+        return self._exclusion.matches(self._names(path))
 
     @staticmethod
     def _names(path: Path) -> set[str]:
         return {".".join(path), ".".join(path[1:])} if path[1] else {path[2]}
-
-    def _matches(self, pattern: str, names: Iterable[str]) -> bool:
-        try:
-            return bool(matching(pattern, names))
-        except BadRegexError as error:
-            self._warn(f"cannot apply {error}")
-            return False
 
     def _dataset(self, path: Path) -> str:
         database, schema, table = path
