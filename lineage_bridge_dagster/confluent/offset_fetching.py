@@ -17,6 +17,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.connectors import ConnectorOffset, ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.evidence import is_in_doubt, names_read
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.offset_cache import OffsetCache, OffsetEvidence, question
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task
@@ -48,10 +49,10 @@ class OffsetFetch:
 
     def tasks(self, connectors: Iterable[ConnectorRecord], topics: Iterable[str]) -> list[Task]:
         """One request for each connector in doubt whose last answer is out of date."""
-        names = set(topics)
-        return [partial(self._read, one, names) for one in connectors if is_in_doubt(one)]
+        existing = ExistingTopics(topics)
+        return [partial(self._read, one, existing) for one in connectors if is_in_doubt(one)]
 
-    def _read(self, connector: ConnectorRecord, topics: set[str]) -> None:
+    def _read(self, connector: ConnectorRecord, topics: ExistingTopics) -> None:
         declared = resolve(connector, topics)
         asked = question(connector, declared)
         identifier = str(connector.id)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
 from lineage_bridge_dagster.confluent.connectors.offsets import OffsetReader, configured, reader_of, texts
@@ -76,7 +77,7 @@ def with_evidence(
         topics_complete: Whether the cluster has no other topics.
     """
     if declared.direction == "sink":
-        return _sink(connector, declared, names, set(cluster_topics), topics_complete)
+        return _sink(connector, declared, names, cluster_topics, topics_complete)
     reader = reader_of(declared.family)
     return (
         declared if reader is None else _source(connector, declared, reader, names, cluster_topics, complete)
@@ -123,9 +124,10 @@ def _sink(
     connector: ConnectorRecord,
     declared: ConnectorLineage,
     names: Iterable[str],
-    topics: set[str],
+    cluster_topics: Collection[str],
     topics_complete: bool,
 ) -> ConnectorLineage:
+    topics = ExistingTopics.of(cluster_topics)
     # The offsets of a deleted topic remain for a while.
     found = {name for name in names if name in topics or not topics_complete} - {*declared.topics_written}
     pattern = Config(connector.config).get("topics.regex")
@@ -138,7 +140,8 @@ def _sink(
     if not pattern:
         listed = {"topics": ",".join(sorted(found))}
         connector = configured(connector, listed, without=("topics.regex",))
-    lineage = resolve(connector, topics | found)
+    unlisted = {topic for topic in found if topic not in topics}
+    lineage = resolve(connector, {*topics, *unlisted} if unlisted else topics)
     return replace(lineage, observed=tuple(topic for topic in lineage.topics_read if topic in found))
 
 

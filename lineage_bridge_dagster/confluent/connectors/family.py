@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
 from lineage_bridge_dagster.confluent.connectors.transforms import Routing
 from lineage_bridge_dagster.confluent.connectors.transforms.origins import Origins
@@ -30,7 +31,7 @@ class SourceContext:
     Attributes:
         connector: The connector.
         config: Its configuration.
-        cluster_topics: All topics of its cluster, sorted.
+        cluster_topics: All topics of its cluster.
         routing: Its transforms.
         internal: Output: bookkeeping topics that the connector writes.
         warnings: Output: what could not be determined.
@@ -38,7 +39,7 @@ class SourceContext:
 
     connector: ConnectorRecord
     config: Config
-    cluster_topics: list[str]
+    cluster_topics: ExistingTopics
     routing: Routing
     internal: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -51,14 +52,14 @@ class SourceContext:
         """
         found: list[str] = []
         renamed: list[str] = []
+        internal = set(self.internal)
         origins = Origins(self.config, self.routing)
-        for topic in self.cluster_topics if prefix else ():
-            if topic in self.internal:
+        # Transforms may change how a topic's name starts.
+        candidates = self.cluster_topics if self.routing else self.cluster_topics.starting(prefix)
+        for topic in candidates if prefix else ():
+            if topic in internal:
                 continue
-            if not self.routing:
-                found += [topic] if topic.startswith(prefix) else []
-                continue
-            names = origins.of(topic, prefix)
+            names = origins.of(topic, prefix) if self.routing else [topic]
             if len(names) == 1:
                 found += names
             elif names or topic.startswith(prefix):

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
@@ -244,7 +245,7 @@ def _backup_lineage(
         return []
     backed_up = ",".join(sorted({_folder_topic(config, name) for name in names}))
     layout = configured(connector, {"connector.class": sink, "topics": backed_up}, without=("transforms",))
-    routing = routing_of(config, sorted(topics))
+    routing = routing_of(config, ExistingTopics.of(topics))
     try:
         pairs = tuple(
             (dataset, routed)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.confluent.connectors.config import Config, is_resolved
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
@@ -26,13 +27,14 @@ def resolve(connector: ConnectorRecord, cluster_topics: Collection[str]) -> Conn
 
     Args:
         connector: The connector, as listed by the Connect API.
-        cluster_topics: All topics of its cluster, to resolve expressions and prefixes.
+        cluster_topics: All topics of its cluster, to resolve expressions and prefixes. Pass `ExistingTopics`
+            for several connectors, so that they are sorted only once.
     """
     config = Config(connector.config)
     class_name = config.get("connector.class", "confluent.custom.connector.class")
     family = family_of(class_name)
     direction = _direction(connector, config, family)
-    topics = sorted(cluster_topics)
+    topics = ExistingTopics.of(cluster_topics)
     if family is None:
         return _unknown(connector, config, class_name, direction, topics)
     read = _source if family.source is not None else _sink
@@ -66,6 +68,11 @@ class _Flows:
     def add(self, source: str, target: str) -> None:
         source, target = self._name(source), self._name(target)
         self.inputs.setdefault(target, {})[source] = None
+
+    def drop(self, targets: Iterable[str]) -> None:
+        """Leave out outputs that are no lineage."""
+        for target in filter(None, targets):
+            self.inputs.pop(target, None)
 
     def _name(self, name: str) -> str:
         """The name if it is known and safe to publish in metadata and Glue, else empty."""
@@ -113,7 +120,7 @@ class _Flows:
 
 
 def _source(
-    connector: ConnectorRecord, config: Config, family: Family, cluster_topics: list[str]
+    connector: ConnectorRecord, config: Config, family: Family, cluster_topics: ExistingTopics
 ) -> ConnectorLineage:
     routing = routing_of(config, cluster_topics)
     context = SourceContext(connector, config, cluster_topics, routing)
@@ -124,10 +131,10 @@ def _source(
             topics = routing.route(written.topic) if known else [written.topic]
             # Where a transform makes the topic unknown, the dataset is read all the same.
             for topic in topics or [""]:
-                if topic not in context.internal:
-                    flows.add(written.dataset, topic)
+                flows.add(written.dataset, topic)
     except BadRegexError as error:
         context.warnings.append(f"cannot apply {error}")
+    flows.drop(context.internal)
     if family.has_dataset and flows.open_targets:
         context.warnings.append(
             f"what {', '.join(flows.open_targets[:3])} is made of is not known from the configuration"
@@ -139,7 +146,7 @@ def _source(
     return ConnectorLineage(
         direction="source",
         family=family.name,
-        topics_written=_unique([*flows.targets, dlq, *reports], without=context.internal),
+        topics_written=_unique([*flows.targets, dlq, *reports], without={*context.internal}),
         datasets_read=flows.sources,
         pairs=flows.pairs,
         dlq_topics=_unique([dlq]),
@@ -156,7 +163,7 @@ def _source(
 
 
 def _sink(
-    connector: ConnectorRecord, config: Config, family: Family, cluster_topics: list[str]
+    connector: ConnectorRecord, config: Config, family: Family, cluster_topics: ExistingTopics
 ) -> ConnectorLineage:
     warnings: list[str] = []
     topics = sink_topics(config, cluster_topics, warnings, family.topics)
@@ -207,7 +214,11 @@ def _common_targets(family: Family, context: SinkContext) -> list[str]:
 
 
 def _unknown(
-    connector: ConnectorRecord, config: Config, class_name: str, direction: str, cluster_topics: list[str]
+    connector: ConnectorRecord,
+    config: Config,
+    class_name: str,
+    direction: str,
+    cluster_topics: ExistingTopics,
 ) -> ConnectorLineage:
     """Read the keys that all Kafka Connect connectors share, and warn that the rest is unknown."""
     warnings = [f"unknown connector class {class_name or '(none)'}: its external datasets are not known"]

@@ -10,7 +10,7 @@ from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
 
 
 def sink_topics(
-    config: Config, cluster_topics: list[str], warnings: list[str], numbered: Iterable[str] = ()
+    config: Config, cluster_topics: Collection[str], warnings: list[str], numbered: Iterable[str] = ()
 ) -> list[str]:
     """A sink's topics: `topics`, else the cluster's topics that match `topics.regex`; and numbered keys."""
     topics = config.items("topics")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorLineage, ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.evidence import with_evidence
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, Place, absent_warning
 from lineage_bridge_dagster.confluent.offset_cache import OffsetEvidence
 from lineage_bridge_dagster.lineage import ids
@@ -38,7 +39,7 @@ def add_connectors(
         The names of connectors that may lack topics, because the list of topics is incomplete.
     """
     incomplete: list[str] = []
-    topics = builder.topics.get(place.key, set())
+    topics = ExistingTopics(builder.topics.get(place.key, ()))
     fully_listed = place.key in builder.fully_listed
     for connector in connectors:
         lineage = declared = resolve(connector, topics)

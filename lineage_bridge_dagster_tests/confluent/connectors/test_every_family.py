@@ -126,7 +126,15 @@ def test_no_family_raises_on_any_configuration() -> None:
 
 
 def test_huge_and_hostile_values_neither_raise_nor_hang() -> None:
-    hostile = ["(a+)+$", "(.*)*" * 50, "a" * 100_000, "x,\n" * 5_000, "[" * 5_000, "(" * 5_000, "${a:b:" * 2_000]
+    hostile = [
+        "(a+)+$",
+        "(.*)*" * 50,
+        "a" * 100_000,
+        "x,\n" * 5_000,
+        "[" * 5_000,
+        "(" * 5_000,
+        "${a:b:" * 2_000,
+    ]
     # An expression that backtracks without end uses up its limit of time, so a sample must do.
     for number, template in enumerate(templates()[::8]):
         keys = [key["name"] for key in template["config"]] + _COMMON

@@ -151,7 +151,7 @@ class _Selection:
             if len(paths) > 1 and (expansion.product or len(self._heads) > 1):
                 # Not all of these need to exist.
                 existing = [path for path in paths if self._exists(path)]
-                if not existing and len(self._heads) > 1 and self._cluster:
+                if not existing and len(self._heads) > 1 and self.context.cluster_topics:
                     self._warn(f"{pattern} of its table list may be in any of its databases: no topic tells")
                     continue
                 paths = existing or paths
@@ -182,7 +182,7 @@ class _Selection:
             return [path]
         found = [
             tuple(map(self._merged, path, other))
-            for name in self._by_lower.get(topic.lower(), ())
+            for name in self.context.cluster_topics.by_lower_case.get(topic.lower(), ())
             for other in self._paths(name)
             if self.names.cleaned(".".join(other)).lower() == self.names.cleaned(".".join(path)).lower()
         ]
@@ -199,13 +199,6 @@ class _Selection:
         return "".join(kept)
 
     # Topics.
-
-    @cached_property
-    def _by_lower(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for topic in self.context.cluster_topics:
-            found.setdefault(topic.lower(), []).append(topic)
-        return found
 
     @cached_property
     def _existing(self) -> dict[str, list[Path]]:
@@ -247,11 +240,7 @@ class _Selection:
 
     def _exists(self, path: Path) -> bool:
         topic = self._topic(path)
-        return any(routed in self._cluster for routed in self.context.routing.route(topic))
-
-    @cached_property
-    def _cluster(self) -> frozenset[str]:
-        return frozenset(self.context.cluster_topics)
+        return any(routed in self.context.cluster_topics for routed in self.context.routing.route(topic))
 
     def _mark_signals(self) -> None:
         """A table of signals to the connector is no data."""

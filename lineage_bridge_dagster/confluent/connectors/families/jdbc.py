@@ -163,7 +163,7 @@ class _Tables:
         if not expansion.product:
             return paths
         # Not all of these need to exist.
-        topics = set(self.context.cluster_topics)
+        topics = self.context.cluster_topics
         return [path for path in paths if self.prefix + path[-1] in topics] or paths
 
     def _matched(self, include: TableList, pattern: str) -> list[Path]:

@@ -6,7 +6,7 @@ Replicator's configuration reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
@@ -27,7 +27,9 @@ _EXCLUDED = r".*[\-\.]internal, .*\.replica, __.*"
 _IDENTITY = ("IdentityReplicationPolicy", "LegacyReplicationPolicy")
 
 
-def _matching(context: SourceContext, key: str, expressions: Iterable[str], topics: list[str]) -> list[str]:
+def _matching(
+    context: SourceContext, key: str, expressions: Iterable[str], topics: Collection[str]
+) -> list[str]:
     """The topics that one of the expressions matches; a bad one is left out with a warning."""
     unique = dict.fromkeys(expressions)
     found = {literal(expression) for expression in unique if is_literal(expression)}
@@ -77,7 +79,7 @@ def _bookkeeping(*topics: str) -> Callable[[SourceContext], Iterator[Written]]:
     def source(context: SourceContext) -> Iterator[Written]:
         alias = context.config.get("source.cluster.alias", default="source")
         own = [topic.replace("{alias}", alias) for topic in topics]
-        context.internal += [topic for topic in context.cluster_topics if topic in own]
+        context.internal += [topic for topic in own if topic in context.cluster_topics]
         yield from ()
 
     return source
@@ -91,16 +93,13 @@ def replicator(context: SourceContext) -> Iterator[Written]:
     excluded = {*config.items("topic.blacklist", "topic.exclude")}
     topics = config.items("topic.whitelist", "topic.include")
     if pattern := config.get("topic.regex"):
-        candidates = [
-            topic.removeprefix(before).removesuffix(after)
-            for topic in context.cluster_topics
-            if topic.startswith(before) and topic.endswith(after) and len(topic) > len(before + after)
-        ]
         if not variable:
             context.warnings.append(
                 f"topic.rename.format {template} has no ${{topic}}: which topics it copies is not known"
             )
-        topics += _matching(context, "topic.regex", [pattern], candidates if variable else [])
+        renamed = context.cluster_topics.between(before, after) if variable else ()
+        copied = [topic[len(before) : len(topic) - len(after)] for topic in renamed]
+        topics += _matching(context, "topic.regex", [pattern], [topic for topic in copied if topic])
     if not topics and not config.get("topic.regex"):
         context.warnings.append("neither topic.whitelist nor topic.regex is set: its topics are not known")
     for topic in dict.fromkeys(topics):

@@ -37,7 +37,7 @@ def cloudwatch(context: SourceContext) -> Iterator[Written]:
     pattern = re.compile(f"{_any_sign(start)}(.+){_any_sign(end)}", re.DOTALL)
     # The start of a name is known as far as it is allowed in a topic.
     for head in {start if not _NOT_IN_TOPICS.search(start) else ""}:
-        topics = [head + rest for rest in context.named_like(head)] if head else context.cluster_topics
+        topics = [head + rest for rest in context.named_like(head)] if head else [*context.cluster_topics]
         for topic in topics:
             if match := pattern.fullmatch(topic):
                 yield Written(topic, naming.CLOUDWATCH_LOGS(group=group, stream=match[1]))

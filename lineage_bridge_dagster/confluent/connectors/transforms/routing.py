@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, SlowRegexError
-from lineage_bridge_dagster.confluent.connectors.transforms.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
 from lineage_bridge_dagster.confluent.connectors.transforms.neutral import NEUTRAL
 from lineage_bridge_dagster.confluent.connectors.transforms.predicates import depends, predicated, test_of
@@ -129,9 +129,9 @@ class Routing:
             self.warnings.append(text)
 
 
-def routing_of(config: Config, cluster_topics: list[str]) -> Routing:
+def routing_of(config: Config, cluster_topics: ExistingTopics) -> Routing:
     """Read the `transforms` of a connector, source or sink."""
-    routing = Routing(ExistingTopics(cluster_topics))
+    routing = Routing(cluster_topics)
     for label in dict.fromkeys(config.items("transforms")):
         settings = Settings(config, f"transforms.{label}.", routing.existing, routing.warnings)
         effect = _effect(settings)

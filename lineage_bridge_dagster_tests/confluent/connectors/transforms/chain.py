@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms import Routing, routing_of
 
 KAFKA = "org.apache.kafka.connect.transforms."
@@ -32,7 +33,7 @@ def chain(
     ):
         for label, settings in entries:
             config |= {f"{section}.{label}.{key}": value for key, value in settings.items()}
-    return routing_of(Config(config), sorted(topics))
+    return routing_of(Config(config), ExistingTopics(topics))
 
 
 def regex_router(regex: str, replacement: str, **more: str) -> dict[str, str]:
