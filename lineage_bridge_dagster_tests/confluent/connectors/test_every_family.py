@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord, resolve
-from lineage_bridge_dagster.confluent.connectors.families import family_of
+from lineage_bridge_dagster.confluent.connectors.families import SINKS, SOURCES, family_of
 from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
 from lineage_bridge_dagster_tests.conftest import shared
 
@@ -105,6 +106,13 @@ def test_every_template_with_its_required_keys_is_read_or_says_what_is_missing()
         assert known or found.warnings or not family.has_dataset, template["file"]
         read += bool(known)
     assert read > 50
+
+
+def test_each_class_has_one_family() -> None:
+    for families in (SOURCES, SINKS):
+        classes = Counter(name for family in families for name in (*family.ids, *family.classes))
+        assert [name for name, count in classes.items() if count > 1] == []
+        assert len({family.name for family in families}) == len(families)
 
 
 def test_no_family_raises_on_any_configuration() -> None:

@@ -147,10 +147,6 @@ def _mongodb(config: Config, path: Path) -> str:
     return naming.MONGODB(host=host, database=path[0], collection=path[1])
 
 
-def _scylla(config: Config, path: Path) -> str:
-    return naming.CASSANDRA(host=config.get("scylla.cluster.ip.addresses"), keyspace=path[0], table=path[1])
-
-
 def _cassandra(config: Config, path: Path) -> str:
     host, port = config.get("cassandra.hosts"), config.get("cassandra.port")
     return naming.CASSANDRA(host=host, port=port, keyspace=path[0], table=path[1])
@@ -253,11 +249,5 @@ SOURCES = (
         (),
         (_DBZ + "cassandra.CassandraConnector", _DBZ + "cassandra.Cassandra4Connector"),
         debezium(Capture(_cassandra), "topic.prefix", "kafka.topic.prefix"),
-    ),
-    Family(
-        "scylladb",
-        (),
-        ("com.scylladb.cdc.debezium.connector.ScyllaConnector",),
-        debezium(Capture(_scylla), "topic.prefix", "scylla.name"),
     ),
 )
