@@ -15,9 +15,10 @@ from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 from lineage_bridge_dagster.lineage.upstream import walk
 
-#: Attribute of a Flink job's node: `{"topics": [node id], "columns": [[topic, column, sources], ...]}`, with
+#: Attribute of a process's node: `{"topics": [node id], "columns": [[topic, column, sources], ...]}`, with
 #: each source `[topic, column, how]`. Topics are indexes into `topics`, since ids are long and repeated. A
-#: fourth element `true` marks a column with further sources that are unknown.
+#: fourth element, the reason or `true`, marks a column with further sources that are unknown. `open`, if
+#: there, is `[[topic, reason], ...]`: topics with further columns, whose names are unknown.
 COLUMN_LINEAGE = "column_lineage"
 #: Attribute of a topic's node: the names of its key's columns, if the key has a schema.
 KEY_COLUMNS = "key_columns"
@@ -62,15 +63,30 @@ class ColumnInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnFlow:
-    """The columns that feed one column, which may be none. `complete`: there are no others."""
+    """The columns that feed one column, which may be none.
+
+    Attributes:
+        column: The column.
+        sources: Those that feed it.
+        complete: Whether there are no others.
+        reason: Why others are unknown, if that is known.
+    """
 
     column: Column
     sources: tuple[ColumnInput, ...] = ()
     complete: bool = True
+    reason: str = ""
 
 
-def to_attribute(flows: Iterable[ColumnFlow]) -> tuple[dict[str, Any] | None, int]:
-    """Return the flows as the attribute, None if there are none, and the number omitted for lack of room."""
+def to_attribute(
+    flows: Iterable[ColumnFlow], further: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any] | None, int]:
+    """Return the flows as the attribute, None if there are none, and the number omitted for lack of room.
+
+    Args:
+        flows: The flows into columns.
+        further: Topics with further columns, whose names are unknown, each with the reason.
+    """
     topics: dict[str, int] = {}
     columns: list[list[Any]] = []
     entries = omitted = 0
@@ -84,8 +100,11 @@ def to_attribute(flows: Iterable[ColumnFlow]) -> tuple[dict[str, Any] | None, in
             flow.column.name,
             [[topics.setdefault(c.node_id, len(topics)), c.name, how] for c, how in flow.sources],
         ]
-        columns.append(row if flow.complete else [*row, True])
-    return ({"topics": list(topics), "columns": columns} if columns else None), omitted
+        columns.append(row if flow.complete else [*row, flow.reason or True])
+    rest = [[topics.setdefault(topic, len(topics)), reason] for topic, reason in (further or {}).items()]
+    if not columns and not rest:
+        return None, omitted
+    return {"topics": list(topics), "columns": columns, **({"open": rest} if rest else {})}, omitted
 
 
 def flows_of(node: Node) -> tuple[ColumnFlow, ...]:
@@ -104,10 +123,29 @@ def flows_of(node: Node) -> tuple[ColumnFlow, ...]:
                 ColumnInput(Column(str(topics[source]), str(column)), str(how))
                 for source, column, how in sources
             ]
-            flows.append(ColumnFlow(Column(str(topics[at]), str(name)), tuple(parts), not any(more)))
+            reason = next((mark for mark in more if isinstance(mark, str)), "")
+            flows.append(ColumnFlow(Column(str(topics[at]), str(name)), tuple(parts), not any(more), reason))
         except (TypeError, ValueError, IndexError):
             continue
     return tuple(flows)
+
+
+def further_columns_of(node: Node) -> dict[str, str]:
+    """Return the topics into which a process writes columns of unknown names, each with the reason."""
+    found = node.attributes.get(COLUMN_LINEAGE)
+    if not isinstance(found, Mapping):
+        return {}
+    topics, rows = found.get("topics"), found.get("open")
+    if not isinstance(topics, Sequence) or not isinstance(rows, Sequence):
+        return {}
+    further = {}
+    for row in rows:
+        try:
+            at, reason = row
+            further[str(topics[at])] = str(reason)
+        except (TypeError, ValueError, IndexError):
+            continue
+    return further
 
 
 class ColumnIndex:
@@ -123,7 +161,10 @@ class ColumnIndex:
         self._upstream = upstream
         self._by_topic: dict[str, dict[str, list[ColumnFlow]]] = {}
         self._writers: dict[str, set[str]] = {}
-        for job in graph.of_type(NodeType.FLINK_JOB):
+        self._further: dict[str, set[str]] = {}
+        for job in (*graph.of_type(NodeType.FLINK_JOB), *graph.of_type(NodeType.KSQLDB_QUERY)):
+            for topic in further_columns_of(job):
+                self._further.setdefault(topic, set()).add(job.node_id)
             for flow in flows_of(job):
                 topic, name = flow.column
                 if topic in graph:
@@ -193,8 +234,11 @@ class ColumnIndex:
                 for name in {**self.names(topic), **self.names(source)}:
                     mirrored = ColumnInput(Column(source_id, name), How.IDENTITY)
                     parts.setdefault(name, []).append(ColumnFlow(Column(node_id, name), (mirrored,)))
-        # A writer without column lineage may write any column.
+        # A writer without column lineage may write any column, and so may one with columns of unknown names
+        # if there are others: alone, it writes each column once.
         unknown_writers = set(self._upstream.get(node_id, ())) - writers
+        if len(writers) > 1:
+            unknown_writers |= self._further.get(node_id, set())
         return {
             name: _united(Column(node_id, name), flows, not unknown_writers) for name, flows in parts.items()
         }
@@ -203,7 +247,7 @@ class ColumnIndex:
 def _within(flow: ColumnFlow, inputs: Sequence[str]) -> ColumnFlow:
     """The flow without the columns of nodes that are no inputs of its output."""
     sources = tuple(source for source in flow.sources if source.column.node_id in inputs)
-    return flow if len(sources) == len(flow.sources) else ColumnFlow(flow.column, sources, complete=False)
+    return flow if len(sources) == len(flow.sources) else ColumnFlow(flow.column, sources, False, flow.reason)
 
 
 def _united(column: Column, flows: Sequence[ColumnFlow], complete: bool) -> ColumnFlow:
@@ -212,4 +256,5 @@ def _united(column: Column, flows: Sequence[ColumnFlow], complete: bool) -> Colu
         for source, how in flow.sources:
             found[source] = stronger(found.get(source, how), how)
     sources = tuple(ColumnInput(source, how) for source, how in found.items())
-    return ColumnFlow(column, sources, complete and all(flow.complete for flow in flows))
+    reason = next((flow.reason for flow in flows if flow.reason), "")
+    return ColumnFlow(column, sources, complete and all(flow.complete for flow in flows), reason)

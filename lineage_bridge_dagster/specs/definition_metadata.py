@@ -8,7 +8,7 @@ from typing import Any
 from dagster import AssetKey, MarkdownMetadataValue, MetadataValue, UrlMetadataValue
 
 from lineage_bridge_dagster.glue.links import athena_select, athena_url, glue_table_url
-from lineage_bridge_dagster.lineage.columns import flows_of
+from lineage_bridge_dagster.lineage.columns import flows_of, further_columns_of
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import (
@@ -125,11 +125,13 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
             "bootstrap": topic.bootstrap or None,
             "schema_registry_url": next(filter(None, registries), None),
         }
-    elif node.node_type == NodeType.FLINK_JOB:
+    elif node.node_type in (NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY):
         # A statement is never materialized: its definition is the only place to show this.
         graph = context.view.graph
         flows = [flow for flow in flows_of(node) if flow.column.node_id in graph]
-        own["column_lineage"] = MarkdownMetadataValue(column_table(graph, flows)) if flows else None
+        further = {topic: why for topic, why in further_columns_of(node).items() if topic in graph}
+        known = flows or further
+        own["column_lineage"] = MarkdownMetadataValue(column_table(graph, flows, further)) if known else None
     if node.node_type in PROCESSES and (feeds := all_feeds(node, context)):
         own["feeds"] = MarkdownMetadataValue(feeds)
     return own

@@ -27,7 +27,7 @@ from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
 from lineage_bridge_dagster.lineage.nodes import NodeView, TopicNode
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
-from lineage_bridge_dagster.sql.columns.relations import known_columns
+from lineage_bridge_dagster.sql.columns.relations import known_columns, shown, unknown_columns
 from lineage_bridge_dagster.sql.flink.names import NameIndex
 from lineage_bridge_dagster.sql.flink.parse_cache import VERSION
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
@@ -154,7 +154,9 @@ def add_columns(
     for job, digest, columns in zip(jobs, digests, derived, strict=True):
         if job.node_id not in graph:
             continue
-        attribute, omitted = reused.get(job.node_id) or to_attribute(_flows(graph, job, columns))
+        attribute, omitted = reused.get(job.node_id) or to_attribute(
+            _flows(graph, job, columns), _further(graph, job, columns)
+        )
         if attribute is not None:
             graph.nodes[job.node_id] = graph.nodes[job.node_id].with_attributes(**{COLUMN_LINEAGE: attribute})
         if omitted:
@@ -216,25 +218,33 @@ def _flows(graph: Graph, job: JobText, derived: TextColumns) -> Iterator[ColumnF
     for column in derived.written:
         target = _topic(column.table)
         if target and (job.node_id, target, EdgeType.PRODUCES) in graph.edges:
-            yield from _flow(graph, Column(target, column.column), column.sources, column.complete)
+            yield _flow(graph, Column(target, column.column), column.sources, column.open)
     if job.table and (job.node_id, job.table, EdgeType.PRODUCES) in graph.edges:
         for relation in derived.outputs[-1:]:
             for name, origin in known_columns(relation or ()):
-                yield from _flow(graph, Column(job.table, name), origin.sources, origin.complete)
+                yield _flow(graph, Column(job.table, name), origin.sources, origin.open)
 
 
-def _flow(
-    graph: Graph, column: Column, found: Sequence[ColumnOrigin], complete: bool
-) -> Iterator[ColumnFlow]:
+def _further(graph: Graph, job: JobText, derived: TextColumns) -> dict[str, str]:
+    """The topics into which the job writes columns of unknown names, each with the reason."""
+    found = {_topic(o.table): o.reason for o in derived.open if o.table and o.column is None}
+    if job.table:
+        gaps = [gap for relation in derived.outputs[-1:] for gap in unknown_columns(relation or ())]
+        found |= {job.table: gaps[0].reason} if gaps else {}
+    return {
+        topic: why for topic, why in found.items() if (job.node_id, topic, EdgeType.PRODUCES) in graph.edges
+    }
+
+
+def _flow(graph: Graph, column: Column, found: Sequence[ColumnOrigin], reason: str) -> ColumnFlow:
     sources = []
     for table, name, how in found:
         source = _topic(table)
         if source in graph:
             sources.append(ColumnInput(Column(source, name), str(how)))
         else:
-            complete = False
-    if sources or complete:
-        yield ColumnFlow(column, tuple(sources), complete)
+            reason = reason or f"{shown(table)} is not in the graph"
+    return ColumnFlow(column, tuple(sources), not reason, reason)
 
 
 def _topic(path: TablePath) -> str:

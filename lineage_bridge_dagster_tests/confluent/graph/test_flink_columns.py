@@ -10,7 +10,7 @@ from lineage_bridge_dagster.confluent.graph import flink_columns
 from lineage_bridge_dagster.lineage import columns as columns_of_graphs
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.chains import chain_of, to_json
-from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE, flows_of
+from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE, flows_of, further_columns_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_json import dumps, loads
 from lineage_bridge_dagster.lineage.model import Graph
@@ -62,8 +62,21 @@ def test_star_is_expanded_with_the_registrys_schemas(world: FakeConfluent, parse
 
 def test_columns_by_position_need_the_targets_schema(world: FakeConfluent, parser: FlinkSqlParser) -> None:
     found = run(world, parser)
-    assert COLUMN_LINEAGE not in found.graph.nodes[job("enrich")].attributes
+    assert columns(found, "enrich") == {}
+    assert set(further_columns_of(found.graph.nodes[job("enrich")])) == {ENRICHED}
     assert "warnings" not in found.graph.nodes[job("enrich")].attributes
+
+
+def test_open_columns_are_kept_with_the_reason(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+    sql = (
+        "INSERT INTO enriched (id, word) "
+        "SELECT id, w FROM orders, LATERAL TABLE(split_words(customer)) AS s (w)"
+    )
+    found = run(world, parser, statement("x", sql))
+    flows = {flow.column.name: flow for flow in flows_of(found.graph.nodes[job("x")])}
+    assert (flows["id"].complete, flows["id"].reason) == (True, "")
+    assert (flows["word"].complete, flows["word"].sources) == (False, ())
+    assert "split_words are not declared" in flows["word"].reason
 
 
 def test_key_columns_come_first(world: FakeConfluent, parser: FlinkSqlParser) -> None:
