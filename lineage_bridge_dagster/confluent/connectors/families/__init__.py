@@ -1,83 +1,18 @@
 """The families of connector classes: one module for each kind of outside system, with its sources and sinks.
 
 To add a connector class, add its name to the `Family` that reads such configurations, or add a `Family` to
-`SOURCES` or `SINKS` of the module of its system; a new module is listed in `_MODULES`.
+`SOURCES` or `SINKS` of the module of its system. Every module here is read.
 """
 
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from pkgutil import iter_modules
 
-from lineage_bridge_dagster.confluent.connectors.families import (
-    bigquery,
-    camel,
-    cassandra,
-    cosmosdb,
-    couchbase,
-    debezium,
-    dynamodb,
-    files,
-    firebase,
-    functions,
-    graphs,
-    hana,
-    http,
-    iceberg,
-    jdbc,
-    kafka,
-    lenses_queues,
-    messaging,
-    mongodb,
-    object_store_plugins,
-    object_stores,
-    observability,
-    oracle,
-    redis,
-    saas,
-    search,
-    snowflake,
-    synthetic,
-    time_series,
-    vectors,
-    warehouses,
-    wide_column,
-)
 from lineage_bridge_dagster.confluent.connectors.family import Family
 
-_MODULES = (
-    bigquery,
-    camel,
-    cassandra,
-    cosmosdb,
-    couchbase,
-    debezium,
-    dynamodb,
-    files,
-    firebase,
-    functions,
-    graphs,
-    hana,
-    http,
-    iceberg,
-    jdbc,
-    kafka,
-    lenses_queues,
-    messaging,
-    mongodb,
-    object_store_plugins,
-    object_stores,
-    observability,
-    oracle,
-    redis,
-    saas,
-    search,
-    snowflake,
-    synthetic,
-    time_series,
-    vectors,
-    warehouses,
-    wide_column,
-)
+_MODULES = tuple(import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
 SOURCES: tuple[Family, ...] = tuple(row for module in _MODULES for row in getattr(module, "SOURCES", ()))
 SINKS: tuple[Family, ...] = tuple(row for module in _MODULES for row in getattr(module, "SINKS", ()))
 

@@ -12,13 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lineage_bridge_dagster.confluent.connectors.config import is_resolved
-from lineage_bridge_dagster.confluent.connectors.families.jdbc_sinks import SINKS
 from lineage_bridge_dagster.confluent.connectors.family import Family, Source, SourceContext, Written
 from lineage_bridge_dagster.confluent.connectors.query import tables_of
 from lineage_bridge_dagster.confluent.connectors.relational import Database, database_of, plain_parts
 from lineage_bridge_dagster.confluent.connectors.table_patterns import Expansion, TableList
-
-__all__ = ["SINKS", "SOURCES", "query_flows"]
 
 #: A name part that no database has: what matches it in place of a schema matches any schema.
 _ANY = "any_schema_at_all"
