@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 #: Stands for a value that only the Connect worker knows. It is in no name that a configuration can hold, so
 #: that a topic or dataset with it is recognized as unknown, wherever in the name the value would be.
@@ -26,6 +27,8 @@ class Config:
             for key, value in values.items()
             if value is not None
         }
+        #: Maps that have been parsed: a sink looks up each of its topics in them.
+        self._maps: dict[tuple[object, ...], Mapping[str, str]] = {}
 
     def __contains__(self, key: str) -> bool:
         return bool(self._values.get(key))
@@ -50,8 +53,11 @@ class Config:
         value = self.get(key).lower()
         return default if not value else value in ("true", "yes", "1")
 
-    def pairs(self, key: str, separator: str = ":", *, reverse: bool = False) -> dict[str, str]:
+    def pairs(self, key: str, separator: str = ":", *, reverse: bool = False) -> Mapping[str, str]:
         """`a:b,c:d` as a mapping, without incomplete pairs; `reverse` splits at the last separator."""
+        return self._once(("pairs", key, separator, reverse), lambda: self._pairs(key, separator, reverse))
+
+    def _pairs(self, key: str, separator: str, reverse: bool) -> dict[str, str]:
         found: dict[str, str] = {}
         for item in self.items(key):
             left, middle, right = item.rpartition(separator) if reverse else item.partition(separator)
@@ -75,13 +81,21 @@ class Config:
         """The matches of a pattern with whole keys that have a value."""
         return (match for key in self.keys() if (match := pattern.fullmatch(key)))
 
-    def overrides(self, key: str) -> dict[str, str]:
+    def overrides(self, key: str) -> Mapping[str, str]:
         """The values of `key[context]`, by context."""
-        return {
-            name[len(key) + 1 : -1]: value
-            for name, value in self._values.items()
-            if value and name.startswith(f"{key}[") and name.endswith("]")
-        }
+        return self._once(
+            ("overrides", key),
+            lambda: {
+                name[len(key) + 1 : -1]: value
+                for name, value in self._values.items()
+                if value and name.startswith(f"{key}[") and name.endswith("]")
+            },
+        )
+
+    def _once(self, what: tuple[object, ...], read: Callable[[], dict[str, str]]) -> Mapping[str, str]:
+        if what not in self._maps:
+            self._maps[what] = MappingProxyType(read())
+        return self._maps[what]
 
     def numbered(self, pattern: str, limit: int = 50) -> Iterator[tuple[int, str]]:
         """The values of numbered keys, such as `api{n}.topics`."""

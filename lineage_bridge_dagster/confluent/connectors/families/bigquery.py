@@ -54,10 +54,10 @@ def bigquery(context: SinkContext, topic: str) -> str:
     """The table of a topic; a router may have made `dataset:table` of the topic."""
     config = context.config
     dataset = _default_dataset(context, topic)
-    mapped = {**config.pairs("topic2table.map"), **config.pairs("topic2TableMap")}
-    if mapped:
+    managed, own = config.pairs("topic2table.map"), config.pairs("topic2TableMap")
+    if managed or own:
         # Neither does the connector sanitize the topics that the map lacks.
-        table = mapped.get(topic, topic)
+        table = own.get(topic) or managed.get(topic) or topic
     else:
         prefix, _, table = topic.rpartition(":")
         dataset = prefix or dataset

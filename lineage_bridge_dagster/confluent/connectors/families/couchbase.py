@@ -41,7 +41,10 @@ def couchbase_source(context: SourceContext) -> Iterator[Written]:
     ]
     bucket = config.get("couchbase.bucket", _OLD_BUCKET)
     template = config.get("couchbase.topic", "topic.name", default=_DEFAULT_TOPIC)
-    mapped = config.pairs("couchbase.collection.to.topic", "=") | config.overrides("couchbase.topic")
+    mapped = {
+        **config.pairs("couchbase.collection.to.topic", "="),
+        **config.overrides("couchbase.topic"),
+    }
 
     def written(collection: str) -> Written:
         scope, _, name = collection.partition(".")
@@ -87,9 +90,11 @@ def _rest_pattern(text: str) -> re.Pattern[str]:
 def couchbase_sink(context: SinkContext, topic: str) -> str:
     """The collection of a topic: its override, the map's, else `couchbase.default.collection`."""
     config = context.config
-    mapped = config.pairs("couchbase.topic.to.collection", "=")
-    mapped |= config.overrides("couchbase.default.collection")
-    name = mapped.get(topic) or config.get("couchbase.default.collection", default="_default._default")
+    name = (
+        config.overrides("couchbase.default.collection").get(topic)
+        or config.pairs("couchbase.topic.to.collection", "=").get(topic)
+        or config.get("couchbase.default.collection", default="_default._default")
+    )
     path = [quoted or plain for quoted, plain in _PART.findall(name)]
     if len(path) == 2:
         path = [config.get("couchbase.bucket", _OLD_BUCKET), *path]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 #: A name with its quotes, which may stand anywhere in it, or the end of a statement.
 _TOKEN = re.compile(r"""(?:`[^`]*`|'[^']*'|"[^"]*"|[^\s;`'"])+|;""")
@@ -31,6 +32,12 @@ class Statement:
 
 def statements(text: str) -> list[Statement]:
     """Parse the value of a `...kcql` key; what is not a statement is skipped."""
+    return list(_parsed(text))
+
+
+# A sink asks for each of its topics.
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> tuple[Statement, ...]:
     found: list[Statement] = []
     tokens: list[str] = []
     for part in [*_TOKEN.findall(text), ";"]:
@@ -47,7 +54,7 @@ def statements(text: str) -> list[Statement]:
             }
             found.append(Statement(source, _after("INTO", words[:clause], tokens), properties))
         tokens = []
-    return found
+    return tuple(found)
 
 
 def _after(word: str, words: list[str], tokens: list[str]) -> str:
@@ -60,7 +67,7 @@ def for_topic(text: str, topic: str) -> list[Statement]:
 
     Their `*` as the target, or no target, is replaced by the topic.
     """
-    parsed = statements(text)
+    parsed = _parsed(text)
     chosen = [item for item in parsed if item.source == topic] or [
         item for item in parsed if item.source == "*"
     ]

@@ -81,11 +81,13 @@ def log_analytics(context: SinkContext, topic: str) -> str:
     """A table of a workspace; version 2 knows its ingestion endpoint only."""
     config = context.config
     workspace = config.get("azure.loganalytics.workspace.id")
-    mapped = config.pairs("azure.loganalytics.topic2table.map") | config.pairs("topic.to.table.map")
+    mapped = config.pairs("topic.to.table.map").get(topic) or config.pairs(
+        "azure.loganalytics.topic2table.map"
+    ).get(topic, "")
     if workspace:
-        return naming.LOG_ANALYTICS(workspace=workspace, table=mapped.get(topic, topic))
+        return naming.LOG_ANALYTICS(workspace=workspace, table=mapped or topic)
     endpoint = config.get("azure.logs.ingestion.endpoint")
-    return naming.LOG_INGESTION(host=endpoint, table=mapped.get(topic, ""))
+    return naming.LOG_INGESTION(host=endpoint, table=mapped)
 
 
 _NEW_RELIC = "com.newrelic.telemetry."

@@ -7,6 +7,7 @@ Utils.generateValidName of github.com/snowflakedb/snowflake-kafka-connector do.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import snowflake_account
@@ -46,14 +47,16 @@ def _identifier(name: str) -> str:
     return name[1:-1] if quoted else name.upper()
 
 
-def _entries(text: str) -> list[tuple[str, str]]:
+# A sink asks for each of its topics.
+@lru_cache(maxsize=64)
+def _entries(text: str) -> tuple[tuple[str, str], ...]:
     """The pairs of `topic:table,...`, in which quotes keep a table's case."""
     tokens = _TOKEN.findall(text)
-    return [
+    return tuple(
         (key.strip('"'), table)
         for key, colon, table in zip(tokens, tokens[1:], tokens[2:], strict=False)
         if colon == ":" and not {key, table} & {":", ","}
-    ]
+    )
 
 
 def _mapped(context: SinkContext, topic: str) -> str:
