@@ -61,7 +61,8 @@ def mongodb_source(context: SourceContext) -> Iterator[Written]:
         return
     if not database and not names.are_recognizable:
         context.warnings.append(
-            "without database, topic.prefix and topic.suffix, its topics cannot be told from others by name"
+            "without database, topic.prefix and topic.suffix, its topics cannot be distinguished from "
+            "others by name"
         )
         return
     for start, found in names.of_cluster(context, database):

@@ -40,7 +40,8 @@ def influxdb_source(context: SourceContext) -> Iterator[Written]:
     listed = config.items("influxdb.measurement.whitelist", "measurement.whitelist")
     if not listed and not prefix:
         context.warnings.append(
-            "without influxdb.measurement.whitelist and topic.prefix, its topics cannot be told from others"
+            "without influxdb.measurement.whitelist and topic.prefix, its topics cannot be distinguished "
+            "from others"
         )
         yield Written("", dataset)
     excluded = config.items("influxdb.measurement.blacklist", "measurement.blacklist")
@@ -50,7 +51,7 @@ def influxdb_source(context: SourceContext) -> Iterator[Written]:
 
 
 def influxdb_sink(context: SinkContext, topic: str) -> str:
-    """The bucket or database; version 1 writes to one named for the topic unless it is told otherwise."""
+    """The bucket or database; version 1 writes to one named after the topic unless configured otherwise."""
     version_1 = "influxdb.org.id" not in context.config and "influxdb.token" not in context.config
     return _influxdb(context.config, topic if version_1 else "")
 

@@ -34,7 +34,7 @@ def redshift(context: SinkContext, topic: str) -> str:
 
 
 def synapse(context: SinkContext, topic: str) -> str:
-    """A table of a pool, whose name is no part of the dataset's."""
+    """A table of a SQL pool. The pool's name is not part of the dataset's name."""
     config = context.config
     # Self-managed, the address is a JDBC URL.
     address = config.get("azure.sql.dw.server.name", "azure.sql.dw.url")

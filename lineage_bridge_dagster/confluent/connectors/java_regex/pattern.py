@@ -54,7 +54,8 @@ class JavaRegex:
     def replace_whole(self, replacement: str, name: str) -> str:
         """RegexRouter's rule: `replaceFirst` if it matches the whole name; else no change.
 
-        Java's `replaceFirst` searches anew and may find less than the whole name: `(a|ab)` finds `a` in `ab`.
+        Java's `replaceFirst` searches again and may match less than the whole name: `(a|ab)` matches `a` in
+        `ab`.
 
         Raises:
             BadRegexError: The replacement is wrong, too.

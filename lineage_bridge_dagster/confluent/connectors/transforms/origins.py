@@ -96,7 +96,7 @@ class Origins:
 
 
 def _router(regex: str, replacement: str) -> _Router | None:
-    """None if the name before it cannot be told from the one after it."""
+    """None if the name after it does not determine the name before it."""
     if "\\" in replacement or "${" in replacement or not (result := _GROUP.split(replacement))[1:]:
         return None
     if "0" in result[1::2]:
@@ -129,6 +129,6 @@ def _groups(regex: str) -> list[str]:
 
 
 def _closing(regex: str, at: int) -> int:
-    """Where a group that starts here ends; negative if it has groups of its own, or none is told."""
+    """Where a group that starts here ends; negative if it contains groups or is not closed."""
     match = _WHOLE_GROUP.match(regex, at)
     return match.end() - 1 if match else -1

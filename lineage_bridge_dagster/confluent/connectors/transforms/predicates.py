@@ -25,7 +25,7 @@ _BY_RECORD = frozenset({"HasHeaderKey", "RecordIsTombstone"})
 
 
 def test_of(transform: Settings) -> Test | None:
-    """The predicate of a transform; None without one. `depends` if it cannot be told from the settings."""
+    """The predicate of a transform; None without one. `depends` if the configuration does not decide it."""
     try:
         label = transform.get("predicate")
         negated = transform.flag("negate")
