@@ -17,6 +17,7 @@ from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
+from lineage_bridge_dagster.lineage.hops import hop_kind
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.specs.graph_view import GraphView
@@ -123,7 +124,7 @@ def chain_metadata(chain: Chain, view: GraphView | None = None) -> dict[str, Any
     """Return a chain as tables, with its gaps; with a view of its discovery, also as a drawing."""
     picture = image(drawing(view, chain.table), f"Upstream of {chain.table.label}") if view else None
     rows: list[dict[str, str | int | float | bool | None]] = [
-        {"hop": hop.distance, "kind": str(hop.node.node_type), "name": hop.node.qualified_name}
+        {"hop": hop.distance, "kind": hop_kind(hop.node.node_type), "name": hop.node.qualified_name}
         for hop in chain.hops
     ]
     incomplete = ", ".join(map(str, chain.incomplete_scopes))
@@ -147,7 +148,12 @@ def chain_markdown(chain: Chain) -> str:
     names = ", ".join(hop.node.label for hop in sources)
     first = f"{len(chain.hops)} hops up, to {names}" if chain.hops else "No upstream is known."
     rows = [
-        [hop.distance, str(hop.node.node_type).replace("_", " "), hop.node.qualified_name, _note(hop.node)]
+        [
+            hop.distance,
+            hop_kind(hop.node.node_type).replace("_", " "),
+            hop.node.qualified_name,
+            _note(hop.node),
+        ]
         for hop in chain.hops
     ]
     return f"{first}\n\n{markdown_table(['hop', 'kind', 'name', 'note'], rows)}" if rows else first

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, PREFIX
+from lineage_bridge_dagster.lineage.hops import hop_kind
+from lineage_bridge_dagster.text import plural
 
 #: Attributes of a hop that its line shows outside the JSON.
 _SHOWN = ("hop", "kind", "qualified_name", "display_name")
@@ -24,7 +27,9 @@ def diff_lines(
             continue
         if key == KEY_UPSTREAM_CHAIN:
             lines.append(f"  {key}:")
-            lines += _changes(_hops(old), _hops(new))
+            old_hops, new_hops = _parse(old), _parse(new)
+            lines += _other_words(old_hops, new_hops)
+            lines += _changes(_lines(old, old_hops), _lines(new, new_hops))
             continue
         if old is not None:
             lines.append(f"- {key}: {old}")
@@ -46,18 +51,37 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[str]:
     return lines
 
 
-def _hops(chain: str | None) -> list[str]:
-    """One line per hop; a value that is not a chain of ours, unchanged."""
-    if not chain:
-        return []
+def _parse(chain: str | None) -> list[Mapping[str, object]]:
+    """The hops of a chain; none if it is not a chain of ours."""
     try:
-        hops = json.loads(chain)
+        hops = json.loads(chain or "[]")
+        return hops if all(set(_SHOWN[:3]) <= set(hop) for hop in hops) else []
+    except (ValueError, TypeError):
+        return []
+
+
+def _other_words(old: Sequence[Mapping[str, object]], new: Sequence[Mapping[str, object]]) -> list[str]:
+    """Kinds that have another name now: a line with each, instead of two for each hop."""
+    renamed = Counter(str(hop["kind"]) for hop in old if hop_kind(str(hop["kind"])) != hop["kind"])
+    now = {str(hop["kind"]) for hop in new}
+    lines = []
+    for kind, count in sorted(renamed.items()):
+        if hop_kind(kind) in now and kind not in now:
+            lines += [
+                f"-   kind of {plural(count, 'hop')}: {kind}",
+                f"+   kind of {plural(count, 'hop')}: {hop_kind(kind)}",
+            ]
+    return lines
+
+
+def _lines(chain: str | None, hops: Sequence[Mapping[str, object]]) -> list[str]:
+    """One line per hop; a value that is not a chain of ours, unchanged."""
+    if hops or not chain:
         return [_hop(hop) for hop in hops]
-    except (ValueError, TypeError, KeyError):
-        return [chain]
+    return [chain]
 
 
 def _hop(hop: Mapping[str, object]) -> str:
-    line = f"hop {hop['hop']}  {hop['kind']}: {hop['qualified_name']}"
+    line = f"hop {hop['hop']}  {hop_kind(str(hop['kind']))}: {hop['qualified_name']}"
     rest = {key: value for key, value in hop.items() if key not in _SHOWN}
     return f"{line}  {json.dumps(rest, ensure_ascii=False, sort_keys=True)}" if rest else line

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, DocumentOptions, LineageDocument
+from lineage_bridge_dagster.lineage.hops import hop_kind
 from lineage_bridge_dagster.text import first_few
 
 #: Attributes that a hop may have besides its names.
@@ -49,7 +50,7 @@ def lost_detail(
             new for name in sorted(_names(hop)) for new in candidates.get(name, ()) if id(new) not in used
         ]
         if not same:
-            lost.append(f"{hop.get('kind')} {hop.get('qualified_name')}")
+            lost.append(f"{hop_kind(str(hop.get('kind')))} {hop.get('qualified_name')}")
             continue
         replacement = next((new for new in same if new.get("hop") == hop.get("hop")), same[0])
         used.add(id(replacement))
@@ -65,7 +66,7 @@ def lost_detail(
 
 def _names(hop: _Hop) -> set[tuple[str, str]]:
     """The names to compare a hop by. The description may show the display name."""
-    kind = str(hop.get("kind"))
+    kind = hop_kind(str(hop.get("kind")))
     return {(kind, str(hop[name])) for name in ("qualified_name", "display_name") if hop.get(name)}
 
 
@@ -94,6 +95,5 @@ def _block_hops(block: str) -> list[_Hop]:
     for line in block.splitlines():
         if match := _BLOCK_HOP.match(line):
             kind, name = match.groups()
-            # The tree writes `topic` for a `kafka_topic`.
-            hops.append({"kind": "kafka_topic" if kind == "topic" else kind, "qualified_name": name})
+            hops.append({"kind": kind, "qualified_name": name})
     return hops

@@ -24,7 +24,12 @@ _OUR_LINE = re.compile(r"[ \t]*(?:- .*|→ .*|Environment: .*|Last synced: .*)?[
 
 @dataclass(frozen=True, slots=True)
 class HopLine:
-    """A hop as the description shows it. `sql` is on one line, of any length; empty if there is none."""
+    """A hop as the description shows it.
+
+    Attributes:
+        kind: As `hops.hop_kind` gives it.
+        sql: On one line, of any length; empty if there is none.
+    """
 
     distance: int
     kind: str
@@ -33,11 +38,10 @@ class HopLine:
     sql: str = ""
 
     def text(self, sql_width: int, notes: bool) -> str:
-        label = "topic" if self.kind == "kafka_topic" else self.kind
         note = self.note if notes else ""
         if self.sql and sql_width:
             note = "SQL: " + shorten(self.sql, sql_width)
-        return one_line(f"{label}: {self.name}" + (f" [{note}]" if note else ""))
+        return one_line(f"{self.kind}: {self.name}" + (f" [{note}]" if note else ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from lineage_bridge_dagster.lineage.description import DescriptionBlock, HopLine
 from lineage_bridge_dagster.lineage.hops import (
     MAX_CHAIN_BYTES,
     chain_json,
+    hop_kind,
     hop_record,
     join_names,
     shown_sql,
@@ -159,7 +160,7 @@ def _line(hop: Hop, options: DocumentOptions) -> HopLine:
     sql = shown_sql(node, options.sql) or ""
     return HopLine(
         distance=hop.distance,
-        kind=str(node.node_type),
+        kind=hop_kind(node.node_type),
         name=one_line(node.qualified_name or node.label),
         note=note,
         sql=" ".join(sql.split()),

@@ -19,6 +19,18 @@ MAX_CHAIN_BYTES = 64 * 1024
 SQL_MODES = ("full", "redacted", "hash", "none")
 
 
+#: The kinds of hops that are not called as the type of their node.
+_KINDS: Mapping[str, str] = {NodeType.KAFKA_TOPIC: "topic"}
+
+
+def hop_kind(node_type: str) -> str:
+    """Return the kind of a hop: the type of its node, except that a topic is a `topic`.
+
+    It accepts a kind as well as a node type: chains of earlier pushes have the node type of a topic.
+    """
+    return _KINDS.get(node_type, str(node_type))
+
+
 def shown_sql(node: Node, mode: str) -> str | None:
     """Return the node's SQL text as the mode shows it; None if it has none or shows none.
 
@@ -40,7 +52,7 @@ def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, An
     view = NodeView.of(node)
     record: dict[str, Any] = {
         "hop": distance,
-        "kind": str(node.node_type),
+        "kind": hop_kind(node.node_type),
         "qualified_name": clean(node.qualified_name),
         "display_name": clean(node.label),
     }

@@ -27,4 +27,4 @@ def test_graph_may_be_a_folder_of_parquet_files(graph: Path, tmp_path: Path) -> 
     lines = [json.loads(line) for line in one.stdout.splitlines()]
     assert len(lines) == 2
     assert lines[0]["hops"][0]["kind"] == "tableflow_table"
-    assert lines[0]["hops"][1]["kind"] == "kafka_topic"
+    assert lines[0]["hops"][1]["kind"] == "topic"

@@ -118,7 +118,7 @@ def test_parameters_are_written_and_those_of_others_are_kept(file: Path, catalog
             "qualified_name": "lkc-abc123.orders.v1",
             "display_name": "orders.v1 (tableflow)",
         },
-        {"hop": 2, "kind": "kafka_topic", "qualified_name": "orders.v1", "display_name": "orders.v1"},
+        {"hop": 2, "kind": "topic", "qualified_name": "orders.v1", "display_name": "orders.v1"},
         {
             "hop": 3,
             "kind": "connector",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import GlueTable
-from lineage_bridge_dagster.glue.plan import Hold, plan_update
+from lineage_bridge_dagster.glue.plan import Hold, NoChange, plan_update
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, LineageDocument
 from lineage_bridge_dagster_tests.glue.catalog import glue_table, raw_table
 from lineage_bridge_dagster_tests.glue.graphs import CLUSTER
@@ -32,7 +34,7 @@ def test_shorter_chain_is_held_and_the_reason_names_the_loss() -> None:
 def test_chain_that_lost_one_of_two_topics_of_the_same_name_is_held() -> None:
     """A mirror topic has the name of its source, in another cluster; losing one of them is a loss."""
     hops = json.loads(document().parameters[KEY_UPSTREAM_CHAIN])
-    topic = next(hop for hop in hops if hop["kind"] == "kafka_topic")
+    topic = next(hop for hop in hops if hop["kind"] == "topic")
     mirrored = [*hops, {**topic, "hop": topic["hop"] + 1}]
 
     def document_with(chain: list[dict[str, Any]]) -> LineageDocument:
@@ -41,7 +43,7 @@ def test_chain_that_lost_one_of_two_topics_of_the_same_name_is_held() -> None:
     pushed = after(update(glue_table(), document_with(mirrored)))
     plan = plan_update(pushed, document_with(hops), ALL, complete=False, now=LATER)
     assert isinstance(plan, Hold)
-    assert "kafka_topic orders.v1" in plan.reason
+    assert "topic orders.v1" in plan.reason
     update(after(update(glue_table(), document_with(hops))), document_with(mirrored), complete=False)
 
 
@@ -77,3 +79,22 @@ def test_current_chain_that_cannot_be_read_is_not_overwritten() -> None:
     table = GlueTable.from_raw(damaged, CLUSTER)
     assert isinstance(plan_update(table, document(), ALL, complete=False, now=PLANNED_AT), Hold)
     update(table, document(), complete=True)
+
+
+@pytest.mark.parametrize("kind", ["kafka_topic", "topic"])
+def test_topics_pushed_under_either_kind_are_the_same_hops(kind: str) -> None:
+    """Earlier pushes wrote the node type `kafka_topic`, LineageBridge writes `topic`."""
+    raw = after(update(glue_table(), document())).raw
+    parameters = dict(raw["Parameters"])
+    parameters[KEY_UPSTREAM_CHAIN] = parameters[KEY_UPSTREAM_CHAIN].replace('"topic"', f'"{kind}"')
+    parameters["lineage_bridge.cluster_id"] = "lkc-other"
+    pushed = GlueTable.from_raw({**raw, "Parameters": parameters}, CLUSTER)
+    rewritten = after(update(pushed, document(), complete=False))
+    assert isinstance(plan_update(rewritten, document(), ALL, complete=False, now=LATER), NoChange)
+
+
+def test_description_of_an_earlier_push_has_the_same_topics() -> None:
+    options = PushSettings(set_parameters=False)
+    pushed = after(update(glue_table(), document(options), options))
+    raw = {**pushed.raw, "Description": pushed.description.replace("- topic:", "- kafka_topic:")}
+    update(GlueTable.from_raw(raw, CLUSTER), document(options), options, complete=False)

@@ -83,7 +83,7 @@ def test_json_has_every_hop_with_its_details() -> None:
     assert document["table"] == "table"
     assert document["hops"][1] == {
         "hop": 2,
-        "kind": "kafka_topic",
+        "kind": "topic",
         "qualified_name": "orders.v1",
         "display_name": "orders.v1",
         "schema_fields": fields(3),

@@ -30,7 +30,7 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("table_name", "string", "Name of that table in its catalog"),
         ("hop", "int", "Shortest distance upstream of the table, from 1"),
         ("node_id", "string", "Id of the upstream node"),
-        ("kind", "string", "Kind of the node, such as kafka_topic or flink_job"),
+        ("kind", "string", "Kind of the hop, such as topic or flink_job; a topic's node_type is kafka_topic"),
         ("qualified_name", "string", "Name of the node in its own system"),
         ("display_name", "string", "Display name"),
         ("environment_id", "string", "Confluent environment of the node"),
