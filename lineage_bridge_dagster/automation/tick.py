@@ -195,7 +195,8 @@ class Tick:
         if cursor.state != self.loaded.version:
             cursor.state, cursor.compared = self.loaded.version, 0
         outdated = self._outdated([by_key[key] for key in sorted(cursor.attempts)], cursor)
-        while cursor.compared < len(tables) and len(cursor.attempts) + len(outdated) < MAX_OPEN:
+        # These are all that have an attempt, so they alone count against the limit.
+        while cursor.compared < len(tables) and len(outdated) < MAX_OPEN:
             if cursor.compared and self._out_of_time(began):
                 break
             batch = [

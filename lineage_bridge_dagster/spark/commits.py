@@ -23,7 +23,7 @@ from tenacity import (
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors, current_snapshot
-from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
+from lineage_bridge_dagster.spark.java_errors import is_from_aws, java_classes, root_cause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
@@ -152,11 +152,12 @@ def conflict_of(error: Exception, table: TableName) -> CommitConflictError | Non
     """The conflict with another writer that made a commit fail, None for any other failure.
 
     Iceberg raises ValidationException when a commit would undo another one, CommitFailedException when its
-    retries have run out; a Glue catalog may pass Glue's ConcurrentModificationException on.
+    retries have run out; a Glue catalog may pass Glue's ConcurrentModificationException on. It wraps a
+    ValidationException of Glue, which refuses the request itself, in Iceberg's of that name.
     """
     classes = java_classes(error)
     if "ValidationException" in classes:
-        return changed_meanwhile(table)
+        return None if is_from_aws(error) else changed_meanwhile(table)
     if not classes & {"CommitFailedException", "ConcurrentModificationException"}:
         return None
     return CommitConflictError(

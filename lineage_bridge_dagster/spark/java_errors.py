@@ -10,21 +10,34 @@ _CONNECT_CLASS = re.compile(r"^(?:Caused by: |\()?((?:\w+\.)+[\w$]+)(?=[:)]|$)",
 _MAX_CAUSES = 30
 
 
+#: The package of the AWS SDK, some of whose exceptions have the simple names of Iceberg's.
+_AWS = "software.amazon.awssdk."
+
+
 def java_classes(error: BaseException) -> frozenset[str]:
-    """The simple class names of a Java exception and its causes, empty for an error of Python's own.
+    """The simple class names of a Java exception and its causes, empty for an error of Python's own."""
+    return frozenset(name.rpartition(".")[2].rpartition("$")[2] for name in _names(error))
+
+
+def is_from_aws(error: BaseException) -> bool:
+    """Whether a Java exception, or one of its causes, is a response of an AWS service."""
+    return any(name.startswith(_AWS) for name in _names(error))
+
+
+def _names(error: BaseException) -> list[str]:
+    """The class names of a Java exception and its causes.
 
     py4j's error holds the Java exception, and so do PySpark's own exceptions (`_origin`). Spark Connect sends
     the class of the error in its message, and the classes of its causes in a stack trace.
     """
     if hasattr(error, "_stacktrace"):
-        found = _CONNECT_CLASS.findall(f"{error}\n{error._stacktrace}")
-        return frozenset(name.rpartition(".")[2] for name in found)
+        return _CONNECT_CLASS.findall(f"{error}\n{error._stacktrace}")
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     names: list[str] = []
     while java is not None and len(names) < _MAX_CAUSES:
-        names.append(str(java.getClass().getSimpleName()))
+        names.append(str(java.getClass().getName()))
         java = java.getCause()
-    return frozenset(names)
+    return names
 
 
 def root_cause(error: BaseException) -> str:

@@ -22,7 +22,8 @@ _UNSAFE = re.compile(r'[/"\\%*|~\x00-\x1f\x7f\ud800-\udfff]')
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]+")
-_TAG = re.compile(r"[A-Za-z0-9_.-]{1,63}")
+_TAG = re.compile(r"[A-Za-z0-9_.-]+")
+_MAX_TAG = 63
 _NOT_TAG = re.compile(r"[^A-Za-z0-9_.-]+")
 _CLUSTER = re.compile(r"(lkc|lsrc|lksqlc|env)-([A-Za-z0-9]+)")
 _CLUSTER_ENCODED = re.compile(r"(.*__)?(lkc|lsrc|lksqlc|env)_[A-Za-z0-9]+", re.DOTALL)
@@ -111,11 +112,26 @@ def tag_key(name: str) -> str:
     return f"{NAMESPACE}/{name}"
 
 
+def tag_name(text: str) -> str:
+    """The key of our tag for a tag that the source gave.
+
+    >>> tag_name("pii")
+    'lineage_bridge/tag.pii'
+    """
+    prefix = "tag."
+    return tag_key(prefix + _tag_text(text, _MAX_TAG - len(prefix)))
+
+
 def tag_value(text: str) -> str:
     """A tag's value: up to 63 characters of `[A-Za-z0-9_.-]`."""
-    if _TAG.fullmatch(text) and not _HASHED.fullmatch(text):
+    return _tag_text(text, _MAX_TAG)
+
+
+def _tag_text(text: str, limit: int) -> str:
+    if len(text) <= limit and _TAG.fullmatch(text) and not _HASHED.fullmatch(text):
         return text
-    return f"{_NOT_TAG.sub('_', text)[:50]}_x{short_hash(text)}"
+    ending = f"_x{short_hash(text)}"
+    return f"{_NOT_TAG.sub('_', text)[: limit - len(ending) - 1]}{ending}"
 
 
 def owner(text: str) -> str:
@@ -127,7 +143,7 @@ def owner(text: str) -> str:
     if _EMAIL.fullmatch(text):
         return text
     team = text.removeprefix("team:")
-    if team != text and _TAG.fullmatch(team) and not _HASHED.fullmatch(team):
+    if team != text and team == tag_value(team):
         return text
     return f"team:{_NOT_TAG.sub('_', text)[:50]}_x{short_hash(text)}"
 

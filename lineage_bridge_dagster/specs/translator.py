@@ -185,5 +185,5 @@ def _tags(node: Node) -> dict[str, str]:
         if value:
             tags[keys.tag_key(name)] = keys.tag_value(value)
     for tag in node.tags:
-        tags[keys.tag_key(f"tag.{keys.tag_value(tag)[:50]}")] = ""
+        tags[keys.tag_name(tag)] = ""
     return tags

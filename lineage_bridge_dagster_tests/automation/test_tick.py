@@ -343,6 +343,21 @@ def test_many_tables_are_requested_in_runs_of_bounded_size(monkeypatch: pytest.M
     assert len({push.run_key for push in result.pushes}) == 3
 
 
+def test_open_tables_count_once_against_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tick_module, "MAX_OPEN", 30)
+    monkeypatch.setattr(tick_module, "_LOOKUP", 10)
+    harness = unpushed(100)
+    assert [push.tables for push in harness.tick().pushes] == [30]
+    # Ten of them are pushed, so that twenty are open: there is room for ten others.
+    harness.dagster.pushed = {table.key: table.version() for table in harness.loaded.tables[:10]}
+    harness.tick()
+    assert len(harness.cursor.attempts) == 30
+    assert harness.cursor.compared == 40
+    # As many as the limit are open: no other table is looked up.
+    harness.tick()
+    assert harness.cursor.compared == 40
+
+
 def test_a_lost_cursor_requests_nothing_that_is_pushed() -> None:
     harness = up_to_date()
     harness.cursor = Cursor()

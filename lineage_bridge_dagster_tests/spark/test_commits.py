@@ -16,6 +16,8 @@ from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table
 from lineage_bridge_dagster.spark.java_errors import java_classes
 
 TABLE = TableName("glue", "db", "t")
+ICEBERG = "org.apache.iceberg.exceptions"
+GLUE = "software.amazon.awssdk.services.glue.model"
 
 
 class JavaException:
@@ -27,7 +29,7 @@ class JavaException:
     def getClass(self) -> JavaException:
         return self
 
-    def getSimpleName(self) -> str:
+    def getName(self) -> str:
         return self.name
 
     def getCause(self) -> JavaException | None:
@@ -74,10 +76,21 @@ def test_conflict_is_recognized_by_the_class_of_the_error_or_a_cause(error: Exce
 
 
 def test_changed_rows_are_a_conflict_and_other_errors_are_not() -> None:
-    assert "were changed meanwhile" in str(conflict_of(JavaError("ValidationException"), TABLE))
+    assert "were changed meanwhile" in str(
+        conflict_of(JavaError("org.apache.spark.SparkException", f"{ICEBERG}.ValidationException"), TABLE)
+    )
     assert conflict_of(JavaError("ConcurrentModificationException"), TABLE) is not None
     for other in (
         ZeroDivisionError("in a UDF"),
+        RuntimeError("Found conflicting files that can contain records matching"),
+        # Glue refuses a field of the table. Iceberg's GlueTableOperations wraps it in an exception of its own
+        # that has the same simple name.
+        JavaError(f"{ICEBERG}.ValidationException", f"{GLUE}.ValidationException"),
+        ConnectError(
+            f"({ICEBERG}.ValidationException) Cannot commit db.t",
+            f"{ICEBERG}.ValidationException: Cannot commit\n\tat a.B.c(B.java:1)\n"
+            f"Caused by: {GLUE}.ValidationException: Value is too long",
+        ),
         RuntimeError("org.apache.iceberg.exceptions.CommitFailedException: only in the text"),
         JavaError("AnalysisException"),
         ConnectError("Found conflicting files"),

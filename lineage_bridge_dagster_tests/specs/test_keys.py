@@ -25,7 +25,13 @@ def test_key_part_is_injective_and_contains_nothing_that_breaks_the_ui(pair: tup
 
 @given(PAIRS)
 def test_names_groups_tags_and_owners_are_injective(pair: tuple[str, str]) -> None:
-    for encode in (keys.group_segment, keys.tag_value, keys.owner, lambda t: keys.op_name("out", t)):
+    for encode in (
+        keys.group_segment,
+        keys.tag_value,
+        keys.tag_name,
+        keys.owner,
+        lambda t: keys.op_name("out", t),
+    ):
         one, other = encode(pair[0]), encode(pair[1])
         assert (one == other) == (pair[0] == pair[1])
 
@@ -36,7 +42,7 @@ def test_dagster_accepts_the_encoding_of_any_text(text: str) -> None:
         key=AssetKey(keys.key_parts("kafka", text)),
         group_name=keys.group_name("kafka", text),
         owners=[keys.owner(text)],
-        tags={"lineage_bridge/cluster": keys.tag_value(text)},
+        tags={"lineage_bridge/cluster": keys.tag_value(text), keys.tag_name(text): ""},
     )
     assert spec.key.path[0] == "kafka"
     assert re.fullmatch(r"[A-Za-z0-9_]+", keys.op_name("in", text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -296,6 +297,19 @@ def test_tags_have_ids_and_display_names(assets: dict[str, Any]) -> None:
         "lineage_bridge/cluster": "lkc-west1",
         "lineage_bridge/cluster_name": "west1",
     }
+
+
+def test_tags_of_the_source_that_differ_only_at_the_end_or_in_punctuation_stay_apart() -> None:
+    long = "a-classification-of-the-data-that-somebody-described-at-length-"
+    tags = (f"{long}1", f"{long}2", f"{long} 1", "pii.v1", "pii v1", "pii/v1")
+    w = world()
+    topic = w.graph.nodes[next(n.node_id for n in w.graph.of_type("kafka_topic"))]
+    w.graph.add_node(replace(topic, tags=tags))
+    inventory = build_inventory(w.discovery(), LineageTranslator().get_asset_spec)
+    (asset,) = [each for each in inventory.topics if each.node.node_id == topic.node_id]
+    own = [name for name in asset.spec.tags if name.startswith("lineage_bridge/tag.")]
+    assert len(own) == len(tags)
+    assert "lineage_bridge/tag.pii.v1" in own
 
 
 def test_two_nodes_with_one_key_both_load() -> None:
