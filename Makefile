@@ -40,7 +40,7 @@ $(READY): requirements.txt pyproject.toml
 setup: $(READY)
 
 jars: setup
-	@$(BIN)/python -m lineage_bridge_dagster.jars spark kafka flink
+	@$(BIN)/python -m lineage_bridge_dagster.jars spark kafka flink rest
 
 check: setup
 	$(BIN)/ruff check .

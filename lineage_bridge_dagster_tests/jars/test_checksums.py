@@ -14,7 +14,8 @@ def test_every_dependency_has_a_checksum_and_none_is_transitive() -> None:
     for dependency in root.iter("dependency"):
         assert dependency.get("transitive") == "false"
         need = str(dependency.get("conf")).partition("->")[0]
-        named[need] = named.get(need, 0) + 1
+        # A dependency names its artifacts only if it is more than its main one, such as a test archive.
+        named[need] = named.get(need, 0) + max(1, len(dependency.findall("artifact")))
     listed: dict[str, int] = {}
     for archive in checksums.read():
         listed[archive.need] = listed.get(archive.need, 0) + 1
