@@ -44,8 +44,10 @@ class Cursor(BaseModel):
     outdated: list[str] = Field(default_factory=list, alias="older")
     #: Index of the scope to read next, if the last tick ran out of time.
     next_scope: int = Field(0, ge=0)
-    #: The state whose tables are compared with their last push, and how many of them have been.
+    #: The state whose tables are compared with their last push, the push settings' fingerprint, and how many
+    #: tables have been compared.
     state: str = ""
+    settings: str = ""
     compared: int = Field(0, ge=0)
     #: Table key -> its requests.
     attempts: dict[str, Attempt] = Field(default_factory=dict)

@@ -7,14 +7,22 @@ from collections.abc import Mapping, Sequence
 from dagster import AssetKey, DagsterInstance
 
 from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG
+from lineage_bridge_dagster.specs.keys import tag_key
+
+#: Tag of a materialization by a push with options of its own: the data version that the component's settings
+#: would have given. Such a push counts as the table's push until its lineage or those settings change.
+CONFIGURED_VERSION_TAG = tag_key("configured_version")
 
 
 def pushed_versions(instance: DagsterInstance, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:
-    """The data version of each asset's last materialization; None if there is none."""
+    """The data version under the component's settings that each asset was last pushed for.
+
+    None if there is no materialization. What the last push really wrote differs if it had its own options.
+    """
     found: dict[AssetKey, str | None] = dict.fromkeys(keys)
     for record in instance.get_asset_records(keys):
         event = record.asset_entry.last_materialization
         if event is not None and event.asset_materialization is not None:
             tags = event.asset_materialization.tags or {}
-            found[record.asset_entry.asset_key] = tags.get(DATA_VERSION_TAG)
+            found[record.asset_entry.asset_key] = tags.get(CONFIGURED_VERSION_TAG, tags.get(DATA_VERSION_TAG))
     return found

@@ -1,5 +1,6 @@
 """The jobs: a refresh of the stored discovery, a push with options, and the job over all assets."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,7 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.table_commits import last_commits
 from lineage_bridge_dagster.assets.tables import GOOD, push_failure, table_metadata, wanted_version
-from lineage_bridge_dagster.automation.data_versions import pushed_versions
+from lineage_bridge_dagster.automation.data_versions import CONFIGURED_VERSION_TAG, pushed_versions
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.config.settings import PushSettings
@@ -61,16 +62,31 @@ class PushJobConfig(Config):
         """The component's settings, overridden by this run's.
 
         Raises:
-            ConfigurationError: an option is malformed.
+            ConfigurationError: an option is malformed, or the options leave nothing to write.
         """
         given = self.model_dump(exclude={"tables", "dry_run"}, exclude_none=True)
         try:
-            return PushSettings.model_validate({**base.model_dump(), **given})
+            settings = PushSettings.model_validate({**base.model_dump(), **given})
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
             description = PushSettings.model_fields[name].description
             raise ConfigurationError(f"{name}: {first['msg']}.", hint=f"{description}") from None
+        if given and not (settings.set_parameters or settings.set_description):
+            raise ConfigurationError(
+                "set_parameters and set_description are both false, so this push would write nothing.",
+                hint="Set one of them to true; dry_run: true shows what a push would write.",
+            )
+        return settings
+
+    def differing(self, base: PushSettings) -> str:
+        """The options that differ from the component's settings, as text; empty if none do."""
+        settings = self.settings(base)
+        return ", ".join(
+            f"{name}={json.dumps(value)}"
+            for name, value in settings.model_dump().items()
+            if value != getattr(base, name)
+        )
 
 
 def refresh_job(
@@ -198,7 +214,8 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
         from lineage_bridge_dagster.glue.push import push_tables
 
         with readable_failures():
-            settings = config.settings(instance.push_settings())
+            configured = instance.push_settings()
+            settings = config.settings(configured)
             progress = Progress(
                 "Comparing tables with Glue" if config.dry_run else "Pushing tables to Glue",
                 len(config.tables) or len(inventory.tables),
@@ -212,7 +229,14 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
                 progress=by_table(progress, context.log.info),
             )
         if not config.dry_run:
-            _log_materializations(instance, context, report, settings)
+            _log_materializations(instance, context, report, settings, configured)
+            if own := config.differing(configured):
+                context.log.warning(
+                    f"This push had options of its own: {own}. They last until these tables are pushed with "
+                    "the component's settings: by this job without options, by a run of "
+                    f"{names.lineage_job}, or by the sensor once their lineage or the settings change. To "
+                    "keep them, set them in the component's YAML."
+                )
         counts = {status: count for status, count in report.counts.items() if count}
         metadata = {**counts, "tables": MetadataValue.md(_report_markdown(report, config.dry_run))}
         context.add_output_metadata(metadata)
@@ -233,32 +257,41 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
 
 
 def _log_materializations(
-    instance: ComponentInstance, context: OpExecutionContext, report: PushReport, settings: PushSettings
+    instance: ComponentInstance,
+    context: OpExecutionContext,
+    report: PushReport,
+    settings: PushSettings,
+    configured: PushSettings,
 ) -> None:
     """Materialize the tables that the push changed, or whose asset does not show their current lineage yet.
 
-    An event for any other table would carry no information, and make its check results look outdated.
+    An event for any other table would carry no information, and make its check results look outdated. After
+    a push with options of its own, the event tells the sensor that this table is not to be pushed again.
     """
     inventory = instance.inventory
     good = [result for result in report.results if result.status in GOOD and result.table in inventory.key_of]
     chains = {result.table: chain_for(inventory, result.table) for result in good}
+    wanted = {table: wanted_version(chain, configured) for table, chain in chains.items()}
     shown = pushed_versions(context.instance, [inventory.key_of[result.table] for result in good])
     changed = [
         result
         for result in good
         if result.status is PushStatus.UPDATED
-        or shown[inventory.key_of[result.table]] != wanted_version(chains[result.table], settings)
+        or shown[inventory.key_of[result.table]] != wanted[result.table]
     ]
     commits = last_commits(
         instance, context, [inventory.view.graph.nodes[result.table] for result in changed]
     )
     for result in changed:
         chain = chains[result.table]
+        tags = {DATA_VERSION_TAG: wanted_version(chain, settings)}
+        if tags[DATA_VERSION_TAG] != wanted[result.table]:
+            tags[CONFIGURED_VERSION_TAG] = wanted[result.table]
         context.log_event(
             AssetMaterialization(
                 inventory.key_of[result.table],
                 metadata=table_metadata(inventory, result, chain, settings, commits),
-                tags={DATA_VERSION_TAG: wanted_version(chain, settings)},
+                tags=tags,
             )
         )
 

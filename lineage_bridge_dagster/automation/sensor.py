@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import partial
 
 from dagster import (
     AssetKey,
@@ -43,30 +43,56 @@ def reload_by_server(context: SensorEvaluationContext) -> str:
     return f"{reloaded.how}, {reloaded.seconds:.1f} s"
 
 
+class WantedVersions:
+    """The data versions of tables whose lineage is pushed with the settings in force.
+
+    Each is computed once per settings: the chains of ten thousand tables take seconds.
+    """
+
+    def __init__(self, inventory: Inventory, push: Callable[[], PushSettings]) -> None:
+        self._inventory = inventory
+        self._push = push
+        self._settings: PushSettings | None = None
+        self._versions: dict[str, str] = {}
+
+    def read_settings(self) -> str:
+        """Read the settings, which count from then on, and return them as text.
+
+        Raises:
+            ConfigurationError: a setting is malformed or cannot be read.
+        """
+        return self._read().model_dump_json()
+
+    def of(self, table_id: str) -> str:
+        settings = self._settings or self._read()
+        if table_id not in self._versions:
+            self._versions[table_id] = wanted_version(chain_for(self._inventory, table_id), settings)
+        return self._versions[table_id]
+
+    def _read(self) -> PushSettings:
+        settings = self._push()
+        if settings != self._settings:
+            self._settings, self._versions = settings, {}
+        return settings
+
+
 def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], PushSettings]) -> LoadedState:
-    """The state and the tables of the definitions; the version of a table is computed once, on first use."""
+    """The state and the tables of the definitions."""
     if inventory is None:
         return LoadedState(version)
-    versions: dict[str, str] = {}
-    settings = cache(push)
-
-    def version_of(table_id: str) -> str:
-        if table_id not in versions:
-            versions[table_id] = wanted_version(chain_for(inventory, table_id), settings())
-        return versions[table_id]
-
+    versions = WantedVersions(inventory, push)
     tables = [
         LoadedTable(
             name=asset.node.qualified_name.removeprefix("glue://").replace("/", "."),
             key=asset.key,
             chain_key=inventory.chain_key_of[asset.node.node_id],
-            version=lambda table_id=asset.node.node_id: version_of(table_id),  # type: ignore[misc]
+            version=partial(versions.of, asset.node.node_id),
         )
         for asset in inventory.tables
         # A table that several topics claim is never pushed.
         if not NodeView.of(asset.node).conflict
     ]
-    return LoadedState(version, inventory.discovery, tables)
+    return LoadedState(version, inventory.discovery, tables, versions.read_settings)
 
 
 class InstanceClient:

@@ -31,6 +31,7 @@ from lineage_bridge_dagster.automation.watched_lists import (
     scopes_of,
     titles,
 )
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.text import clock_time, first_few, plural, sentence
 
@@ -60,6 +61,8 @@ class LoadedState:
     discovery: Discovery | None = None
     #: Sorted by key, without tables in conflict.
     tables: Sequence[LoadedTable] = ()
+    #: Reads what a push writes, for the versions of the tables, and returns it as text; raises if it cannot.
+    read_settings: Callable[[], str] = lambda: ""
 
 
 class DagsterClient(Protocol):
@@ -192,8 +195,13 @@ class Tick:
         tables = self.loaded.tables
         by_key = {table.key.to_user_string(): table for table in tables}
         cursor.attempts = {key: attempt for key, attempt in cursor.attempts.items() if key in by_key}
-        if cursor.state != self.loaded.version:
-            cursor.state, cursor.compared = self.loaded.version, 0
+        try:
+            settings = _digest(self.loaded.read_settings())
+        except LineageBridgeError as error:
+            result.note(self.log, f"tables cannot be compared with their last push: {error}")
+            return
+        if (cursor.state, cursor.settings) != (self.loaded.version, settings):
+            cursor.state, cursor.settings, cursor.compared = self.loaded.version, settings, 0
         outdated = self._outdated([by_key[key] for key in sorted(cursor.attempts)], cursor)
         # These are all that have an attempt, so they alone count against the limit.
         while cursor.compared < len(tables) and len(outdated) < MAX_OPEN:

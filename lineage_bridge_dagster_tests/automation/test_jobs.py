@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,30 @@ def test_an_unknown_sql_mode_is_refused_before_anything_is_written(
 ) -> None:
     assert "full, redacted, hash or none" in failure_of(run(location(many(1)), instance, "push", sql="all"))
     assert strict_aws.calls.get("UpdateTable", 0) == 0
+
+
+def test_a_push_that_would_write_nothing_is_refused(
+    location: Build, strict_aws: StrictAws, instance: DagsterInstance
+) -> None:
+    result = run(location(many(1)), instance, "push", set_parameters=False, set_description=False)
+    assert "set_parameters and set_description are both false" in failure_of(result)
+    assert not strict_aws.calls
+
+
+def test_the_log_tells_how_long_options_of_one_push_last(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = many(1)
+    create_tables(glue, w)
+    built = location(w)
+    logged = [
+        entry.user_message
+        for config in ({"set_description": False, "sql": "redacted"}, {}, {"sql": "none", "dry_run": True})
+        for entry in instance.all_logs(run(built, instance, "push", **config).run_id)
+        if entry.level == logging.WARNING
+    ]
+    assert len(logged) == 1
+    assert "options of its own: set_description=false." in logged[0]
 
 
 def discovering(monkeypatch: pytest.MonkeyPatch, result: Callable[[Discovery | None], Discovery]) -> None:

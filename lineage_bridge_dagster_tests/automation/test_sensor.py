@@ -30,6 +30,7 @@ from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.watched_lists import ListScope
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
@@ -54,18 +55,21 @@ class Watched:
         self.build = location
         self.reloads = 0
         self.cursor: str | None = None
+        #: What the component is set to push, for this sensor and for the location that it loads.
+        self.push: dict[str, Any] = {}
 
     def load(self, w: World, version: str | None = None) -> None:
         self.world = w
         self.version = version or StateStore.of(self.instance, KEY).store(w.discovery())
-        self.location: Location = self.build(w)
+        component = LineageBridgeComponent(aws={"region": REGION}, push=self.push)
+        self.location: Location = self.build(w, component)
 
     def tick(self, read_list: Callable[[ListScope], Iterable[str]] | None = None) -> SensorResult:
         inventory = build_inventory(self.world.discovery(), LineageTranslator().get_asset_spec)
         sensor = lineage_sensor(
             Names(),
             KEY,
-            loaded_tables(self.version, inventory, PushSettings),
+            loaded_tables(self.version, inventory, lambda: PushSettings(**self.push)),
             read_list or Lists(self.world),
             [self.location.definitions.resolve_job_def(n) for n in ("refresh", "materialize_lineage")],
             interval_seconds=5,
@@ -82,6 +86,12 @@ class Watched:
         assert isinstance(result, SensorResult)
         self.cursor = result.cursor
         return result
+
+    def run_push(self, **options: Any) -> None:
+        """Run the push job with these options, as a person does from the launchpad."""
+        job = self.location.definitions.resolve_job_def("push")
+        config = {"ops": {"push": {"config": options}}}
+        assert job.execute_in_process(instance=self.instance, run_config=config).success
 
     def _reload(self, _context: SensorEvaluationContext) -> str:
         self.reloads += 1
@@ -198,3 +208,73 @@ def test_a_refresh_that_succeeded_since_a_time_is_found_by_its_run(
     now = time.time()
     assert client.refreshed_since(now - 60) is found
     assert not client.refreshed_since(now + 60)
+
+
+def description(glue: BaseClient, table: str = "topic.00000") -> str:
+    return str(glue.get_table(DatabaseName=EAST, Name=table)["Table"]["Description"])
+
+
+def test_a_push_with_options_of_its_own_is_not_undone(watched: Watched, glue: BaseClient) -> None:
+    create_tables(glue, many(2))
+    watched.load(many(2))
+    watched.run_push(set_description=False)
+    for cursor in (None, watched.cursor):
+        watched.cursor = cursor
+        assert not requests(watched.tick())
+    assert "Upstream lineage" not in description(glue)
+
+    # Another discovery, in which these tables' lineage is the same, is no reason to push them either.
+    watched.load(many(2))
+    assert not requests(watched.tick())
+
+
+def test_a_push_with_options_of_its_own_lasts_until_the_lineage_changes(
+    watched: Watched, glue: BaseClient
+) -> None:
+    w = many(2)
+    create_tables(glue, w)
+    watched.load(w)
+    watched.run_push(set_description=False)
+    assert not requests(watched.tick())
+    w.edge(w.topic(EAST, "more"), w.topic(EAST, "topic.00001"), EdgeType.TRANSFORMS)
+    watched.load(w)
+    again = requests(watched.tick())
+    assert [request.tags["lineage_bridge/tables"] for request in again] == ["1"]
+    _carry_out(watched, again)
+    assert "Upstream lineage" in description(glue, "topic.00001")
+    assert "Upstream lineage" not in description(glue, "topic.00000")
+    assert not requests(watched.tick())
+
+
+def test_a_push_with_options_of_its_own_lasts_until_the_settings_change(
+    watched: Watched, glue: BaseClient
+) -> None:
+    create_tables(glue, many(1))
+    watched.load(many(1))
+    watched.run_push(set_description=False)
+    assert not requests(watched.tick())
+    # The sensor and the runs read the settings again, without a new discovery.
+    watched.push["set_parameters"] = False
+    assert len(requests(watched.tick())) == 1
+
+
+def test_a_push_with_the_components_settings_ends_one_with_options(
+    watched: Watched, glue: BaseClient
+) -> None:
+    create_tables(glue, many(1))
+    watched.load(many(1))
+    watched.run_push(set_description=False)
+    watched.run_push()
+    assert "Upstream lineage" in description(glue)
+    watched.cursor = None
+    assert not requests(watched.tick())
+
+
+def test_a_push_that_writes_only_some_tables_leaves_the_others_to_the_sensor(
+    watched: Watched, glue: BaseClient
+) -> None:
+    create_tables(glue, many(2))
+    watched.load(many(2))
+    watched.run_push(tables=[f"{EAST}.topic.00000"], set_description=False)
+    watched.run_push(dry_run=True, set_parameters=False)
+    assert [request.asset_selection[-1].path[-1] for request in requests(watched.tick())] == ["topic.00001"]  # type: ignore[index]

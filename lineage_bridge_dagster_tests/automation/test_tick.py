@@ -443,3 +443,30 @@ def test_a_tick_that_reloads_logs_one_sentence(tick_log: TickLog) -> None:
     lines, reason = tick_log.tick(harness)
     assert lines == [reason]
     assert reason.startswith("Loaded a newer discovery (")
+
+
+def test_settings_that_change_are_used_by_the_next_tick(caplog: pytest.LogCaptureFixture) -> None:
+    h = Harness(many(2))
+    inventory = build_inventory(many(2).discovery(), LineageTranslator().get_asset_spec)
+    settings = [PushSettings()]
+    h.loaded = loaded_tables("v1", inventory, lambda: settings[0])
+    h.push_everything()
+    assert not h.tick().pushes
+    settings[0] = PushSettings(set_description=False)
+    assert [push.tables for push in h.tick().pushes] == [2]
+    h.push_everything()
+    assert not h.tick().pushes
+
+
+def test_settings_that_cannot_be_read_stop_neither_the_lists_nor_the_tick() -> None:
+    h = Harness(many(2))
+
+    def unreadable() -> PushSettings:
+        raise LineageBridgeError("The secret 'keys' could not be read.", hint="Grant it.")
+
+    inventory = build_inventory(many(2).discovery(), LineageTranslator().get_asset_spec)
+    h.loaded = loaded_tables("v1", inventory, unreadable)
+    result = h.tick()
+    assert not result.pushes
+    assert "The secret 'keys' could not be read" in result.skip_reason
+    assert h.lists.read
