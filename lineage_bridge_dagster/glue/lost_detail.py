@@ -12,6 +12,7 @@ from typing import Any
 
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, DocumentOptions, LineageDocument
 from lineage_bridge_dagster.lineage.hops import hop_kind
+from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.text import first_few
 
 #: Attributes that a hop may have besides its names.
@@ -60,6 +61,8 @@ def lost_detail(
             if hop.get(detail)
             and not replacement.get(detail)
             and not (detail == "sql" and options.sql == "none")
+            # Earlier pushes wrote the class of a connector on its dataset too.
+            and not (detail == "connector_class" and hop.get("kind") == NodeType.EXTERNAL_DATASET)
         ]
     return first_few(lost, _SHOWN_LOSSES) if lost else None
 

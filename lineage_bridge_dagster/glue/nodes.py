@@ -14,6 +14,7 @@ from lineage_bridge_dagster.lineage.documents import KEY_CLUSTER_ID, KEY_ENVIRON
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
 from lineage_bridge_dagster.lineage.ids import glue_table_id
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.other_forms import serde_attributes
 from lineage_bridge_dagster.lineage.times import iso
 
 _ENVIRONMENT_LINE = re.compile(r"^Environment: (\S+)\s*$", re.MULTILINE)
@@ -72,7 +73,7 @@ def table_attributes(table: GlueTable, region: str) -> dict[str, Any]:
         "storage_location": table.location or None,
         "input_format": storage.get("InputFormat"),
         "output_format": storage.get("OutputFormat"),
-        "serde_info": dict(storage.get("SerdeInfo") or {}),
+        **serde_attributes(storage.get("SerdeInfo") or {}),
         "parameters": dict(table.parameters),
         "description": table.description or None,
         "version_id": table.version_id,

@@ -14,6 +14,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
+from lineage_bridge_dagster.lineage.other_forms import read_other_forms
 from lineage_bridge_dagster.lineage.times import iso
 
 HOW_TO_WRITE_ONE = "Write one with: lineage-bridge extract --output lineage_graph.json"
@@ -85,6 +86,7 @@ def discovery_of(
         graph.add_node(_node(_Record(record, f"nodes[{i}]", name)))
     for i, record in enumerate(_list(edges, "edges", name)):
         graph.add_edge(_edge(_Record(record, f"edges[{i}]", name)))
+    read_other_forms(graph)
     reports = Coverage()
     if coverage is not None:
         for i, record in enumerate(_list(coverage, "coverage", name)):

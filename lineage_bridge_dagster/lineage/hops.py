@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import NodeView
+from lineage_bridge_dagster.lineage.nodes import Field, NodeView
 from lineage_bridge_dagster.lineage.redaction import redact_sql
 from lineage_bridge_dagster.lineage.text import clean, size
 
@@ -58,11 +58,17 @@ def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, An
     }
     if text := shown_sql(node, sql):
         record["sql"] = text
-    if view.connector_class:
+    # LineageBridge notes on a dataset the class of the connector that it was inferred from.
+    if view.connector_class and node.node_type != NodeType.EXTERNAL_DATASET:
         record["connector_class"] = clean(view.connector_class)
     if fields := view.schema_fields:
-        record["schema_fields"] = [{"name": clean(field.name), "type": clean(field.type)} for field in fields]
+        record["schema_fields"] = [_field(field) for field in fields]
     return record
+
+
+def _field(field: Field) -> dict[str, str]:
+    record = {"name": clean(field.name), "type": clean(field.type)}
+    return {**record, "description": clean(field.comment)} if field.comment else record
 
 
 def chain_json(records: Sequence[Mapping[str, Any]], limit: int = MAX_CHAIN_BYTES) -> tuple[str, bool]:

@@ -97,9 +97,16 @@ def _shown(value: object) -> str:
 
 
 def _fields(value: object) -> list[Field]:
-    """A list of `{name, type, comment}`, without entries that have no name."""
+    """A list of `{name, type, comment}`, without entries that have no name.
+
+    LineageBridge calls the comment of a schema's field its `description`.
+    """
     return [
-        Field(_shown(name), _shown(item.get("type")), _shown(item.get("comment")))
+        Field(
+            _shown(name),
+            _shown(item.get("type")),
+            _shown(item.get("comment")) or _shown(item.get("description")),
+        )
         for item in _mappings(value)
         if (name := item.get("name")) not in (None, "")
     ]

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster_tests.cli.conftest import run
+from lineage_bridge_dagster_tests.cli.lineagebridge import (
+    AVRO_FIELDS,
+    CONNECTOR,
+    GLUE,
+    JSON_FIELDS,
+    SERDE,
+    SQL,
+    TABLEFLOW,
+    TOPIC,
+    short_graph,
+    whole_graph,
+)
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
-
-TOPIC = "confluent:kafka_topic:env-abc123:orders.v1"
-CONNECTOR = "confluent:connector:env-abc123:mysql-source"
-TABLEFLOW = "confluent:tableflow_table:env-abc123:lkc-abc123.orders.v1"
-GLUE = "aws:glue_table:env-abc123:glue://lkc-abc123/orders.v1"
-SEEN = {"first_seen": "2026-04-30T12:34:56.789012Z", "last_seen": "2026-04-30T12:34:56.789012Z"}
 
 USERS_TEXT = "Orders of the shop.\nAsk #sales before you change it."
 #: A block as LineageBridge writes it, with a source that is no longer upstream.
@@ -31,77 +36,17 @@ Last synced: 2026-03-01T00:00:00.000000+00:00
 Managed by LineageBridge"""
 
 
-def node(
-    node_id: str,
-    node_type: str,
-    name: str,
-    display_name: str,
-    catalog_type: str | None = None,
-    **attributes: Any,
-) -> dict[str, Any]:
-    return {
-        "node_id": node_id,
-        "system": node_id.partition(":")[0],
-        "node_type": node_type,
-        "qualified_name": name,
-        "display_name": display_name,
-        "environment_id": "env-abc123",
-        "environment_name": None,
-        "cluster_id": "lkc-abc123",
-        "cluster_name": None,
-        "catalog_type": catalog_type,
-        "attributes": attributes,
-        "tags": [],
-        "url": None,
-        **SEEN,
-    }
-
-
-def edge(source: str, target: str, edge_type: str) -> dict[str, Any]:
-    return {
-        "src_id": source,
-        "dst_id": target,
-        "edge_type": edge_type,
-        "confidence": 1.0,
-        "attributes": {},
-        **SEEN,
-    }
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "lineage_graph.json"
+    path.write_text(json.dumps(short_graph()))
+    return path
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """Connector -> topic -> Tableflow table -> Glue table, in LineageBridge's format: without coverage."""
-    nodes = [
-        node(CONNECTOR, "connector", "mysql-source", "mysql-source", connector_class="MySqlCdcSource"),
-        node(TOPIC, "kafka_topic", "orders.v1", "orders.v1", partitions_count=6),
-        node(
-            TABLEFLOW,
-            "tableflow_table",
-            "lkc-abc123.orders.v1",
-            "orders.v1 (tableflow)",
-            table_formats=["ICEBERG"],
-            table_path="s3://bucket/orders.v1",
-            phase="RUNNING",
-            suspended=False,
-        ),
-        node(
-            GLUE,
-            "catalog_table",
-            "glue://lkc-abc123/orders.v1",
-            "lkc-abc123.orders.v1 (glue)",
-            "AWS_GLUE",
-            database="lkc-abc123",
-            table_name="orders.v1",
-            aws_region="us-east-1",
-        ),
-    ]
-    edges = [
-        edge(CONNECTOR, TOPIC, "produces"),
-        edge(TOPIC, TABLEFLOW, "materializes"),
-        edge(TABLEFLOW, GLUE, "materializes"),
-    ]
-    path = tmp_path / "lineage_graph.json"
-    path.write_text(json.dumps({"nodes": nodes, "edges": edges}))
+def whole_file(tmp_path: Path) -> Path:
+    path = tmp_path / "whole.json"
+    path.write_text(json.dumps(whole_graph()))
     return path
 
 
@@ -165,3 +110,91 @@ def test_ids_of_the_file_are_kept(file: Path, catalog: Catalog) -> None:
     assert set(discovery.graph.nodes) == {CONNECTOR, TOPIC, TABLEFLOW, GLUE}
     (line,) = run("chains", "--graph", file).stdout.splitlines()
     assert json.loads(line)["table"] == GLUE
+
+
+def test_whole_graph_gets_the_parameters_of_lineagebridges_own_push(
+    whole_file: Path, catalog: Catalog
+) -> None:
+    catalog.create("orders.v1", parameters={"mine": "kept"})
+    before = catalog.parameters("orders.v1")
+    assert run("push", "--graph", whole_file).exit_code == 0
+    pushed = {k: v for k, v in catalog.parameters("orders.v1").items() if k not in before}
+    assert json.loads(pushed.pop("lineage_bridge.upstream_chain")) == [
+        {
+            "hop": 1,
+            "kind": "tableflow_table",
+            "qualified_name": "lkc-abc123.orders.v1",
+            "display_name": "orders.v1 (tableflow)",
+        },
+        {
+            "hop": 2,
+            "kind": "topic",
+            "qualified_name": "orders.v1",
+            "display_name": "orders.v1",
+            "schema_fields": JSON_FIELDS,
+        },
+        {
+            "hop": 3,
+            "kind": "flink_job",
+            "qualified_name": "enrich-orders",
+            "display_name": "enrich-orders",
+            "sql": SQL,
+        },
+        {
+            "hop": 4,
+            "kind": "topic",
+            "qualified_name": "shop.public.orders",
+            "display_name": "shop.public.orders",
+            "schema_fields": AVRO_FIELDS,
+        },
+        {
+            "hop": 5,
+            "kind": "connector",
+            "qualified_name": "mysql-source",
+            "display_name": "mysql-source",
+            "connector_class": "MySqlCdcSource",
+        },
+        {
+            "hop": 6,
+            "kind": "external_dataset",
+            "qualified_name": "mysql://shop/public.orders",
+            "display_name": "mysql://shop/public.orders",
+        },
+    ]
+    assert pushed.pop("lineage_bridge.digest")
+    assert pushed.pop("lineage_bridge.last_synced")
+    assert pushed == {
+        "lineage_bridge.source_topics": "orders.v1,shop.public.orders",
+        "lineage_bridge.source_connectors": "mysql-source",
+        "lineage_bridge.pipeline_type": "tableflow",
+        "lineage_bridge.environment_id": "env-abc123",
+        "lineage_bridge.cluster_id": "lkc-abc123",
+    }
+    description = catalog.table("orders.v1")["Description"]
+    assert "- topic: shop.public.orders [2 columns]" in description
+    assert "- topic: orders.v1 [2 columns]" in description
+
+
+def test_chain_that_lineagebridge_pushed_is_rewritten_once(whole_file: Path, catalog: Catalog) -> None:
+    catalog.create("orders.v1")
+    assert run("push", "--graph", whole_file).exit_code == 0
+    theirs = catalog.parameters("orders.v1")
+    del theirs["lineage_bridge.digest"]
+    theirs["lineage_bridge.last_synced"] = "2026-04-30T12:34:56.789012+00:00"
+    catalog.edit("orders.v1", Parameters=theirs, Description=THEIR_BLOCK)
+    for expected in ("updated", "unchanged"):
+        report = json.loads(run("push", "--graph", whole_file, "--json").stdout)
+        assert report["counts"][expected] == 1
+
+
+def test_graph_is_written_again_with_the_ids_and_the_serde_of_the_file(
+    whole_file: Path, tmp_path: Path
+) -> None:
+    discovery = graph_json.load(whole_file)
+    graph_json.dump(discovery, tmp_path / "again.json")
+    again = json.loads((tmp_path / "again.json").read_text())
+    given = json.loads(whole_file.read_text())
+    assert [node["node_id"] for node in again["nodes"]] == [node["node_id"] for node in given["nodes"]]
+    assert again["edges"] == given["edges"]
+    (table,) = [node for node in again["nodes"] if node["node_id"] == GLUE]
+    assert table["attributes"]["serde_info"] == SERDE

@@ -38,6 +38,9 @@ def test_node_has_the_documented_attributes(client: GlueClient, catalog: Catalog
     } <= set(attributes)  # fmt: skip
     assert attributes["columns"] == [{"name": "id", "type": "bigint", "comment": "the key"}]
     assert attributes["partition_keys"] == [{"name": "day", "type": "date", "comment": "of the order"}]
+    # The library's name, as LineageBridge writes it; what else Glue says of it is under a name of our own.
+    assert attributes["serde_info"] == "some.serde"
+    assert attributes["serde_details"]["Parameters"] == {"a": "b"}
     assert attributes["storage_location"] == "s3://bucket/orders.v1"
     assert attributes["parameters"]["table_type"] == "ICEBERG"
     assert attributes["create_time"].endswith("Z")
