@@ -173,7 +173,12 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         instance = self._instance(state_path, names, settings) if state_path else None
         inventory = instance.inventory if instance else None
         refresh = refresh_job(
-            names, key, self._discover, loaded_version=_version(key), discovery_asset=self.checks
+            names,
+            key,
+            self._discover,
+            loaded_version=_version(key),
+            discovery_asset=self.checks,
+            carried_limit=self.freshness.carried_limit,
         )
         push = push_job(instance) if instance else None
         lineage = lineage_job(names, inventory)
@@ -236,6 +241,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             checks=self.checks,
             limits=self.freshness.limits,
             discovery_policy=self.freshness.discovery_policy(self.sensor.refresh_cron),
+            carried_limit=self.freshness.carried_limit,
             examples=self.include.examples,
         )
 

@@ -80,6 +80,7 @@ MISTAKES = [
     Mistake("sensor", "running: sometimes", "true or false", "not of type 'boolean'"),
     Mistake("sensor", "refresh_cron: hourly", "for example */15 * * * *", "for example */15 * * * *"),
     Mistake("freshness", "warn_minutes: soon", "a number above 0", "not of type 'number'"),
+    Mistake("freshness", "carried_days: -7", "a number above 0", "the minimum of 0"),
     Mistake("spark", "catalog: {wharehouse: x}", "Did you mean 'warehouse'?", "'wharehouse' was unexpected"),
     Mistake("spark", "conf: local", "a mapping", "not of type 'object'"),
     Mistake("translation", "grup_name: x", "Did you mean 'group_name'?", "'grup_name' was unexpected"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from dagster import AssetsDefinition, AssetSpec, FreshnessPolicy
 
 from lineage_bridge_dagster.assets.bundles import Execute, bundle_definitions
@@ -22,6 +24,7 @@ def asset_definitions(
     checks: bool,
     limits: Limits,
     discovery_policy: FreshnessPolicy | None,
+    carried_limit: timedelta | None,
     examples: bool,
 ) -> list[AssetsDefinition | AssetSpec]:
     """Define the external assets, the materializable ones with their checks, and the discovery.
@@ -31,6 +34,7 @@ def asset_definitions(
         checks: whether tables and the discovery have checks; without them the discovery is no asset.
         limits: how long a record may wait for its table.
         discovery_policy: how old the last discovery may be.
+        carried_limit: how old lineage may be that a discovery carries over.
         examples: whether to add the assets downstream of the sample world.
     """
     names, inventory = instance.names, instance.inventory
@@ -43,5 +47,5 @@ def asset_definitions(
         *(asset.spec.replace_attributes(deps=asset.deps) for asset in inventory.external),
         *(definition for kind in kinds for definition in bundle_definitions(kind, names, execute)),
         *(example_assets(inventory, names.io_manager) if examples else ()),
-        *(discovery_asset(names, inventory, discovery_policy) if checks else ()),
+        *(discovery_asset(names, inventory, discovery_policy, carried_limit) if checks else ()),
     ]

@@ -1,6 +1,7 @@
 """The discovery as an asset, with a check of its coverage: a failed scope does not belong to one table."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from dagster import (
@@ -19,12 +20,14 @@ from dagster import (
     op,
 )
 
-from lineage_bridge_dagster.assets.check_outcomes import discovery_complete
+from lineage_bridge_dagster.assets.carried_lineage import with_carried
+from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome, discovery_complete
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.dagster_internals import (
     DATA_VERSION_TAG,
     AssetCheckEvaluationTargetMaterializationData,
 )
+from lineage_bridge_dagster.lineage.carried import carried_over
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.lineage.unknowns import note_text
@@ -37,11 +40,15 @@ CHECK = "discovery_complete"
 
 
 def discovery_asset(
-    names: Names, inventory: Inventory, policy: FreshnessPolicy | None
+    names: Names, inventory: Inventory, policy: FreshnessPolicy | None, carried_limit: timedelta | None
 ) -> tuple[AssetSpec, AssetChecksDefinition]:
     """Define the discovery as an external asset, and the check of its coverage.
 
-    Every refresh materializes the asset, so `policy` reports when discoveries stopped.
+    Args:
+        names: the names of the component's definitions.
+        inventory: the assets of the discovery.
+        policy: reports when discoveries stopped, as every refresh materializes the asset.
+        carried_limit: age from which carried lineage is an error; None for no limit.
     """
     discovery, key = inventory.discovery, names.discovery_key
     scopes = sorted(discovery.coverage, key=lambda report: report.scope)
@@ -69,15 +76,18 @@ def discovery_asset(
         },
     )
     check = AssetCheckSpec(
-        CHECK, asset=key, description="Every API was fully read, in every environment and cluster."
+        CHECK,
+        asset=key,
+        description="Every API was fully read, in every environment and cluster, and no lineage is carried "
+        "over from long ago.",
     )
     text = key.to_user_string()
     output, source = keys.op_name(CHECK, text), keys.op_name("in", text)
 
     @op(name=names.op(CHECK), ins={source: In(Nothing)}, out={output: Out(Nothing, is_required=False)})
     def _check(context: AssetCheckExecutionContext) -> Iterator[Any]:
-        at = _last_confirmed(context.instance, key, discovery)
-        yield discovery_complete(discovery.coverage, at, names.refresh_job).result(key, CHECK, at)
+        at = last_confirmed(context.instance, key, discovery)
+        yield _outcome(discovery, at, names, carried_limit).result(key, CHECK, at)
 
     return spec, AssetChecksDefinition.create(
         keys_by_input_name={source: key},
@@ -87,7 +97,7 @@ def discovery_asset(
     )
 
 
-def _last_confirmed(instance: DagsterInstance, key: AssetKey, discovery: Discovery) -> str:
+def last_confirmed(instance: DagsterInstance, key: AssetKey, discovery: Discovery) -> str:
     """Return the time of the discovery, or that of a later refresh that found the same."""
     event = instance.get_latest_materialization_event(key)
     latest = event.asset_materialization if event else None
@@ -97,10 +107,17 @@ def _last_confirmed(instance: DagsterInstance, key: AssetKey, discovery: Discove
     return max(discovery.discovered_at, str(at.value)) if at else discovery.discovered_at
 
 
-def report_discovery_check(instance: DagsterInstance, names: Names, discovery: Discovery) -> None:
+def _outcome(discovery: Discovery, at: str, names: Names, carried_limit: timedelta | None) -> CheckOutcome:
+    complete = discovery_complete(discovery.coverage, at, names.refresh_job)
+    return with_carried(complete, carried_over(discovery), at, carried_limit, names.refresh_job)
+
+
+def report_discovery_check(
+    instance: DagsterInstance, names: Names, discovery: Discovery, carried_limit: timedelta | None
+) -> None:
     """Record the check's outcome for a new discovery, without launching a run for it."""
     key, at = names.discovery_key, discovery.discovered_at
-    result = discovery_complete(discovery.coverage, at, names.refresh_job).result(key, CHECK, at)
+    result = _outcome(discovery, at, names, carried_limit).result(key, CHECK, at)
     records = instance.fetch_materializations(key, limit=1).records
     target = (
         AssetCheckEvaluationTargetMaterializationData(

@@ -3,6 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from dagster import (
@@ -22,7 +24,7 @@ from dagster import (
 from pydantic import Field, ValidationError
 
 from lineage_bridge_dagster.assets.chains import chain_for
-from lineage_bridge_dagster.assets.discovery import report_discovery_check
+from lineage_bridge_dagster.assets.discovery import last_confirmed, report_discovery_check
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Inventory
@@ -96,6 +98,7 @@ def refresh_job(
     *,
     loaded_version: str = "",
     discovery_asset: bool = True,
+    carried_limit: timedelta | None = None,
 ) -> JobDefinition:
     """The job that discovers everything, stores it as the newest state and reloads the definitions.
 
@@ -108,6 +111,7 @@ def refresh_job(
         discover: runs the discovery.
         loaded_version: version of the state that these definitions were built from.
         discovery_asset: whether to materialize the discovery asset.
+        carried_limit: age from which its check reports carried lineage as an error; None for no limit.
     """
 
     @op(
@@ -119,7 +123,7 @@ def refresh_job(
         with readable_failures():
             store = StateStore.of(context.instance, state_key)
             last = store.last_good(context.log.warning)
-            found = discover(last, context.log.info)
+            found = discover(_confirmed(last, context, names), context.log.info)
             digest = graph_digest(found)
             version = _store(store, last, found, digest, context)
             if removed := store.prune(context.instance):
@@ -129,7 +133,7 @@ def refresh_job(
             context.log_event(
                 AssetMaterialization(names.discovery_key, metadata=metadata, tags={DATA_VERSION_TAG: digest})
             )
-            report_discovery_check(context.instance, names, found)
+            report_discovery_check(context.instance, names, found, carried_limit)
         if version != loaded_version:
             _reload(context)
         return Output(version, metadata=metadata)
@@ -144,6 +148,13 @@ def refresh_job(
         executor_def=in_process_executor,
         description="Discovers everything and rebuilds the assets. The sensor requests it when needed.",
     )
+
+
+def _confirmed(last: Discovery | None, context: OpExecutionContext, names: Names) -> Discovery | None:
+    """The last state with the time of the refresh that last found the same."""
+    if last is None:
+        return None
+    return replace(last, discovered_at=last_confirmed(context.instance, names.discovery_key, last))
 
 
 def _store(

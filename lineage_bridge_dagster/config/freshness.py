@@ -20,7 +20,7 @@ _LATE, _STOPPED = 2, 3
 #: Minimum days and ticks of a cron expression to examine, so that they span a weekend and a year of months.
 _DAYS, _TICKS = 8, 14
 
-_MINUTES = Accepts(Annotated[float, Field(gt=0)])
+_POSITIVE = Accepts(Annotated[float, Field(gt=0)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,28 @@ class Limits:
 class FreshnessConfig(YamlSection):
     """How long a record may wait for its Glue table, and the maximum age of a discovery."""
 
-    warn_minutes: Annotated[float | None, _MINUTES] = Field(
+    warn_minutes: Annotated[float | None, _POSITIVE] = Field(
         default=30.0,
         description="Minutes that a topic's records may wait to appear in its table before the check "
         "table_fresh warns. Tableflow commits about every 15 minutes. Empty: no warning.",
         examples=[30],
     )
-    fail_minutes: Annotated[float | None, _MINUTES] = Field(
+    fail_minutes: Annotated[float | None, _POSITIVE] = Field(
         default=60.0,
         description="Minutes after which the check fails. If warn_minutes is empty too, there is no check.",
         examples=[60],
     )
-    discovery_minutes: Annotated[float | None, _MINUTES] = Field(
+    discovery_minutes: Annotated[float | None, _POSITIVE] = Field(
         default=None,
         description="Minutes without a discovery after which discoveries count as stopped. Empty: three "
         "times the longest gap in the sensor's refresh_cron.",
         examples=[45],
+    )
+    carried_days: Annotated[float | None, _POSITIVE] = Field(
+        default=7.0,
+        description="Days that lineage may be carried over from earlier discoveries because an API could not "
+        "be read, before the check discovery_complete fails. Empty: any time.",
+        examples=[7],
     )
     check_cron: Annotated[str, CRON] = Field(
         default="37 * * * *",
@@ -60,12 +66,12 @@ class FreshnessConfig(YamlSection):
         examples=["37 * * * *"],
     )
 
-    @field_validator("warn_minutes", "fail_minutes", "discovery_minutes", mode="before")
+    @field_validator("warn_minutes", "fail_minutes", "discovery_minutes", "carried_days", mode="before")
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:
         return None if value == "" else value
 
-    @field_validator("warn_minutes", "fail_minutes", "discovery_minutes")
+    @field_validator("warn_minutes", "fail_minutes", "discovery_minutes", "carried_days")
     @classmethod
     def _above_zero(cls, value: float | None) -> float | None:
         # No bounds on the field itself: the YAML's schema would apply them to a template's text.
@@ -76,6 +82,10 @@ class FreshnessConfig(YamlSection):
     @property
     def limits(self) -> Limits:
         return Limits(self.warn_minutes, self.fail_minutes)
+
+    @property
+    def carried_limit(self) -> timedelta | None:
+        return None if self.carried_days is None else timedelta(days=self.carried_days)
 
     def discovery_policy(self, refresh_cron: str) -> FreshnessPolicy | None:
         """Return the maximum age of the last discovery; None without a limit and a schedule.

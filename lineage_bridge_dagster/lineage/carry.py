@@ -63,7 +63,7 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
     stale_nodes = {
         node_id
         for node_id, node in last.graph.nodes.items()
-        if node_id not in new.graph and not proof.is_gone(_node_scopes(node))
+        if node_id not in new.graph and not proof.is_gone(node_scopes(node))
     }
     stale_edges: list[Edge] = []
     for key, edge in last.graph.edges.items():
@@ -139,7 +139,7 @@ def _contains(scope: Scope, node: Node) -> bool:
     return scope.api == "schema_registry" or scope.place in ("", node.cluster_id)
 
 
-def _node_scopes(node: Node) -> frozenset[str]:
+def node_scopes(node: Node) -> frozenset[str]:
     """The scopes that must prove a node gone."""
     scopes = scopes_of(node.attributes)
     if node.node_type == NodeType.CATALOG_TABLE and node.environment_id and node.cluster_id:
@@ -225,5 +225,6 @@ def _missing(attributes: Mapping[str, Any], known: Mapping[str, Any]) -> dict[st
 
 
 def _stale(entry: Entry, last: Discovery, new: Discovery) -> Entry:
-    since = entry.attributes.get(STALE_SINCE) or entry.last_seen or last.discovered_at or new.discovered_at
-    return entry.with_attributes(**{STALE_SINCE: since})
+    # Not `last_seen` first: a last discovery that was only confirmed since then keeps older times.
+    since = entry.attributes.get(STALE_SINCE) or last.discovered_at or entry.last_seen or new.discovered_at
+    return replace(entry.with_attributes(**{STALE_SINCE: since}), last_seen=since or None)

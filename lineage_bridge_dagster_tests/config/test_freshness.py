@@ -24,11 +24,17 @@ def test_empty_limit_is_no_limit(fields: dict[str, Any], limits: Limits) -> None
     assert FreshnessConfig(**fields).limits == limits
 
 
-@pytest.mark.parametrize("field", ["warn_minutes", "fail_minutes", "discovery_minutes"])
+@pytest.mark.parametrize("field", ["warn_minutes", "fail_minutes", "discovery_minutes", "carried_days"])
 @pytest.mark.parametrize("value", [0, -1, "soon"])
 def test_malformed_limit_is_rejected_by_name(field: str, value: object) -> None:
     with pytest.raises(ValueError, match=field):
         FreshnessConfig(**{field: value})
+
+
+def test_carried_lineage_is_an_error_after_a_week_unless_set_otherwise() -> None:
+    assert FreshnessConfig().carried_limit == timedelta(days=7)
+    assert FreshnessConfig(carried_days="0.5").carried_limit == timedelta(hours=12)
+    assert FreshnessConfig(carried_days="").carried_limit is None
 
 
 @pytest.mark.parametrize(

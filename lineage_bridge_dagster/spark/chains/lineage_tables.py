@@ -9,13 +9,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.text import clean
+from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.lineage.unknowns import note_text
 
 #: Name, Spark type, comment.
@@ -118,7 +118,7 @@ class Records:
 
 def graph_records(discovery: Discovery) -> list[Records]:
     """The rows of `nodes`, `edges` and `coverage`."""
-    at = timestamp(discovery.discovered_at)
+    at = parse_iso(discovery.discovered_at)
     nodes = [
         {
             **{name: getattr(node, name) for name in _fields("nodes")},
@@ -157,15 +157,6 @@ def graph_records(discovery: Discovery) -> list[Records]:
         # The time at which a scope was last read is part of coverage's content.
         _records("coverage", coverage, times=frozenset()),
     ]
-
-
-def timestamp(text: str) -> datetime | None:
-    """An ISO 8601 time in UTC; None for another text, which a graph from a file may have."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _fields(table: str) -> Iterable[str]:

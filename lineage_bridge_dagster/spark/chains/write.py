@@ -19,6 +19,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import glue_tables
 from lineage_bridge_dagster.lineage.text import clean
+from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.spark.chains.adjacency import adjacency, shared
 from lineage_bridge_dagster.spark.chains.hops import hop_rows, incomplete_nodes
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
@@ -26,7 +27,6 @@ from lineage_bridge_dagster.spark.chains.lineage_tables import (
     UPSTREAM_CHAINS,
     Records,
     graph_records,
-    timestamp,
 )
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit
 from lineage_bridge_dagster.spark.iceberg_tables import (
@@ -161,7 +161,7 @@ def write_lineage(
             hops[ids[table_id]], digests[table_id] = count, digest
         steps.done(f"Computed the chains of {len(selected):,} tables: {sum(hops.values()):,} hops")
         update = _ChainUpdate(
-            spark, chains, rows, digests, None if everything else ids, timestamp(discovery.discovered_at)
+            spark, chains, rows, digests, None if everything else ids, parse_iso(discovery.discovered_at)
         )
         commit(spark, chains, update.marker, update.write, attempts=_ATTEMPTS)
     changed = update.changed
