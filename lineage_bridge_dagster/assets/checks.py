@@ -101,16 +101,23 @@ def compare_with_glue(
 ) -> Mapping[str, CheckOutcome]:
     """Compare tables in Glue with what a push would write, by table id.
 
-    If Glue cannot be reached, that is every table's outcome, and the run continues.
+    If the settings cannot be read, or Glue cannot be reached, that is every table's outcome, and the run
+    continues.
     """
     from lineage_bridge_dagster.glue.push import push_tables
 
     progress = Progress("Comparing tables with Glue", len(table_ids))
     try:
+        settings, client = instance.push_settings(), instance.glue(context).client()
+    except LineageBridgeError as error:
+        context.log.warning("The settings of a push cannot be used: %s", error)
+        outcome = CheckOutcome(False, f"The table was not compared with Glue: {error.message}", error.hint)
+        return dict.fromkeys(table_ids, outcome)
+    try:
         report = push_tables(
             instance.inventory.discovery,
-            instance.glue(context).client(),
-            instance.push_settings(),
+            client,
+            settings,
             tables=table_ids,
             dry_run=True,
             progress=by_table(progress, context.log.info),
