@@ -41,7 +41,6 @@ from lineage_bridge_dagster.automation.schedules import (
 )
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore, read_state, warn_unreadable
-from lineage_bridge_dagster.config.catalog import with_aws_fields
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
@@ -252,14 +251,16 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
 
         aws = self.aws.given()
         session = {"region_name": aws.pop("region", None), "profile_name": aws.pop("profile", None)}
+        confluent = ConfluentResource(**session, **self.confluent.given())
         spark = SparkResource(
             spark_config=self.spark.spark_config(),
-            catalog=with_aws_fields(self.spark.catalog.given(), self.aws.given()),
+            catalog=self.spark.catalog.given(),
+            aws=self.aws.given(),
+            secrets=confluent.secrets or [],
         )
-        confluent = ConfluentResource(**session, **self.confluent.given())
         return {
             names.confluent: confluent,
-            names.glue: GlueResource(**session, **aws),
+            names.glue: GlueResource(**session, **aws, secrets=confluent.secrets),
             names.spark: spark,
             names.io_manager: PySparkIcebergIOManager(
                 spark=spark,

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dagster_aws.utils import ResourceWithBoto3Configuration
+from pydantic import PrivateAttr
 
 from lineage_bridge_dagster.assets.topic_facts import Backlog, TopicFacts, read_backlogs, read_topics
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
-from lineage_bridge_dagster.config.settings import AwsSettings, Settings
+from lineage_bridge_dagster.config.secrets import CachedSecrets
+from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, Given, Settings
 from lineage_bridge_dagster.config.views import optional_field
 from lineage_bridge_dagster.lineage.model import Node
 
@@ -49,9 +51,16 @@ class GlueResource(ResourceWithBoto3Configuration):
 
     role_arn: str | None = optional_field(AwsSettings, "role_arn")
     catalog_id: str | None = optional_field(AwsSettings, "catalog_id")
+    secrets: list[str] | None = optional_field(ConfluentSettings, "secrets")
+
+    _cached_secrets: CachedSecrets = PrivateAttr(default_factory=CachedSecrets)
 
     def aws_settings(self) -> AwsSettings:
-        """Read the settings in force."""
+        """Read the settings in force.
+
+        Raises:
+            ConfigurationError: a value is malformed, or a secret cannot be read.
+        """
         fields = {
             "region": self.region_name,
             "profile": self.profile_name,
@@ -59,7 +68,8 @@ class GlueResource(ResourceWithBoto3Configuration):
             "role_arn": self.role_arn,
             "catalog_id": self.catalog_id,
         }
-        return Settings.from_env(given={"aws": fields}, groups=["aws"]).aws
+        given: Given = {"aws": fields, "confluent": {"secrets": self.secrets}}
+        return Settings.from_env(given=given, groups=["aws"], secrets=self._cached_secrets).aws
 
     def client(self) -> GlueClient:
         """Return a new client.

@@ -14,32 +14,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from lineage_bridge_dagster.config.value_types import RoleArn, Url
-from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
+from lineage_bridge_dagster.config.variables import PREFIX, Follows, FromVariables, followed_by
 from lineage_bridge_dagster.errors import ConfigurationError
-
-#: Fields that follow the Glue catalog's own (`aws`) where they are not set themselves.
-_AWS_FIELDS = {
-    "region": "region",
-    "profile": "profile",
-    "role_arn": "role_arn",
-    "catalog_id": "catalog_id",
-    "glue_endpoint": "endpoint_url",
-}
 
 #: Catalogs that move the metadata pointer without a compare-and-swap: of two concurrent commits one is lost.
 _UNSAFE = frozenset({"hadoop", "filesystem", "file", "in-memory", "memory"})
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-
-
-def with_aws_fields(catalog: Mapping[str, Any], aws: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields set for the catalog, those of AWS where it has none of its own.
-
-    >>> with_aws_fields({"warehouse": "s3://lake/w"}, {"region": "eu-west-1"})
-    {'region': 'eu-west-1', 'warehouse': 's3://lake/w'}
-    """
-    shared = {name: aws[field] for name, field in _AWS_FIELDS.items() if aws.get(field)}
-    return {**shared, **{name: value for name, value in catalog.items() if value not in (None, "")}}
 
 
 class CatalogSettings(BaseModel):
@@ -60,20 +41,20 @@ class CatalogSettings(BaseModel):
         description="Location of new tables (s3://bucket/prefix); for rest, the name of the warehouse.",
         examples=["s3://bucket/warehouse"],
     )
-    region: Annotated[str | None, FromVariables((PREFIX + "AWS_REGION",))] = Field(
+    region: Annotated[str | None, Follows("aws", "region")] = Field(
         None, description="AWS region of the catalog and of S3."
     )
-    catalog_id: Annotated[str | None, FromVariables((PREFIX + "AWS_CATALOG_ID",))] = Field(
+    catalog_id: Annotated[str | None, Follows("aws", "catalog_id")] = Field(
         None, description="Account id of the Glue catalog; by default the caller's account."
     )
-    profile: Annotated[str | None, FromVariables((PREFIX + "AWS_PROFILE",))] = Field(
+    profile: Annotated[str | None, Follows("aws", "profile")] = Field(
         None, description="Named profile of the AWS configuration."
     )
-    role_arn: Annotated[RoleArn | None, FromVariables((PREFIX + "AWS_ROLE_ARN",))] = Field(
+    role_arn: Annotated[RoleArn | None, Follows("aws", "role_arn")] = Field(
         None, description="Role to assume for Glue and S3."
     )
     glue_endpoint: Annotated[
-        Url | None, FromVariables((PREFIX + "CATALOG_GLUE_ENDPOINT", PREFIX + "AWS_ENDPOINT_URL"))
+        Url | None, Follows("aws", "endpoint_url"), FromVariables((PREFIX + "CATALOG_GLUE_ENDPOINT",))
     ] = Field(None, description="Endpoint of Glue; by default AWS_ENDPOINT_URL_GLUE or AWS_ENDPOINT_URL.")
     s3_endpoint: Url | None = Field(
         None, description="Endpoint of S3; by default AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL."
@@ -118,6 +99,17 @@ class CatalogSettings(BaseModel):
             )
         return self
 
+    def beside(self, aws: BaseModel) -> Self:
+        """Take what is not set, of the fields that follow those of the Glue catalog, from there."""
+        followed = {name: followed_by(field) for name, field in type(self).model_fields.items()}
+        return self.model_copy(
+            update={
+                name: getattr(aws, other.name)
+                for name, other in followed.items()
+                if other and not getattr(self, name)
+            }
+        )
+
     def spark_conf(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
         """Spark's configuration of the catalog: `spark.sql.catalog.<name>` and the properties below it."""
         env = os.environ if env is None else env
@@ -136,8 +128,8 @@ class CatalogSettings(BaseModel):
         if self.role_arn:
             properties["client.factory"] = "org.apache.iceberg.aws.AssumeRoleAwsClientFactory"
             properties["client.assume-role.arn"] = self.role_arn
-            if region := self._region(env):
-                properties["client.assume-role.region"] = region
+            if self.region:
+                properties["client.assume-role.region"] = self.region
         properties.update(self.properties)
         return {
             prefix: "org.apache.iceberg.spark.SparkCatalog",
@@ -153,8 +145,8 @@ class CatalogSettings(BaseModel):
         properties: dict[str, str] = {}
         if self.warehouse:
             properties["warehouse"] = self.warehouse
-        if region := self._region(env):
-            properties["client.region"] = region
+        if self.region:
+            properties["client.region"] = self.region
         if self.type == "glue":
             if endpoint := self.glue_endpoint or env.get("AWS_ENDPOINT_URL_GLUE") or default_endpoint:
                 properties["glue.endpoint"] = endpoint
@@ -174,6 +166,3 @@ class CatalogSettings(BaseModel):
         if token := env.get(self.token_variable):
             properties["token"] = token
         return properties
-
-    def _region(self, env: Mapping[str, str]) -> str | None:
-        return self.region or env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION")

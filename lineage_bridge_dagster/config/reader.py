@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings, with_aws_fields
+from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import AwsSettings, Given, PushSettings, Settings
 
@@ -11,7 +11,8 @@ class SettingsReader:
     """Reads the settings at each call, so that a changed key is used at once.
 
     It is called when something runs, not when definitions load: a malformed variable fails a run and never
-    takes the code location down. Each method reads one group, so that it needs no other one to be right.
+    takes the code location down. Each method reads one group, so that it needs no other one to be right; all
+    of them read the same sources, AWS Secrets Manager included.
 
     Args:
         given: fields by group, as the YAML sets them; what is empty comes from the environment.
@@ -20,8 +21,7 @@ class SettingsReader:
     """
 
     def __init__(self, given: Given | None = None) -> None:
-        given = given or {}
-        self._given = {**given, "catalog": with_aws_fields(given.get("catalog", {}), given.get("aws", {}))}
+        self._given = given or {}
         self._secrets = CachedSecrets()
 
     def __call__(self) -> Settings:
@@ -29,10 +29,13 @@ class SettingsReader:
         return Settings.from_env(given=self._given, secrets=self._secrets)
 
     def push(self) -> PushSettings:
-        return Settings.from_env(given=self._given, groups=["push"]).push
+        return self._group("push").push
 
     def aws(self) -> AwsSettings:
-        return Settings.from_env(given=self._given, groups=["aws"]).aws
+        return self._group("aws").aws
 
     def catalog(self) -> CatalogSettings:
-        return Settings.from_env(given=self._given, groups=["catalog"]).catalog
+        return self._group("catalog").catalog
+
+    def _group(self, name: str) -> Settings:
+        return Settings.from_env(given=self._given, groups=[name], secrets=self._secrets)

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.variables import PREFIX, FromVariables, variables_of
+from lineage_bridge_dagster.config.variables import FromVariables, followed_by, variables_of
 from lineage_bridge_dagster.config.yaml_section import YamlSection, section_of
 
 _HEADER = """\
@@ -119,14 +119,8 @@ def _variable(path: tuple[str, ...], name: str, field: FieldInfo) -> str:
 def _followed(path: tuple[str, ...], name: str) -> str:
     """The field of another section that this one follows while it is empty, such as `aws.region`."""
     setting = _setting(path, name)
-    if setting is None:
-        return ""
-    variables = variables_of(_group(path), name, setting)
-    for group in Settings.model_fields.keys() - {_group(path)}:
-        for other in _fields(group):
-            if f"{PREFIX}{group}_{other}".upper() in variables:
-                return f"{group}.{other}"
-    return ""
+    other = followed_by(setting) if setting else None
+    return f"{other.group}.{other.name}" if other else ""
 
 
 def _template(expression: str) -> str:

@@ -23,19 +23,35 @@ ReadSecrets = Callable[[Sequence[str], str | None, str | None], Mapping[str, str
 
 
 class SecretsManagerSource(VariablesSource):
-    """Reads the settings from the secrets that the sources before it name in `confluent.secrets`."""
+    """Reads the settings from the secrets that the sources before it name in `confluent.secrets`.
+
+    The secrets serve every group, also one that is read alone: a push must not use other settings than a
+    discovery. They are read with the region and profile that the sources before name.
+
+    Args:
+        before: fields by group of each source before, the one that wins first.
+    """
 
     def __init__(
-        self, settings_cls: type[BaseSettings], read_secrets: ReadSecrets, groups: Collection[str]
+        self,
+        settings_cls: type[BaseSettings],
+        read_secrets: ReadSecrets,
+        groups: Collection[str],
+        before: Sequence[Mapping[str, Mapping[str, Any]]],
     ) -> None:
         super().__init__(settings_cls, {}, groups)
         self._read_secrets = read_secrets
+        self._before = before
 
     def __call__(self) -> dict[str, Any]:
-        if names := split_names(self.current_state.get("confluent", {}).get("secrets", [])):
-            aws = self.current_state.get("aws", {})
-            self.variables = self._read_secrets(names, aws.get("region"), aws.get("profile"))
+        if names := split_names(self._first("confluent", "secrets") or []):
+            self.variables = self._read_secrets(
+                names, self._first("aws", "region"), self._first("aws", "profile")
+            )
         return super().__call__()
+
+    def _first(self, group: str, name: str) -> Any:
+        return next(filter(None, (fields.get(group, {}).get(name) for fields in self._before)), None)
 
 
 class CachedSecrets:

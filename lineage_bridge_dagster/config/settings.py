@@ -180,7 +180,7 @@ class Settings(BaseSettings):
         *,
         given: Given | None = None,
         groups: Collection[str] = ("confluent", "aws", "push", "catalog"),
-        secrets: ReadSecrets = read_secrets,
+        secrets: ReadSecrets | None = None,
     ) -> Self:
         """Read the settings from `LINEAGE_BRIDGE_*` variables; boto3 reads AWS's own.
 
@@ -188,8 +188,9 @@ class Settings(BaseSettings):
             env: the variables; by default the environment's and those of a `.env` file in this folder or
                 above it.
             given: fields by group that take precedence; empty ones count as unset.
-            groups: the groups to read. The others keep their defaults, and errors in them are ignored.
-            secrets: reads AWS Secrets Manager, if `confluent.secrets` names any secrets.
+            groups: the groups to read; `catalog` includes `aws`, whose identity it shares. The others keep
+                their defaults, and errors in them are ignored.
+            secrets: reads AWS Secrets Manager, if `confluent.secrets` names any secrets, whatever the groups.
 
         Raises:
             ConfigurationError: a value is malformed, a key has no secret, or a secret can't be read.
@@ -197,20 +198,25 @@ class Settings(BaseSettings):
         variables: list[Mapping[str, str | None]] = (
             [os.environ, dotenv_values(find_dotenv(usecwd=True))] if env is None else [env]
         )
-        chosen = {
+        if "catalog" in groups:
+            groups = {*groups, "aws"}
+        not_empty = {
             group: {name: value for name, value in fields.items() if value not in _EMPTY}
             for group, fields in (given or {}).items()
-            if group in groups
         }
+        chosen = {group: fields for group, fields in not_empty.items() if group in groups}
+        before = [not_empty, *(VariablesSource(cls, layer, ("confluent", "aws"))() for layer in variables)]
         sources = (
             InitSettingsSource(cls, init_kwargs=chosen),
             *(VariablesSource(cls, layer, groups) for layer in variables),
-            SecretsManagerSource(cls, secrets, groups),
+            SecretsManagerSource(cls, secrets or read_secrets, groups, before),
         )
         try:
-            return cls(_build_sources=(sources, {}))
+            settings = cls(_build_sources=(sources, {}))
         except ValidationError as error:
             explained = _explained(cls, error, chosen, ChainMap(*map(dict, variables)))
+        else:
+            return settings.model_copy(update={"catalog": settings.catalog.beside(settings.aws)})
         # Raised outside the except clause: pydantic's error, as its context, would show the value.
         raise explained
 

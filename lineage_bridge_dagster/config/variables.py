@@ -26,10 +26,27 @@ class FromVariables:
     read: Callable[[Mapping[str, str]], object] | None = None
 
 
+@dataclass(frozen=True)
+class Follows:
+    """Metadata of a field that has the value of another group's field while it is not set itself.
+
+    It has no variable of its own, unless it has `FromVariables` too.
+    """
+
+    group: str
+    name: str
+
+
 def variables_of(group: str, name: str, field: FieldInfo) -> tuple[str, ...]:
     """The variables that a field is read from, the one that wins first."""
-    special = _special(field)
-    return special.names if special else (f"{PREFIX}{group}_{name}".upper(),)
+    if special := _special(field):
+        return special.names
+    return () if followed_by(field) else (f"{PREFIX}{group}_{name}".upper(),)
+
+
+def followed_by(field: FieldInfo) -> Follows | None:
+    """The field of another group that this one follows."""
+    return next((item for item in field.metadata if isinstance(item, Follows)), None)
 
 
 def known_variables(settings: type[BaseSettings]) -> frozenset[str]:

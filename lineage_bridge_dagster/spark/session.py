@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_pyspark import LazyPySparkResource
 from dagster_spark.utils import flatten_dict
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.jvm import home
@@ -42,17 +43,30 @@ class SparkResource(LazyPySparkResource):
     catalog: dict[str, Any] = Field(
         default_factory=dict,
         description="The catalog of the Iceberg tables: the fields of CatalogSettings. Fields left "
-        "out come from LINEAGE_BRIDGE_CATALOG_* and LINEAGE_BRIDGE_AWS_*.",
+        "out come from LINEAGE_BRIDGE_CATALOG_*, AWS's own from `aws`.",
     )
+    aws: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Where the Glue Data Catalog is: the fields of AwsSettings. Fields left out come from "
+        "LINEAGE_BRIDGE_AWS_*.",
+    )
+    secrets: list[str] = Field(
+        default_factory=list,
+        description="AWS Secrets Manager secrets that contain LINEAGE_BRIDGE_* variables, by name or ARN.",
+    )
+
+    # The catalog is asked for by every input and output.
+    _cached_secrets: CachedSecrets = PrivateAttr(default_factory=CachedSecrets)
 
     @property
     def catalog_config(self) -> CatalogSettings:
         """The catalog, with the fields that the environment sets.
 
         Raises:
-            ConfigurationError: it is malformed, or not safe for concurrent commits.
+            ConfigurationError: it is malformed, or not safe for concurrent commits; a secret can't be read.
         """
-        return Settings.from_env(given={"catalog": self.catalog}, groups=["catalog"]).catalog
+        given = {"catalog": self.catalog, "aws": self.aws, "confluent": {"secrets": self.secrets}}
+        return Settings.from_env(given=given, groups=["catalog"], secrets=self._cached_secrets).catalog
 
     def _init_session(self) -> None:
         if self._spark_session is None:

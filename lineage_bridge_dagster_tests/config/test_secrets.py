@@ -117,8 +117,21 @@ def test_secret_is_cached_until_it_expires(manager: Any, monkeypatch: pytest.Mon
     assert secret_of(settings()) == "rotated"
 
 
-def test_push_settings_are_read_without_secrets(manager: Any) -> None:
-    assert reader("not-there", region=REGION).push().sql == "redacted"
+def test_every_group_is_read_from_the_secrets(manager: Any) -> None:
+    """A group that is read alone has the values that it has among all settings."""
+    variables = {"PUSH_SQL": "hash", "AWS_CATALOG_ID": "111122223333", "CATALOG_WAREHOUSE": "s3://lake/w"}
+    store(manager, "settings", **{f"LINEAGE_BRIDGE_{name}": value for name, value in variables.items()})
+    settings = reader("settings", region=REGION)
+    assert settings.push() == settings().push
+    assert settings.aws() == settings().aws
+    assert settings.catalog() == settings().catalog
+    assert (settings.push().sql, settings.aws().catalog_id) == ("hash", "111122223333")
+    assert settings.catalog().warehouse == "s3://lake/w"
+
+
+def test_group_is_not_read_without_a_secret_that_may_set_it(manager: Any) -> None:
+    with pytest.raises(ConfigurationError, match="not-there"):
+        reader("not-there", region=REGION).push()
 
 
 @pytest.mark.parametrize(
