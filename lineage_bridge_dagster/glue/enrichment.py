@@ -61,6 +61,8 @@ def enrich(
     ]
     scan = _scan(sources, GlueReader(client), databases, max_concurrency)
     matches = match_tables(sources, scan.tables)
+    unmatched = (TableflowNode.of(node).expected_place for node in sources if node.node_id not in matches)
+    scan.require(place.database for place in unmatched if place is not None)
     conflicts = find_conflicts(sources, matches)
 
     graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())

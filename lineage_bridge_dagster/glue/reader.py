@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from lineage_bridge_dagster.glue.errors import (
     GlueError,
@@ -32,10 +32,37 @@ PAGE_SIZE = 100
 
 @dataclass(frozen=True, slots=True)
 class GlueDatabase:
-    """A database. `is_link` means that its tables are elsewhere: a resource link or a federated database."""
+    """A database.
+
+    Attributes:
+        name: as Glue stores it.
+        target: of a resource link, the `catalog.database` with the tables.
+        federation: of a federated database, such as one of an S3 Tables or Hive catalog, what it refers to.
+    """
 
     name: str
-    is_link: bool = False
+    target: str = ""
+    federation: str = ""
+
+    @classmethod
+    def from_raw(cls, raw: Mapping[str, Any]) -> Self:
+        """Read a `Database` of Glue's API, where `TargetDatabase` marks a resource link."""
+        target, federation = raw.get("TargetDatabase"), raw.get("FederatedDatabase")
+        return cls(
+            str(raw["Name"]), _target(target) if target else "", _source(federation) if federation else ""
+        )
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether its tables are in another catalog, which is not read."""
+        return bool(self.target or self.federation)
+
+    @property
+    def elsewhere(self) -> str:
+        """Where its tables are, as a phrase; empty if they are in this catalog."""
+        if self.target:
+            return f"a resource link to {self.target}"
+        return f"federated through {self.federation}" if self.federation else ""
 
 
 class GlueReader:
@@ -64,8 +91,7 @@ class GlueReader:
             for raw in response["DatabaseList"]:
                 if not isinstance(raw, Mapping) or not raw.get("Name"):
                     raise malformed_response("a database has no name")
-                is_link = bool(raw.get("TargetDatabase") or raw.get("FederatedDatabase"))
-                databases.append(GlueDatabase(str(raw["Name"]), is_link))
+                databases.append(GlueDatabase.from_raw(raw))
         return databases
 
     def pages(self, database: str) -> Iterator[list[GlueTable]]:
@@ -170,6 +196,21 @@ def read_pages(
                 logger.info("The tables of %s could not be listed: %s", database, error.message)
         for place in remaining.values():
             yield place, None
+
+
+def _target(raw: object) -> str:
+    """The target of a resource link as `catalog.database`, with the region if it names one."""
+    fields = raw if isinstance(raw, Mapping) else {}
+    names = (fields.get(name) for name in ("CatalogId", "Region", "DatabaseName"))
+    return ".".join(str(name) for name in names if name) or "an unknown database"
+
+
+def _source(raw: object) -> str:
+    """What a federated database refers to: its connection, or the entity outside Glue."""
+    fields = raw if isinstance(raw, Mapping) else {}
+    if connection := fields.get("ConnectionName"):
+        return f"connection {connection}"
+    return str(fields.get("Identifier") or fields.get("ConnectionType") or "an unknown connection")
 
 
 def _table(raw: Mapping[str, Any], database: str, response: Mapping[str, Any]) -> GlueTable:

@@ -32,6 +32,9 @@ class Unknown(StrEnum):
 
 #: Kind of the notes on topics that connectors should write and that do not exist.
 ABSENT_TOPICS = "absent_topics"
+#: Kinds of the notes on Glue databases whose tables are in another catalog.
+LINKED_DATABASES = "linked_databases"
+FEDERATED_DATABASES = "federated_databases"
 
 #: Singular noun and the rest of a phrase that counts what a note names, by kind.
 _PHRASES: Mapping[str, tuple[str, str]] = {
@@ -42,6 +45,8 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     Unknown.INPUTS: ("statement", "of which it is not known what feeds which output"),
     Unknown.SQL: ("statement", "that could not be parsed"),
     ABSENT_TOPICS: ("topic", "missing that connectors should write"),
+    LINKED_DATABASES: ("linked database", "whose tables are not read"),
+    FEDERATED_DATABASES: ("federated database", "whose tables are not read"),
 }
 
 

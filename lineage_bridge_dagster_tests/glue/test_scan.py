@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from lineage_bridge_dagster.glue import enrichment, glue_client
 from lineage_bridge_dagster.glue.scan import scan_catalog
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, REGION, add_table, tableflow_node
 from lineage_bridge_dagster_tests.glue.runs import enriched, glue_nodes, push
@@ -123,3 +125,68 @@ def test_only_selected_databases_are_read(aws: StrictAws, client: GlueClient, ca
     assert len(glue_nodes(found)) == 1
     assert dict(aws.calls) == {"GetTables": 2}
     assert found.coverage.get(SCOPE).status is Status.COMPLETE  # type: ignore[union-attr]
+
+
+def link(client: GlueClient, name: str) -> None:
+    """Create a resource link to a database of an S3 Tables catalog."""
+    target = {"CatalogId": "111122223333:s3tablescatalog/lake", "DatabaseName": "sales"}
+    client.create_database(DatabaseInput={"Name": name, "TargetDatabase": target})
+
+
+def federated(client: GlueClient, name: str) -> None:
+    """List a database of a federated connection, which the fake of Glue cannot store."""
+    reference = {"Identifier": "hive.sales", "ConnectionName": "metastore", "ConnectionType": "HIVE"}
+
+    def add(parsed: dict[str, Any], **_: Any) -> None:
+        parsed["DatabaseList"].append({"Name": name, "FederatedDatabase": reference})
+
+    client.meta.events.register("after-call.glue.GetDatabases", add)
+
+
+def test_databases_whose_tables_are_elsewhere_are_named_and_the_scope_is_complete(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders")
+    link(client, "lake_sales")
+    federated(client, "hive_sales")
+    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
+    assert report is not None
+    assert (report.status, report.reason, report.count) == (Status.COMPLETE, "", 1)
+    assert [note_text(note) for note in report.notes] == [
+        "1 federated database whose tables are not read: hive_sales (connection metastore)",
+        "1 linked database whose tables are not read: lake_sales "
+        "(link to 111122223333:s3tablescatalog/lake.sales)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("create", "what"), [(link, "a resource link to"), (federated, "federated through connection metastore")]
+)
+def test_tableflow_database_whose_tables_are_elsewhere_makes_the_scope_partial(
+    client: GlueClient, catalog: Catalog, create: Callable[[GlueClient, str], None], what: str
+) -> None:
+    create(client, CLUSTER)
+    # A table of another topic is found by its location in a database of this catalog.
+    catalog.create("moved", "local")
+    unread = tableflow_node("orders")
+    moved = tableflow_node("moved", path="s3://bucket/moved")
+    found = enriched(client, unread, moved)
+    report = found.coverage.get(SCOPE)
+    assert report is not None
+    assert report.status is Status.PARTIAL
+    assert (
+        f"The Glue database {CLUSTER}, in which Tableflow's tables are expected, is {what}" in report.reason
+    )
+    assert "glue_table_found" in found.graph.nodes[moved.node_id].attributes
+    attributes = found.graph.nodes[unread.node_id].attributes
+    assert attributes["glue_status"] == "unknown"
+    assert what in attributes["glue_reason"]
+
+
+def test_tables_found_by_location_need_no_linked_database(client: GlueClient, catalog: Catalog) -> None:
+    link(client, CLUSTER)
+    catalog.create("moved", "local")
+    report = enriched(client, tableflow_node("moved", path="s3://bucket/moved")).coverage.get(SCOPE)
+    assert report is not None
+    assert report.status is Status.COMPLETE
+    assert report.notes
