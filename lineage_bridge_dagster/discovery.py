@@ -62,3 +62,15 @@ def discover(
     progress("Reading the Glue tables")
     enriched = glue.enrich(found, client, region=settings.aws.region or client.meta.region_name, clock=clock)
     return carry_forward(enriched, last)
+
+
+def discover_confluent_only(settings: Settings, *, progress: ReportLine = lambda _line: None) -> Discovery:
+    """Query Confluent's APIs once: a graph without Glue tables, for which no AWS credentials are needed.
+
+    Raises:
+        ConfigurationError: the settings are wrong, such as an unknown environment.
+        LineageBridgeError: the environments could not be listed.
+    """
+    found = discover_confluent(settings.confluent, progress=progress)
+    require_environments(found)
+    return found

@@ -69,6 +69,14 @@ def test_embedded_stack_names_its_extra_when_it_is_not_installed(
     assert "pip install 'lineage-bridge-dagster[local]'" in process.stderr
 
 
+def test_lineagebridges_command_is_installed(environment: WheelEnvironment, project: Path) -> None:
+    assert "--env" in environment.run("lineage-bridge-extract", "--help", cwd=project).stdout
+    process = environment.run("lineage-bridge-extract", "--env", "env-1", cwd=project, check=False)
+    assert process.returncode == 2
+    assert "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY" in process.stderr
+    assert not (project / "lineage_graph.json").exists()
+
+
 def test_dg_lists_the_component(environment: WheelEnvironment, project: Path) -> None:
     listed = json.loads(environment.run("dg", "list", "components", "--json", cwd=project).stdout)["items"]
     ours = [item for item in listed if item["key"].startswith("lineage_bridge_dagster")]

@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import click
-from dotenv import find_dotenv, load_dotenv
 
 from lineage_bridge_dagster.cli.chains import chains
 from lineage_bridge_dagster.cli.extract import extract
 from lineage_bridge_dagster.cli.local import local_command
-from lineage_bridge_dagster.cli.output import EXIT_FAILED, err
 from lineage_bridge_dagster.cli.push import push
+from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableGroup
 from lineage_bridge_dagster.cli.sql import sql
-from lineage_bridge_dagster.errors import LineageBridgeError
 
 
-class _Group(click.Group):
-    """Prints a domain error as one clear message, and exits with its code."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except LineageBridgeError as error:
-            err.print(f"Error: {error}", style="red", markup=False)
-            ctx.exit(error.exit_code)
-        except BrokenPipeError:
-            # The reader closed the pipe (`| head`), so an error message has no reader either.
-            sys.stderr.close()
-            ctx.exit(EXIT_FAILED)
-
-
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=ReadableGroup, context_settings=HELP_OPTIONS)
 @click.version_option(package_name="lineage-bridge-dagster")
 def main() -> None:
     """Upstream lineage of Confluent Tableflow tables, in AWS Glue.
@@ -45,8 +25,6 @@ def main() -> None:
       lineage-bridge extract -o lineage_graph.json
       lineage-bridge push --dry-run         show what would be written, table by table
     """
-    # boto3 reads AWS's own variables from the environment only.
-    load_dotenv(find_dotenv(usecwd=True))
 
 
 for _command in (extract, chains, push, sql, local_command()):

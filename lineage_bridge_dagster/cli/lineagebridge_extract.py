@@ -1,0 +1,98 @@
+"""`lineage-bridge-extract`: LineageBridge's command of this name, for the scripts that call it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lineage_bridge_dagster.cli.graph import confluent_settings, discovering
+from lineage_bridge_dagster.cli.output import err, exit_by_coverage
+from lineage_bridge_dagster.cli.push import push
+from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableCommand
+
+_OURS = (
+    "lineage-bridge-extract has LineageBridge's options --env, --cluster, --output, --no-enrich, "
+    "--enrich-only and --push-lineage. For all of this project's, see `lineage-bridge extract --help` and "
+    "`lineage-bridge push --help`."
+)
+
+
+class _ExtractCommand(ReadableCommand):
+    """Names the options there are when one is unknown."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(f"{error.format_message()}\n{_OURS}", ctx) from error
+
+
+@click.command(cls=_ExtractCommand, context_settings=HELP_OPTIONS)
+@click.option("--env", "environments", multiple=True, metavar="ENV", help="Environment to read; repeatable.")
+@click.option(
+    "--cluster", "clusters", multiple=True, metavar="LKC", help="Kafka cluster to read; repeatable."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("./lineage_graph.json"),
+    show_default=True,
+    help="The graph's file.",
+)
+@click.option("--no-enrich", is_flag=True, help="Read Confluent only: no Glue tables.")
+@click.option(
+    "--enrich-only", is_flag=True, help="Read only Glue, and add its tables to the graph in --output."
+)
+@click.option("--push-lineage", is_flag=True, help="Then push the lineage to Glue, as `lineage-bridge push`.")
+@click.option("--metrics", is_flag=True, help="Accepted and ignored: this project reads no metrics.")
+@click.option("--metrics-lookback-hours", type=int, help="Accepted and ignored.")
+@click.pass_context
+def main(
+    ctx: click.Context,
+    environments: tuple[str, ...],
+    clusters: tuple[str, ...],
+    output: Path,
+    no_enrich: bool,
+    enrich_only: bool,
+    push_lineage: bool,
+    metrics: bool,
+    metrics_lookback_hours: int | None,
+) -> None:
+    """Discover everything and write ./lineage_graph.json, with the options of LineageBridge's command.
+
+    Without --env and --cluster it reads what LINEAGE_BRIDGE_ENVIRONMENTS and LINEAGE_BRIDGE_CLUSTERS name, or
+    everything. Exits 3 if a scope could not be read.
+
+    \b
+    Examples:
+      lineage-bridge-extract --env env-abc123
+      lineage-bridge-extract --env env-abc123 --cluster lkc-abc123 --output graph.json --push-lineage
+    """
+    from lineage_bridge_dagster import glue
+    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.discovery import discover, discover_confluent_only
+    from lineage_bridge_dagster.lineage import graph_json
+
+    if no_enrich and enrich_only:
+        raise click.UsageError(f"--no-enrich and --enrich-only exclude each other.\n{_OURS}")
+    if metrics or metrics_lookback_hours is not None:
+        err.print("--metrics is ignored: this project reads no metrics of Confluent.", style="yellow")
+    if enrich_only:
+        aws = Settings.from_env(groups=["aws"]).aws
+        client = glue.glue_client(aws)
+        discovery = glue.enrich(graph_json.load(output), client, region=client.meta.region_name)
+    else:
+        given = {"environments": list(environments), "clusters": list(clusters)}
+        settings = confluent_settings(given)
+        with discovering() as progress:
+            read = discover_confluent_only if no_enrich else discover
+            discovery = read(settings, progress=progress)
+    graph_json.dump(discovery, output)
+    # LineageBridge's own two lines, which scripts look for.
+    click.echo(f"Complete: {len(discovery.graph.nodes)} nodes, {len(discovery.graph.edges)} edges")
+    click.echo(f"Output: {output}")
+    if push_lineage:
+        ctx.invoke(push, graph=output)
+    elif len(discovery.coverage):
+        exit_by_coverage(discovery.coverage)
