@@ -13,8 +13,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from lineage_bridge_dagster.jars.gateway import JvmDied
 from lineage_bridge_dagster.sql.flink import dialect
-from lineage_bridge_dagster.sql.flink.process import PYSPARK_JARS, ParserProcess, ParserProcessDied
+from lineage_bridge_dagster.sql.flink.process import PYSPARK_JARS, ParserProcess
 from lineage_bridge_dagster.sql.flink.split import Piece, split
 from lineage_bridge_dagster.sql.flink.tables import statement_of
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
@@ -136,7 +137,7 @@ class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
         for _ in range(2):
             try:
                 responses = self._running().parse(texts)
-            except ParserProcessDied:
+            except JvmDied:
                 self.close()
                 continue
             if responses and responses[-1].get("fatal"):
