@@ -1,0 +1,113 @@
+"""OAuth2 client credentials, as Tableflow's catalog takes them: issues tokens and verifies them.
+
+A token is a statement of client, scope and expiry, signed with a key that ends with this process.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+#: Seconds for which a token is valid.
+LIFETIME = 3600
+
+
+class TokenRejected(Exception):
+    """A request for a token, or a token, is refused.
+
+    Attributes:
+        status: HTTP status of the response.
+        error: OAuth2's error code (RFC 6749 section 5.2, RFC 6750 section 3.1).
+        message: What is wrong.
+    """
+
+    def __init__(self, status: int, error: str, message: str) -> None:
+        super().__init__(f"{error}: {message}")
+        self.status = status
+        self.error = error
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A verified token.
+
+    Attributes:
+        client: The client id that it was issued to.
+        scope: Its scopes, separated by spaces.
+    """
+
+    client: str
+    scope: str
+
+
+@dataclass(slots=True)
+class TokenIssuer:
+    """Issues and verifies bearer tokens.
+
+    Attributes:
+        clients: The secret of each client id.
+        scope: The only scope that is granted.
+        lifetime: Seconds for which a token is valid.
+        now: The time in Unix seconds.
+    """
+
+    clients: Mapping[str, str]
+    scope: str = "catalog"
+    lifetime: int = LIFETIME
+    now: Callable[[], float] = time.time
+    _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    def issue(self, form: Mapping[str, str]) -> dict[str, object]:
+        """Answer a request for a token: `grant_type`, `client_id`, `client_secret` and `scope` of its form.
+
+        Returns:
+            The JSON of the response (RFC 6749 section 5.1).
+
+        Raises:
+            TokenRejected: wrong credentials, grant or scope.
+        """
+        if form.get("grant_type") != "client_credentials":
+            raise TokenRejected(400, "unsupported_grant_type", "Only client_credentials is supported.")
+        client, secret = form.get("client_id", ""), form.get("client_secret", "")
+        expected = self.clients.get(client)
+        if expected is None or not hmac.compare_digest(expected, secret):
+            raise TokenRejected(401, "invalid_client", "The client id or the client secret is wrong.")
+        scope = form.get("scope", "")
+        if scope != self.scope:
+            raise TokenRejected(400, "invalid_scope", f"The scope must be {self.scope}, not {scope!r}.")
+        claims = {"client": client, "scope": scope, "expires": self.now() + self.lifetime}
+        payload = base64.urlsafe_b64encode(json.dumps(claims).encode())
+        return {
+            "access_token": f"{payload.decode()}.{self._signature(payload)}",
+            "token_type": "bearer",
+            "expires_in": self.lifetime,
+            "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
+            "scope": scope,
+        }
+
+    def verify(self, authorization: str) -> Token:
+        """Verify an Authorization header.
+
+        Raises:
+            TokenRejected: no bearer token, one of another issuer, or an expired one.
+        """
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise TokenRejected(401, "invalid_request", "The request has no bearer token.")
+        payload, _, signature = token.strip().partition(".")
+        if not hmac.compare_digest(self._signature(payload.encode()), signature):
+            raise TokenRejected(401, "invalid_token", "The token was not issued by this server.")
+        claims = json.loads(base64.urlsafe_b64decode(payload))
+        if claims["expires"] <= self.now():
+            raise TokenRejected(401, "invalid_token", "The token has expired.")
+        return Token(claims["client"], claims["scope"])
+
+    def _signature(self, payload: bytes) -> str:
+        return hmac.new(self._key, payload, hashlib.sha256).hexdigest()

@@ -1,0 +1,120 @@
+"""The REST catalogs with their gate, served from threads of this process."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+import uvicorn
+
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
+from lineage_bridge_dagster.embedded.ports import HOST
+from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
+from lineage_bridge_dagster.embedded.rest.gate import Gate, GlueGate, TableflowGate
+from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer
+
+S3_TABLES, TABLEFLOW, GLUE = "s3_tables", "tableflow", "glue"
+
+
+class IcebergRest:
+    """Serves one table bucket's catalog, Glue's own and Tableflow's on one loopback port. A context manager.
+
+    Args:
+        data: Folder of the databases.
+        aws_url: Endpoint of Glue and S3.
+        account: Account of the Glue catalog.
+        bucket: The table bucket, whose catalog is `{account}:s3tablescatalog/{bucket}`.
+        region: Region of Glue.
+        port: 0 for any free port.
+
+    Attributes:
+        issuer: Issues the tokens of Tableflow's catalog.
+    """
+
+    def __init__(
+        self,
+        data: Path,
+        *,
+        aws_url: str,
+        account: str = world.AWS_ACCOUNT,
+        bucket: str,
+        region: str = world.GLUE_REGION,
+        port: int = 0,
+    ) -> None:
+        self._catalogs = CatalogServer(
+            [
+                Catalog.jdbc(S3_TABLES, data / "s3_tables.db", f"s3://{bucket}"),
+                Catalog.jdbc(TABLEFLOW, data / "tableflow.db", f"s3://{bucket}/tableflow"),
+                Catalog.glue(GLUE, aws_url),
+            ],
+            s3_endpoint=aws_url,
+            region=region,
+        )
+        self._account = account
+        self._region = region
+        self._port = port
+        self._exit = ExitStack()
+        self.warehouse = f"{account}:s3tablescatalog/{bucket}"
+        #: Added to the clock of Glue's gate, to try what a wrong clock does.
+        self.clock_skew_seconds = 0.0
+        key = world.api_key("tableflow")
+        self.issuer = TokenIssuer({key.key: key.secret})
+
+    def __enter__(self) -> Self:
+        catalogs = self._exit.enter_context(self._catalogs)
+        glue = GlueGate(
+            {self.warehouse: catalogs.urls[S3_TABLES], self._account: catalogs.urls[GLUE]},
+            {ACCESS_KEY: SECRET_KEY},
+            self._region,
+            lambda: datetime.fromtimestamp(time.time() + self.clock_skew_seconds, UTC),
+        )
+        tableflow = TableflowGate(
+            world.ORGANIZATION_ID, world.ENVIRONMENT_ID, catalogs.urls[TABLEFLOW], self.issuer
+        )
+        listener = socket.create_server((HOST, self._port))
+        self._port = listener.getsockname()[1]
+        config = uvicorn.Config(
+            Gate(glue, tableflow).app,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],), name="iceberg-rest", daemon=True)
+        thread.start()
+        self._exit.callback(_stop, server, thread)
+        while not server.started:
+            if not thread.is_alive():
+                raise RuntimeError("the gate of the REST catalogs did not start")
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exit.close()
+
+    @property
+    def glue_url(self) -> str:
+        """What `https://glue.{region}.amazonaws.com/iceberg` is elsewhere."""
+        return f"http://{HOST}:{self._port}/iceberg"
+
+    @property
+    def tableflow_url(self) -> str:
+        """Base URL of Tableflow's catalog of the sample environment."""
+        path = f"catalog/organizations/{world.ORGANIZATION_ID}/environments/{world.ENVIRONMENT_ID}"
+        return f"{self.glue_url}/{path}"
+
+    def backend(self, catalog: str) -> str:
+        """Base URL of a catalog behind the gate, for the stack's own writers."""
+        return self._catalogs.urls[catalog]
+
+
+def _stop(server: uvicorn.Server, thread: threading.Thread) -> None:
+    server.should_exit = True
+    thread.join(10)

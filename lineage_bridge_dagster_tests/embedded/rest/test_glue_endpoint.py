@@ -1,0 +1,133 @@
+"""The gate of Glue's Iceberg endpoint, through PyIceberg: what a user with this mistake would see."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pyarrow as pa
+import pytest
+import requests
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.exceptions import CommitFailedException, ForbiddenError, RESTError
+
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
+from lineage_bridge_dagster.embedded.aws.server import StrictAws
+from lineage_bridge_dagster.embedded.rest.server import IcebergRest
+
+pytestmark = pytest.mark.xdist_group("rest")
+
+
+def connect(rest: IcebergRest, aws: StrictAws, **changes: str) -> Catalog:
+    properties = {
+        "uri": rest.glue_url,
+        "warehouse": rest.warehouse,
+        "rest.sigv4-enabled": "true",
+        "rest.signing-name": "glue",
+        "rest.signing-region": "us-east-1",
+        "client.region": "us-east-1",
+        "client.access-key-id": ACCESS_KEY,
+        "client.secret-access-key": SECRET_KEY,
+        "s3.endpoint": aws.endpoint_url,
+        **changes,
+    }
+    return RestCatalog("s3tables", **properties)
+
+
+@pytest.fixture
+def namespace(rest: IcebergRest, aws: StrictAws) -> str:
+    name = f"ns_{uuid.uuid4().hex[:8]}"
+    connect(rest, aws).create_namespace(name)
+    return name
+
+
+def test_signed_requests_read_and_write(rest: IcebergRest, aws: StrictAws, namespace: str) -> None:
+    catalog = connect(rest, aws)
+    table = catalog.create_table((namespace, "orders"), pa.schema([("id", pa.int64())]))
+    table.append(pa.table({"id": [1, 2, 3]}))
+    with table.transaction() as transaction:
+        transaction.set_properties({"owner": "orders-team"})
+    read = connect(rest, aws).load_table((namespace, "orders"))
+    assert read.scan().to_arrow().num_rows == 3
+    assert read.properties["owner"] == "orders-team"
+    assert catalog.list_tables(namespace) == [(namespace, "orders")]
+
+
+def test_the_prefix_is_the_catalog_id_with_colons(rest: IcebergRest, aws: StrictAws) -> None:
+    catalog = connect(rest, aws)
+    assert catalog.properties["prefix"] == f"catalogs/{aws.account_id}:s3tablescatalog:table-bucket"
+
+
+def test_the_accounts_own_catalog_has_glues_tables(rest: IcebergRest, aws: StrictAws) -> None:
+    aws.client("glue").create_database(DatabaseInput={"Name": "plain_database"})
+    names = connect(rest, aws, warehouse=aws.account_id).list_namespaces()
+    assert ("plain_database",) in names
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rest.signing-name": "s3tables"}, "scoped to correct service: 'glue'"),
+        ({"rest.signing-region": "eu-west-1"}, "scoped to a valid region"),
+        ({"client.secret-access-key": "wrong"}, "does not match the signature you provided"),
+        ({"client.access-key-id": "AKIAUNKNOWN"}, "security token included in the request is invalid"),
+        ({"rest.sigv4-enabled": "false"}, "requires 'Credential' parameter"),
+    ],
+)
+def test_a_request_signed_wrong_is_refused_with_the_message_of_aws(
+    rest: IcebergRest, aws: StrictAws, changes: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ForbiddenError, match=message):
+        connect(rest, aws, **changes)
+
+
+@pytest.mark.parametrize(("minutes", "message"), [(10, "Signature expired"), (-10, "not yet current")])
+def test_a_clock_ten_minutes_off_is_refused(
+    rest: IcebergRest, aws: StrictAws, monkeypatch: pytest.MonkeyPatch, minutes: int, message: str
+) -> None:
+    monkeypatch.setattr(rest, "clock_skew_seconds", minutes * 60.0)
+    with pytest.raises(ForbiddenError, match=message):
+        connect(rest, aws)
+
+
+def test_a_changed_body_is_refused(rest: IcebergRest, aws: StrictAws, namespace: str) -> None:
+    catalog = connect(rest, aws)
+    assert isinstance(catalog, RestCatalog)
+    url = f"{rest.glue_url}/v1/{catalog.properties['prefix']}/namespaces"
+    prepared = catalog._session.prepare_request(requests.Request("POST", url, data=b'{"namespace": ["a"]}'))
+    catalog._session.get_adapter(url).add_headers(prepared)
+    sent = httpx.post(url, content=b'{"namespace": ["b"]}', headers=dict(prepared.headers), trust_env=False)
+    assert sent.status_code == 403
+    assert "does not match the signature" in sent.json()["message"]
+
+
+def test_another_warehouse_is_not_found(rest: IcebergRest, aws: StrictAws) -> None:
+    with pytest.raises(RESTError, match="Catalog s3://table-bucket not found"):
+        connect(rest, aws, warehouse="s3://table-bucket")
+
+
+def test_names_that_a_table_bucket_refuses(rest: IcebergRest, aws: StrictAws, namespace: str) -> None:
+    with pytest.raises(RESTError, match=r"orders\.v1 is invalid"):
+        connect(rest, aws).create_table((namespace, "orders.v1"), pa.schema([("id", pa.int64())]))
+
+
+def test_concurrent_appends_lose_nothing(rest: IcebergRest, aws: StrictAws, namespace: str) -> None:
+    connect(rest, aws).create_table((namespace, "events"), pa.schema([("id", pa.int64())]))
+
+    def append(writer: int) -> int:
+        catalog = connect(rest, aws)
+        done = 0
+        while done < 3:
+            try:
+                catalog.load_table((namespace, "events")).append(pa.table({"id": [writer * 10 + done]}))
+            except CommitFailedException:
+                continue
+            done += 1
+        return done
+
+    with ThreadPoolExecutor(4) as pool:
+        acknowledged = sum(pool.map(append, range(4)))
+    rows = connect(rest, aws).load_table((namespace, "events")).scan().to_arrow().num_rows
+    assert (acknowledged, rows) == (12, 12)
