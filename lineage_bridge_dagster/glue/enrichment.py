@@ -79,7 +79,8 @@ def enrich(
             graph.add_node(table_node(table, scope, now))
 
     coverage = Coverage(discovery.coverage)
-    coverage.add(scan.report(scope))
+    unplaced = sum(TableflowNode.of(source).expected_place is None for source in sources)
+    coverage.add(scan.report(scope, unplaced))
     return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
 
 
@@ -102,7 +103,7 @@ def _scan(
         reader,
         keep=keep,
         only=databases,
-        expected={place.database for place in expected},
+        expected=expected,
         max_concurrency=max_concurrency,
     )
 
@@ -116,7 +117,7 @@ def _source_status(
         return {"glue_status": "conflict", "conflict": conflicts[place]}
     if match:
         return {"glue_status": "found", "glue_table_found": match.table.place.dotted}
-    error = (scan.unread.get(place.database) if place else None) or scan.list_error
+    error = scan.error_at(place)
     if error is not None:
         return {"glue_status": "unknown", "glue_reason": error.message}
     if place is None:

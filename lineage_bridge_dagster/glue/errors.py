@@ -51,6 +51,10 @@ class GlueAccessDeniedError(GlueError):
     """The caller lacks a permission or valid credentials."""
 
 
+class GlueCredentialsError(GlueAccessDeniedError):
+    """There are no valid credentials, so that no call is allowed."""
+
+
 class GlueNotFoundError(GlueError):
     """The table or the database does not exist."""
 
@@ -143,13 +147,13 @@ _AMBIGUOUS_CODES = frozenset(
 _WITHOUT_RESPONSE: tuple[tuple[tuple[type[Exception], ...], type[GlueError], str], ...] = (
     (
         (NoCredentialsError, PartialCredentialsError),
-        GlueAccessDeniedError,
+        GlueCredentialsError,
         "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or LINEAGE_BRIDGE_AWS_PROFILE, or run on an "
         "instance or in a task whose role provides credentials.",
     ),
     (
         (CredentialRetrievalError, TokenRetrievalError, UnauthorizedSSOTokenError),
-        GlueAccessDeniedError,
+        GlueCredentialsError,
         "Sign in again (`aws sso login`), or check LINEAGE_BRIDGE_AWS_PROFILE.",
     ),
     (
@@ -214,7 +218,7 @@ def _translate_response(error: ClientError, action: str, where: str) -> GlueErro
 def _classify(code: str, status: int, action: str) -> tuple[type[GlueError], str]:
     """The class of an error response, and what to do about it."""
     if code in _CREDENTIAL_HINTS:
-        return GlueAccessDeniedError, _CREDENTIAL_HINTS[code]
+        return GlueCredentialsError, _CREDENTIAL_HINTS[code]
     if code in _PERMISSION_CODES or status == 403:
         return (
             GlueAccessDeniedError,

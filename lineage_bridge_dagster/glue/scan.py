@@ -1,19 +1,33 @@
-"""A scan of a whole Glue catalog that reads what it can and reports what it could not read."""
+"""A scan of a whole Glue catalog that reads what it can and reports what it could not read.
+
+A caller that may not list tables may still be allowed to read each of them: where lists are denied, the
+expected tables are asked for by name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.glue.errors import GlueAccessDeniedError, GlueError, GlueNotFoundError
+from lineage_bridge_dagster.glue.errors import (
+    GlueAccessDeniedError,
+    GlueCredentialsError,
+    GlueError,
+    GlueNotFoundError,
+)
 from lineage_bridge_dagster.glue.reader import GlueDatabase, GlueReader
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.coverage import Note, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.unknowns import FEDERATED_DATABASES, LINKED_DATABASES
+from lineage_bridge_dagster.text import counted, plural
 
 #: Errors spelled out in a report; more are only counted.
 _SHOWN_ERRORS = 5
+
+#: After this many refusals in a row, and no table read, the other tables of a database are not asked for.
+_MAX_REFUSALS = 10
 
 
 @dataclass(slots=True)
@@ -27,6 +41,8 @@ class CatalogScan:
         unread: the databases that could not be read, or not to their end, with the reason.
         elsewhere: the databases, in lower case, whose tables are in other catalogs; they are not read.
         list_error: why the databases could not be listed. The expected ones were scanned then.
+        named: the expected tables that were asked for by name, since their database could not be listed, with
+            the error of those that could not be read.
     """
 
     tables: list[GlueTable] = field(default_factory=list)
@@ -35,6 +51,7 @@ class CatalogScan:
     unread: dict[str, GlueError] = field(default_factory=dict)
     elsewhere: dict[str, GlueDatabase] = field(default_factory=dict)
     list_error: GlueError | None = None
+    named: dict[GluePlace, GlueError | None] = field(default_factory=dict)
 
     def require(self, databases: Iterable[str]) -> None:
         """Count those of these databases as unread whose tables are elsewhere."""
@@ -42,21 +59,56 @@ class CatalogScan:
             if (database := self.elsewhere.get(name.lower())) is not None:
                 self.unread[name] = _passed_over(database)
 
-    def report(self, scope: Scope) -> ScopeReport:
-        """The coverage of the scan."""
-        errors = [*([self.list_error] if self.list_error else []), *self.unread.values()]
+    def error_at(self, place: GluePlace | None) -> GlueError | None:
+        """Why it is not known whether Glue has a table here; None if it is known.
+
+        Args:
+            place: where it is expected, in lower case; None if that is unknown.
+        """
+        if place is None:
+            return self.list_error
+        if place in self.named:
+            return self.named[place]
+        error = self.unread.get(place.database)
+        return error if error or place.database in self.databases else self.list_error
+
+    def report(self, scope: Scope, unplaced: int = 0) -> ScopeReport:
+        """The coverage of the scan.
+
+        Args:
+            scope: `glue::{region}`.
+            unplaced: tables whose database is unknown, which cannot be asked for by name.
+        """
+        lists = [*([self.list_error] if self.list_error else []), *self.unread.values()]
+        refused = [error for error in self.named.values() if error is not None]
+        errors = [*lists, *refused]
         notes = _notes(self.elsewhere.values())
         if not errors:
             return ScopeReport(scope, Status.COMPLETE, count=self.count, notes=notes)
-        reason = "; ".join(f"{error.message} {error.hint}".strip() for error in errors[:_SHOWN_ERRORS])
+        reasons = [f"{error.message} {error.hint}".strip() for error in errors[:_SHOWN_ERRORS]]
         if len(errors) > _SHOWN_ERRORS:
-            reason += f"; and {len(errors) - _SHOWN_ERRORS} more"
+            reasons.append(f"and {len(errors) - _SHOWN_ERRORS} more")
+        reason = "; ".join([*self._asked_by_name(), *reasons])
+        answered = len(self.named) > len(refused)
         # Without databases to read and without an error of the list, only some elsewhere are unread.
         listed_none = not self.databases and self.list_error is None
-        if self.count or listed_none or set(self.databases) - self.unread.keys():
-            return ScopeReport(scope, Status.PARTIAL, reason, self.count, notes)
+        if self.count or answered or listed_none or set(self.databases) - self.unread.keys():
+            by_name = answered and not refused and not unplaced and all(map(_is_refusal, lists))
+            return ScopeReport(scope, Status.PARTIAL, reason, self.count, notes, by_name)
         denied = all(isinstance(error, GlueAccessDeniedError) for error in errors)
         return ScopeReport(scope, Status.DENIED if denied else Status.FAILED, reason, notes=notes)
+
+    def _asked_by_name(self) -> Iterator[str]:
+        if not self.named:
+            return
+        found = len(self.named.keys() & {table.place.folded for table in self.tables})
+        refused = sum(error is not None for error in self.named.values())
+        counts = {"found": found, "missing": len(self.named) - found - refused, "refused": refused}
+        yield (
+            f"lists are denied, so glue:GetTable asked for {plural(len(self.named), 'expected table')} by "
+            f"name: {counted({outcome: count for outcome, count in counts.items() if count})}. Tables under "
+            "other names are not seen: allow glue:GetDatabases and glue:GetTables to read the whole catalog"
+        )
 
 
 def scan_catalog(
@@ -64,7 +116,7 @@ def scan_catalog(
     *,
     keep: Callable[[GlueTable], bool] = lambda _table: True,
     only: Iterable[str] | None = None,
-    expected: Iterable[str] = (),
+    expected: Iterable[GluePlace] = (),
     max_concurrency: int = 8,
 ) -> CatalogScan:
     """Read the tables of every database that can be read.
@@ -72,10 +124,12 @@ def scan_catalog(
     Args:
         keep: the tables to keep. A catalog holds all tables of an account, at up to 100 kB each.
         only: scan these databases and list none; one that does not exist counts as empty.
-        expected: databases to scan if listing the databases fails.
-        max_concurrency: databases read at the same time.
+        expected: tables, in lower case, whose databases are scanned if listing the databases fails, and which
+            are asked for by name if listing their database is denied.
+        max_concurrency: databases, or tables, read at the same time.
     """
     scan = CatalogScan()
+    places = sorted(set(expected), key=lambda place: place.dotted)
     if only is not None:
         scan.databases = sorted({name.lower() for name in only})
     else:
@@ -83,7 +137,7 @@ def scan_catalog(
             listed = reader.databases()
         except GlueError as error:
             scan.list_error = error
-            scan.databases = sorted({name.lower() for name in expected})
+            scan.databases = sorted({place.database for place in places})
         else:
             scan.databases = [database.name for database in listed if not database.is_elsewhere]
             scan.elsewhere = {each.name.lower(): each for each in listed if each.is_elsewhere}
@@ -109,6 +163,7 @@ def scan_catalog(
             scan.count += count
             if failure is not None:
                 scan.unread[database] = failure
+        _ask_by_name(scan, reader, keep, places, pool, max_concurrency)
     return scan
 
 
@@ -135,3 +190,48 @@ def _notes(databases: Iterable[GlueDatabase]) -> tuple[Note, ...]:
     federated = tuple(f"{each.name} ({each.federation})" for each in found if not each.target)
     notes = (Note(FEDERATED_DATABASES, federated), Note(LINKED_DATABASES, linked))
     return tuple(note for note in notes if note.names)
+
+
+def _ask_by_name(
+    scan: CatalogScan,
+    reader: GlueReader,
+    keep: Callable[[GlueTable], bool],
+    places: Sequence[GluePlace],
+    pool: ThreadPoolExecutor,
+    batch: int,
+) -> None:
+    """Read the expected tables of databases that the caller may not list, `batch` at the same time."""
+    read = {table.place.folded for table in scan.tables}
+    by_database: dict[str, list[GluePlace]] = {}
+    for place in places:
+        if _is_refusal(scan.unread.get(place.database)) and place not in read:
+            by_database.setdefault(place.database, []).append(place)
+
+    def ask(place: GluePlace) -> tuple[GlueTable | None, GlueError | None]:
+        try:
+            return reader.table(place.database, place.table), None
+        except GlueError as error:
+            return None, error
+
+    for asked in by_database.values():
+        answered = refused = 0
+        for start in range(0, len(asked), batch):
+            if not answered and refused >= _MAX_REFUSALS:
+                # Nothing of this database may be read: its other tables would be refused as well.
+                last = scan.named[asked[start - 1]]
+                scan.named.update(dict.fromkeys(asked[start:], last))
+                break
+            some = asked[start : start + batch]
+            for place, (table, error) in zip(some, pool.map(ask, some), strict=True):
+                scan.named[place] = error
+                answered += error is None
+                refused += _is_refusal(error)
+                if table is not None:
+                    scan.count += 1
+                    if keep(table):
+                        scan.tables.append(table)
+
+
+def _is_refusal(error: GlueError | None) -> bool:
+    """Whether another call may be allowed: not if the credentials themselves are invalid."""
+    return isinstance(error, GlueAccessDeniedError) and not isinstance(error, GlueCredentialsError)

@@ -117,7 +117,7 @@ class _Proof:
             and bool(columns := known.attributes.get(COLUMN_LINEAGE))
             and columns != seen.attributes.get(COLUMN_LINEAGE)
             and NodeView.of(seen).sql == NodeView.of(known).sql
-            and any(report.scope.api in _FIELD_APIS for report in self._coverage.incomplete)
+            and any(report.scope.api in _FIELD_APIS for report in self._coverage.hiding)
         )
 
     def may_hide_attributes(self, node: Node) -> bool:
@@ -126,7 +126,7 @@ class _Proof:
             return True
         return any(
             report.scope.api in _ATTRIBUTE_APIS.get(node.node_type, ()) and _contains(report.scope, node)
-            for report in self._coverage.incomplete
+            for report in self._coverage.hiding
         )
 
 

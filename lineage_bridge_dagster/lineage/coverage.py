@@ -87,13 +87,24 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class ScopeReport:
-    """How completely one scope was read. `reason` states what to do next; it is empty if complete."""
+    """How completely one scope was read. `reason` states what to do next; it is empty if complete.
+
+    Attributes:
+        by_name: Whether everything expected in the scope was asked for by name, since its lists are denied.
+            The scope is partial then, but nothing that was expected and is not reported exists.
+    """
 
     scope: Scope
     status: Status
     reason: str = ""
     count: int | None = None
     notes: tuple[Note, ...] = ()
+    by_name: bool = False
+
+    @property
+    def proves_absence(self) -> bool:
+        """Whether something in the scope that was not reported no longer exists."""
+        return self.status is Status.COMPLETE or self.by_name
 
 
 class Coverage:
@@ -144,6 +155,11 @@ class Coverage:
         ]
 
     @property
+    def hiding(self) -> list[ScopeReport]:
+        """The incomplete reports of scopes in which something may exist that was not reported."""
+        return [report for report in self.incomplete if not report.by_name]
+
+    @property
     def covers_all_table_sources(self) -> bool:
         """Whether a table that has nothing upstream in this discovery really has nothing upstream.
 
@@ -151,7 +167,7 @@ class Coverage:
         it hides no table's topic.
         """
         return bool(self._reports) and all(
-            report.status is Status.COMPLETE
+            report.proves_absence
             or report.scope.api in SUPPLEMENTARY
             or (report.status is Status.DENIED and report.scope.api in _NO_TABLE_SOURCES)
             for report in self
@@ -160,11 +176,11 @@ class Coverage:
     def proves_absence(self, scope: Scope) -> bool:
         """Whether something in this scope that was not reported no longer exists.
 
-        True if the scope was fully read, or was not read because the scope above it was, and no longer names
-        it (a deleted cluster's topics are gone with it).
+        True if the scope was fully read or asked by name, or was not read because the scope above it was,
+        and no longer names it (a deleted cluster's topics are gone with it).
         """
         report = self._reports.get(scope)
         if report is not None:
-            return report.status is Status.COMPLETE
+            return report.proves_absence
         above = scope.parent
         return above is not None and self.proves_absence(above)

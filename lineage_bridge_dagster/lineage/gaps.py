@@ -33,7 +33,7 @@ class Gaps:
     def __init__(self, graph: Graph, coverage: Coverage | None) -> None:
         self._graph = graph
         self._coverage = coverage if coverage is not None else Coverage()
-        self._reports = self._coverage.incomplete
+        self._reports = self._coverage.hiding
         self._unproven: dict[str, Scope | None] = {}
         self._by_node: dict[str, frozenset[Scope]] = {}
         self._by_edge_target: dict[str, set[Scope]] = {}

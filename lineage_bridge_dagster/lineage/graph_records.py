@@ -58,6 +58,7 @@ def report_record(report: ScopeReport) -> dict[str, Any]:
         "status": str(report.status),
         "reason": report.reason,
         "count": report.count,
+        **({"by_name": True} if report.by_name else {}),
         **(
             {"notes": [{"kind": n.kind, "names": list(n.names)} for n in report.notes]}
             if report.notes
@@ -165,6 +166,12 @@ class _Record:
             return value
         raise self.error(field, "an integer or null", "12")
 
+    def flag(self, field: str) -> bool:
+        value = self._fields.get(field)
+        if value is None or isinstance(value, bool):
+            return bool(value)
+        raise self.error(field, "true or false", "true")
+
     def attributes(self) -> dict[str, Any]:
         value = self._fields.get("attributes")
         if value is None:
@@ -239,4 +246,5 @@ def _report(record: _Record) -> ScopeReport:
             Note(note.required("kind", '"connector_class"'), note.texts("names"))
             for note in record.records("notes")
         ),
+        record.flag("by_name"),
     )

@@ -18,6 +18,7 @@ from lineage_bridge_dagster.glue.errors import (
     GlueAccessDeniedError,
     GlueAmbiguousError,
     GlueConflictError,
+    GlueCredentialsError,
     GlueError,
     GlueNotFoundError,
     GlueThrottledError,
@@ -43,7 +44,7 @@ def response(code: str, status: int = 400, retries: int = 0) -> GlueError:
     [
         ("AccessDeniedException", 400, GlueAccessDeniedError),
         ("SomethingNew", 403, GlueAccessDeniedError),
-        ("ExpiredTokenException", 400, GlueAccessDeniedError),
+        ("ExpiredTokenException", 400, GlueCredentialsError),
         ("EntityNotFoundException", 400, GlueNotFoundError),
         ("ConcurrentModificationException", 400, GlueConflictError),
         ("ThrottlingException", 400, GlueThrottledError),
@@ -77,8 +78,8 @@ def test_denial_names_the_action_and_lake_formation() -> None:
 @pytest.mark.parametrize(
     ("error", "error_class", "hint"),
     [
-        (NoCredentialsError(), GlueAccessDeniedError, "AWS_ACCESS_KEY_ID"),
-        (UnauthorizedSSOTokenError(), GlueAccessDeniedError, "aws sso login"),
+        (NoCredentialsError(), GlueCredentialsError, "AWS_ACCESS_KEY_ID"),
+        (UnauthorizedSSOTokenError(), GlueCredentialsError, "aws sso login"),
         (EndpointConnectionError(endpoint_url="x"), GlueUnreachableError, "LINEAGE_BRIDGE_AWS_REGION"),
         (ConnectTimeoutError(endpoint_url="x"), GlueUnreachableError, "AWS_ENDPOINT_URL"),
         (ReadTimeoutError(endpoint_url="x"), GlueAmbiguousError, ""),

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.graph_json import dumps, loads
+from lineage_bridge_dagster.lineage.model import Graph
 
 
 def test_scope_round_trips_through_its_text_form() -> None:
@@ -57,3 +60,15 @@ def test_denied_offsets_leave_a_coverage_complete_and_failed_ones_do_not() -> No
     assert (denied.complete, failed.complete) == (True, False)
     assert (denied.covers_all_table_sources, failed.covers_all_table_sources) == (True, True)
     assert [report.scope for report in failed.incomplete] == [offsets]
+
+
+def test_scope_asked_by_name_is_partial_and_hides_nothing() -> None:
+    scope = Scope("glue", "", "us-east-1")
+    report = ScopeReport(scope, Status.PARTIAL, "lists are denied", 2, by_name=True)
+    coverage = Coverage([report])
+    assert coverage.incomplete == [report]
+    assert coverage.hiding == []
+    assert coverage.proves_absence(scope)
+    assert coverage.covers_all_table_sources
+    (read,) = loads(dumps(Discovery(Graph(), coverage))).coverage
+    assert read == report

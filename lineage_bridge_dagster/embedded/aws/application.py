@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
+from lineage_bridge_dagster.embedded.aws.access import AccessPolicies
 from lineage_bridge_dagster.embedded.aws.errors import AwsError
 from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
@@ -24,7 +25,7 @@ from lineage_bridge_dagster.embedded.aws.objects import DurableObjects, s3_opera
 StartResponse = Callable[..., Any]
 Environ = dict[str, Any]
 
-#: Prefix of the stack's own paths for health, faults and call counts. No AWS request has such a path.
+#: Prefix of the stack's own paths: health, faults, policies, call counts. No AWS request has such a path.
 ADMIN = "/_strict/"
 
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/\d{8}/([^/]+)/([^/]+)/aws4_request")
@@ -40,14 +41,23 @@ class Application:
         glue: the Data Catalog.
         objects: persists S3's changes.
         faults: the injected faults.
+        access: what each caller of Glue may do.
     """
 
-    def __init__(self, account_id: str, glue: StrictGlue, objects: DurableObjects, faults: Faults) -> None:
+    def __init__(
+        self,
+        account_id: str,
+        glue: StrictGlue,
+        objects: DurableObjects,
+        faults: Faults,
+        access: AccessPolicies,
+    ) -> None:
         self.closed = False
         self._account_id = account_id
         self._glue = glue
         self._objects = objects
         self._faults = faults
+        self._access = access
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._s3_writes = threading.Lock()
 
@@ -66,7 +76,7 @@ class Application:
             else s3_operation(environ["REQUEST_METHOD"], path, environ.get("QUERY_STRING", ""))
         )
         try:
-            region = _signed_region(environ)
+            _, region = _signature(environ)
             fault = self._faults.record_call(
                 operation, path + body.decode("utf-8", "replace") if target else path
             )
@@ -80,6 +90,7 @@ class Application:
         self, environ: Environ, path: str, body: bytes, operation: str, region: str, start: StartResponse
     ) -> Iterable[bytes]:
         if environ.get("HTTP_X_AMZ_TARGET", "").startswith("AWSGlue."):
+            self._access.check(_signature(environ)[0], region, operation, _request(body))
             if self._glue.implements(operation):
                 return _send(start, 200, self._glue.call(region, operation, _request(body)))
             with self._glue.lock:
@@ -149,11 +160,18 @@ class Application:
             if method == "DELETE":
                 self._faults.clear()
             return _send(start, 200, {"faults": self._faults.active()})
-        return _send(start, 404, {"error": "health, calls or faults"})
+        if path == "policies" and method in ("POST", "DELETE"):
+            if method == "POST":
+                policy = json.loads(_body(environ))
+                self._access.attach(policy["access_key"], policy["policy"])
+            else:
+                self._access.clear()
+            return _send(start, 200, {})
+        return _send(start, 404, {"error": "health, calls, faults or policies"})
 
 
-def _signed_region(environ: Environ) -> str:
-    """Return the region that a request is signed for, without verifying the signature.
+def _signature(environ: Environ) -> tuple[str, str]:
+    """Return the access key and the region of a request's signature, without verifying it.
 
     Raises:
         AwsError: the request is not signed.
@@ -164,7 +182,7 @@ def _signed_region(environ: Environ) -> str:
         if environ.get("HTTP_X_AMZ_TARGET"):
             raise AwsError("MissingAuthenticationTokenException", "Missing Authentication Token")
         raise AwsError("AccessDenied", "Access Denied", 403)
-    return match.group(2)
+    return match.group(1), match.group(2)
 
 
 def _disconnect(environ: Environ, reason: str) -> ConnectionError:

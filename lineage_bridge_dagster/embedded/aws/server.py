@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,6 +15,7 @@ from moto.moto_server.werkzeug_app import MotoRequestHandler
 from moto.s3.models import s3_backends
 from werkzeug.serving import BaseWSGIServer, make_server
 
+from lineage_bridge_dagster.embedded.aws.access import AccessPolicies
 from lineage_bridge_dagster.embedded.aws.application import Application
 from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
@@ -55,6 +57,7 @@ class StrictAws:
         self._store: Store | None = None
         self._thread: threading.Thread | None = None
         self.account_id = f"{next(_ACCOUNTS):012d}"
+        self._access = AccessPolicies(self.account_id)
 
     def start(self) -> Self:
         """Restore the persisted state and start serving."""
@@ -63,7 +66,7 @@ class StrictAws:
         objects = DurableObjects(self.account_id, self._store)
         glue.restore()
         objects.restore()
-        self._application = Application(self.account_id, glue, objects, self._faults)
+        self._application = Application(self.account_id, glue, objects, self._faults, self._access)
         self._server = make_server(
             "127.0.0.1", self._port, self._application, threaded=True, request_handler=_Handler
         )
@@ -131,6 +134,16 @@ class StrictAws:
         `aws.fail("UpdateTable", "InternalServiceException", status=500)`.
         """
         self._faults.add(Fault(operation, code, **options))
+
+    def restrict(self, policy: Mapping[str, Any] | None, access_key: str = "test") -> None:
+        """Allow the caller with this access key only what an IAM policy allows; None allows all callers all.
+
+        Clients of `client` have another key, and stay unrestricted.
+        """
+        if policy is None:
+            self._access.clear()
+        else:
+            self._access.attach(access_key, policy)
 
     def clear_faults(self) -> None:
         """Remove all faults and reset the call counts."""
