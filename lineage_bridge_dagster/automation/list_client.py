@@ -10,6 +10,7 @@ from lineage_bridge_dagster.automation.watched_lists import (
     INTEGRATIONS,
     TABLEFLOW,
     ListScope,
+    NamedTables,
 )
 from lineage_bridge_dagster.config.settings import Settings
 
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
 
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
     from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
+    from lineage_bridge_dagster.glue.errors import GlueError
     from lineage_bridge_dagster.glue.reader import GlueReader
 
 #: A tick does not wait longer than this for a list; the next one tries again.
 _TIMEOUT_SECONDS = 8.0
 _ATTEMPTS = 2
+#: Tables of a database that a call asks for by name if it may not list them.
+_NAMES_A_CALL = 50
+#: After this many refusals, and no answer, no other table is asked for.
+_MAX_REFUSALS = 5
 
 
 class ListClient:
@@ -42,6 +48,9 @@ class ListClient:
         self._session: ConfluentSession | None = None
         self._tableflow: TableflowClient | None = None
         self._glue: GlueReader | None = None
+        #: By database: the tables found by name, and where the next call goes on.
+        self._found: dict[str, set[str]] = {}
+        self._next_name: dict[str, int] = {}
 
     def __call__(self, scope: ListScope) -> Iterable[str]:
         """Raises:
@@ -87,7 +96,7 @@ class ListClient:
 
     def _tables(self, settings: Settings, scope: ListScope) -> Iterable[str]:
         from lineage_bridge_dagster.glue.client import glue_client
-        from lineage_bridge_dagster.glue.errors import GlueNotFoundError
+        from lineage_bridge_dagster.glue.errors import GlueAccessDeniedError, GlueNotFoundError
         from lineage_bridge_dagster.glue.reader import GlueReader
 
         if self._glue is None:
@@ -98,3 +107,34 @@ class ListClient:
         except GlueNotFoundError:
             # The database does not exist yet.
             return ()
+        except GlueAccessDeniedError as error:
+            if scope.tables is None or not error.for_this_call:
+                raise
+            return self._named_tables(self._glue, scope.place, scope.tables(), error)
+
+    def _named_tables(
+        self, glue: GlueReader, database: str, tables: NamedTables, denied: GlueError
+    ) -> Iterable[str]:
+        """The tables that the state has, and those of the others that are there when asked for by name.
+
+        A call asks for a few, and the next call for the following ones. What was found stays in the list.
+        """
+        from lineage_bridge_dagster.glue.errors import GlueAccessDeniedError
+
+        found = self._found.setdefault(database, set())
+        missing = [name for name in tables.missing if name not in found]
+        start = self._next_name.get(database, 0) if len(missing) > _NAMES_A_CALL else 0
+        asked = [*missing[start:], *missing[:start]][:_NAMES_A_CALL]
+        refused = 0
+        for number, name in enumerate(asked, start=1):
+            try:
+                if glue.table(database, name) is not None:
+                    found.add(name)
+            except GlueAccessDeniedError:
+                refused += 1
+                if refused == number >= _MAX_REFUSALS:
+                    raise denied from None
+        if asked and refused == len(asked):
+            raise denied
+        self._next_name[database] = (start + len(asked)) % max(1, len(missing))
+        return tables.present | found.intersection(tables.missing)

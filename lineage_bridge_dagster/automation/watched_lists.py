@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
@@ -17,13 +18,26 @@ INTEGRATIONS = "integrations"
 GLUE = "glue"
 
 
+class NamedTables(NamedTuple):
+    """The tables of a Glue database to ask for by name if its list is denied.
+
+    Attributes:
+        present: the names that the state has. They are not asked for: a refresh notices that one is gone.
+        missing: the names that Tableflow has yet to create, as far as the state knows.
+    """
+
+    present: frozenset[str]
+    missing: tuple[str, ...]
+
+
 @dataclass(frozen=True, order=True)
 class ListScope:
-    """One list: its API, and its environment and cluster, or its Glue database."""
+    """One list: its API, and its environment and cluster, or its Glue database and that one's tables."""
 
     api: str
     environment: str = ""
     place: str = ""
+    tables: Callable[[], NamedTables] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return ":".join(part for part in (self.api, self.environment, self.place) if part)
@@ -80,7 +94,8 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
     places += [
         TableflowNode.of(node).expected_place for node in discovery.graph.of_type(NodeType.TABLEFLOW_TABLE)
     ]
-    found |= {ListScope(GLUE, "", place.database) for place in places if place and place.is_home}
+    for database in {place.database for place in places if place and place.is_home}:
+        found.add(ListScope(GLUE, "", database, partial(_named_tables, discovery, database)))
     return sorted(found)
 
 
@@ -127,6 +142,11 @@ def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
         places = (GlueTableNode.of(node).place for node in glue_tables(graph))
         return [place.table for place in places if place and place.is_home and place.database == scope.place]
     return []
+
+
+def _named_tables(discovery: Discovery, database: str) -> NamedTables:
+    present = frozenset(_known(discovery, ListScope(GLUE, "", database)))
+    return NamedTables(present, tuple(sorted(set(_expected_tables(discovery, database)) - present)))
 
 
 def _expected_tables(discovery: Discovery, database: str) -> Iterable[str]:

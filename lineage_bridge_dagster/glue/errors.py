@@ -48,11 +48,19 @@ class GlueError(LineageBridgeError):
 
 
 class GlueAccessDeniedError(GlueError):
-    """The caller lacks a permission or valid credentials."""
+    """The caller lacks a permission or valid credentials.
+
+    Attributes:
+        for_this_call: whether another call may be allowed.
+    """
+
+    for_this_call: ClassVar[bool] = True
 
 
 class GlueCredentialsError(GlueAccessDeniedError):
-    """There are no valid credentials, so that no call is allowed."""
+    """There are no valid credentials."""
+
+    for_this_call = False
 
 
 class GlueNotFoundError(GlueError):

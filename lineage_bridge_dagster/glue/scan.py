@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.glue.errors import (
     GlueAccessDeniedError,
-    GlueCredentialsError,
     GlueError,
     GlueNotFoundError,
 )
@@ -233,5 +232,5 @@ def _ask_by_name(
 
 
 def _is_refusal(error: GlueError | None) -> bool:
-    """Whether another call may be allowed: not if the credentials themselves are invalid."""
-    return isinstance(error, GlueAccessDeniedError) and not isinstance(error, GlueCredentialsError)
+    """Whether a call was denied and another one may be allowed."""
+    return isinstance(error, GlueAccessDeniedError) and error.for_this_call

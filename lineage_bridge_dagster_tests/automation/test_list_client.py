@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import httpx
@@ -15,6 +16,7 @@ from lineage_bridge_dagster.automation.watched_lists import (
     INTEGRATIONS,
     TABLEFLOW,
     ListScope,
+    NamedTables,
     names,
 )
 from lineage_bridge_dagster.config.settings import (
@@ -86,6 +88,57 @@ def test_a_glue_database_that_does_not_exist_yet_has_no_tables(
     strict_aws.fail("GetTables", "AccessDeniedException", times=-1)
     with pytest.raises(LineageBridgeError, match="glue:GetTables"):
         list(client(ListScope(GLUE, "", EAST)))
+
+
+def named(*missing: str, present: Iterable[str] = ()) -> ListScope:
+    return ListScope(GLUE, "", EAST, tables=lambda: NamedTables(frozenset(present), missing))
+
+
+#: What LineageBridge's documented policy grants.
+GET_TABLE_ONLY = {"Statement": [{"Effect": "Allow", "Action": ["glue:GetTable"], "Resource": ["*"]}]}
+
+
+def test_missing_tables_are_asked_for_by_name_where_the_list_is_denied(
+    glue: BaseClient, strict_aws: StrictAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_tables(glue, many(3))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "restricted")
+    strict_aws.restrict(GET_TABLE_ONLY, "restricted")
+    strict_aws.clear_faults()
+    client = ListClient(settings)
+    scope = named("topic.00001", "not.there", present=["topic.00000"])
+    assert names(client(scope)) == {"topic.00000", "topic.00001"}
+    # A table that is there is not asked for again, or every tick would cost a call for each table.
+    assert names(client(scope)) == {"topic.00000", "topic.00001"}
+    assert dict(strict_aws.calls) == {"GetTables": 2, "GetTable": 3}
+
+
+def test_a_tick_asks_for_a_few_names_and_the_next_one_for_others(
+    glue: BaseClient, strict_aws: StrictAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_tables(glue, many(1))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "restricted")
+    strict_aws.restrict(GET_TABLE_ONLY, "restricted")
+    strict_aws.clear_faults()
+    client = ListClient(settings)
+    scope = named(*(f"a{number:03d}" for number in range(90)), "topic.00000")
+    assert names(client(scope)) == set()
+    assert strict_aws.calls["GetTable"] == 50
+    assert names(client(scope)) == {"topic.00000"}
+    assert names(client(scope)) == {"topic.00000"}
+    assert strict_aws.calls["GetTable"] == 150
+
+
+def test_a_list_of_which_no_table_may_be_read_raises(
+    glue: BaseClient, strict_aws: StrictAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_tables(glue, many(1))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "restricted")
+    strict_aws.restrict({"Statement": []}, "restricted")
+    client = ListClient(settings)
+    with pytest.raises(LineageBridgeError, match="glue:GetTables"):
+        list(client(named(*(f"a{number}" for number in range(40)))))
+    assert strict_aws.calls["GetTable"] < 10
 
 
 def test_only_the_names_of_glue_tables_are_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
