@@ -11,7 +11,7 @@ from lineage_bridge_dagster.cli.output import EXIT_FAILED
 
 @click.command("sql")
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option("--dialect", type=click.Choice(["flink", "ksql"]), default="flink", show_default=True)
+@click.option("--dialect", type=click.Choice(["flink", "ksql", "ksqldb"]), default="flink", show_default=True)
 @click.option("--catalog", default="", metavar="C", help="Current catalog: an environment, by id or name.")
 @click.option("--database", default="", metavar="D", help="Current database: a cluster, by id or name.")
 @click.option("--jsonl", is_flag=True, help='Read lines {"id", "sql"}, write lines with reads and writes.')
@@ -29,15 +29,20 @@ def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool,
     of functions, conditions of CASE and keys of OVER count; filters, joins' conditions, GROUP BY and ORDER BY
     do not. An input line may include "schemas", the columns by table name.
 
+    ksqlDB's names are folded to upper case unless quoted, and columns without alias have the names that
+    ksqlDB generates (KSQL_COL_0, ROWKEY, ALIAS_COLUMN in joins).
+
     \b
     Examples:
       lineage-bridge sql --columns job.sql
       echo 'INSERT INTO d SELECT * FROM t' | lineage-bridge sql --catalog prod --database main
-      lineage-bridge sql --dialect ksql queries.ksql
+      lineage-bridge sql --dialect ksqldb --columns queries.ksql
       lineage-bridge sql --jsonl < statements.jsonl > lineage.jsonl
     """
+    if dialect == "ksqldb":
+        dialect = "ksql"
     if dialect == "ksql":
-        for option, given in (("--catalog", catalog), ("--database", database), ("--columns", columns)):
+        for option, given in (("--catalog", catalog), ("--database", database)):
             if given:
                 raise click.UsageError(f"{option} applies only to --dialect flink")
     if getattr(file, "name", "") == "<stdin>" and file.isatty():

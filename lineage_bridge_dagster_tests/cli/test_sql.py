@@ -195,12 +195,79 @@ def test_ksqldb_lines_need_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[1]["error"]
 
 
+def test_ksqldb_report_has_columns_writers_and_what_is_open() -> None:
+    result = run(
+        "--dialect",
+        "ksqldb",
+        "--columns",
+        stdin="CREATE STREAM s (id INT KEY, a STRING) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
+        "CREATE STREAM d AS SELECT id, UCASE(a) FROM s; INSERT INTO d SELECT * FROM u;"
+        "CREATE STREAM e AS SELECT * FROM u; SELECT *, ROWTIME FROM s;",
+    )
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    start = lines.index("2. CREATE STREAM AS")
+    assert lines[start : lines.index("creates stream S on topic s")] == [
+        "2. CREATE STREAM AS",
+        "reads S",
+        "writes D",
+        "columns of D",
+        "ID <- S.ID identity",
+        "KSQL_COL_0 <- S.A expression",
+        "3. INSERT",
+        "reads U",
+        "writes D",
+        "columns of D",
+        "ID <- U.ID identity",
+        "KSQL_COL_0 <- U.KSQL_COL_0 identity",
+        "4. CREATE STREAM AS",
+        "reads U",
+        "writes E",
+        "columns of E",
+        "further columns open: the columns of U are unknown",
+        "5. SELECT",
+        "reads S",
+        "columns of the result",
+        "1 (ID) <- S.ID identity",
+        "2 (A) <- S.A identity",
+        "3 (ROWTIME) <- S.ROWTIME identity",
+        "columns of D, from 2 writers",
+        "ID <- S.ID identity, U.ID identity",
+        "KSQL_COL_0 <- S.A expression, U.KSQL_COL_0 identity",
+    ]
+
+
+def test_ksqldb_lines_have_columns_with_schemas() -> None:
+    line = {
+        "id": 1,
+        "sql": "CREATE STREAM d AS SELECT *, MY_UDF(x) FROM s; INSERT INTO d SELECT * FROM u;",
+        "schemas": {"S": ["ID", "X"], "U": ["ID"]},
+    }
+    (found,) = records(run("--jsonl", "--columns", "--dialect", "ksqldb", stdin=json.dumps(line)))
+    assert (found["reads"], found["writes"]) == (["S", "U"], ["D"])
+    columns = {
+        c["column"]: ([[*s["table"], s["column"]] for s in c["sources"]], c["complete"])
+        for c in found["columns"]
+    }
+    assert columns == {
+        "ID": ([["S", "ID"], ["U", "ID"]], False),
+        "X": ([["S", "X"]], False),
+        "KSQL_COL_0": ([["S", "X"]], False),
+    }
+    assert {o["column"] for o in found["open"]} == {"ID", "X", "KSQL_COL_0"}
+    assert "ksqlDB rejects" in found["open"][0]["reason"]
+    assert [(w["statement"], w["kind"], len(w["columns"])) for w in found["writers"]] == [
+        (1, "CREATE STREAM AS", 3),
+        (2, "INSERT", 3),
+    ]
+
+
 @pytest.mark.parametrize(
     "args",
     [
         ["--dialect", "spark"],
         ["no-such-file.sql"],
-        ["--dialect", "ksql", "--columns"],
+        ["--dialect", "ksqldb", "--database", "d"],
         ["--dialect", "ksql", "--catalog", "c"],
     ],
 )

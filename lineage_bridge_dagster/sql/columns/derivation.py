@@ -276,10 +276,27 @@ def _united(
         if change is None or last.get(change.path) == i
         for writer in found
     ]
-    rejected = [
+    rejected = [i for i, (resolved, _) in enumerate(text, 1) if resolved.statement.error is not None]
+    return united(written, outputs, writers, rejected)
+
+
+def united(
+    written: Sequence[tuple[Writer, ...]],
+    outputs: Sequence[Relation | None],
+    writers: Sequence[Writer],
+    rejected: Iterable[int],
+) -> TextColumns:
+    """The columns of a text.
+
+    Args:
+        written: The writers of each statement.
+        outputs: The columns that each statement's query returns.
+        writers: Those whose columns count.
+        rejected: Numbers of the statements that could not be parsed, from 1.
+    """
+    unread = [
         Open((), None, f"statement {i} was rejected by the parser: what it writes or defines is unknown")
-        for i, (resolved, _) in enumerate(text, 1)
-        if resolved.statement.error is not None
+        for i in rejected
     ]
     further: dict[TablePath, list[Writer]] = {}
     for writer in writers:
@@ -287,7 +304,7 @@ def _united(
             further.setdefault(writer.table, []).append(writer)
 
     def checked(writer: Writer, column: ColumnLineage) -> ColumnLineage:
-        reason = rejected[0].reason if rejected else ""
+        reason = unread[0].reason if unread else ""
         for other in further.get(writer.table, ()):
             if other is not writer:
                 reason = f"another statement writes unknown columns of {shown(writer.table)}: {other.open}"
@@ -297,7 +314,7 @@ def _united(
     unknown = (Open(writer.table, None, writer.open) for writer in writers if writer.open)
     known = (Open(column.table, column.column, column.open) for column in columns if column.open)
     return TextColumns(
-        columns, tuple(dict.fromkeys((*known, *unknown, *rejected))), tuple(written), tuple(outputs)
+        columns, tuple(dict.fromkeys((*known, *unknown, *unread))), tuple(written), tuple(outputs)
     )
 
 

@@ -1,16 +1,27 @@
 """ksqlDB's SQL -> the streams and tables that it reads and writes, and their topics. Pure.
 
 Used only for queries that ksqlDB's engine does not describe. The language has no subqueries, CTEs or set
-operators, so all sources follow FROM and JOIN, and expressions are skipped. `parse` returns streams and
-tables; `topic_flows` resolves them to topics.
+operators, so all sources follow FROM and JOIN. Expressions are kept as tokens: one that cannot be parsed
+costs a column (see `derivation.py`), never a table. `parse` returns streams and tables; `topic_flows`
+resolves them to topics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from lineage_bridge_dagster.sql.columns.types import Type
+from lineage_bridge_dagster.sql.ksql.syntax import (
+    Column,
+    Declaration,
+    Form,
+    Place,
+    Query,
+    Source,
+    Tokens,
+)
 from lineage_bridge_dagster.sql.ksql.tokens import (
     Cursor,
     Kind,
@@ -20,6 +31,7 @@ from lineage_bridge_dagster.sql.ksql.tokens import (
     statements,
     tokens,
 )
+from lineage_bridge_dagster.sql.ksql.types import read_type
 from lineage_bridge_dagster.sql.statement import (
     UNKNOWN_KIND,
     Position,
@@ -45,6 +57,8 @@ _JOINS = (
     ("INNER", "JOIN"),
     *((side, *outer, "JOIN") for side in ("LEFT", "RIGHT", "FULL") for outer in ((), ("OUTER",))),
 )
+# Properties that are read; others can be secrets.
+_PROPERTIES = frozenset({"KAFKA_TOPIC", "FORMAT", "KEY_FORMAT", "VALUE_FORMAT", "WINDOW_TYPE"})
 # First words of statements without data flow.
 _PLAIN = frozenset(
     {
@@ -55,40 +69,20 @@ _PLAIN = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration:
-    """A stream or table that a statement creates.
-
-    Attributes:
-        name: Its name, folded to upper case unless quoted.
-        relation: Which of the two.
-        topic: Its topic: `KAFKA_TOPIC`, by default its name.
-        source: Whether it is read-only (`CREATE SOURCE ...`). A source table has a query of its own, which
-            reads its topic.
-        derived: Whether a query fills it.
-        key: Declared key columns.
-        value: Declared value columns, without header columns.
-    """
-
-    name: str
-    relation: Literal["STREAM", "TABLE"]
-    topic: str
-    source: bool = False
-    derived: bool = False
-    key: tuple[str, ...] = ()
-    value: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class KsqlText:
     """A parsed text.
 
     Attributes:
         lineage: Streams and tables that it reads and writes, each a path of one part.
         declarations: Streams and tables that it creates.
+        forms: What each statement does to columns; None where it does nothing.
+        types: Types that it defines, by name.
     """
 
     lineage: TextLineage
     declarations: tuple[Declaration, ...] = ()
+    forms: tuple[Form | None, ...] = ()
+    types: Mapping[str, Type | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +109,25 @@ def parse_text(text: str) -> KsqlText:
     """Parse a text. Never fails: rejected statements have `error`."""
     found: list[Statement] = []
     declarations: list[Declaration] = []
+    forms: list[Form | None] = []
     variables: dict[str, str] = {}
+    types: dict[str, Type | None] = {}
     for statement in statements(tokens(text)):
-        reader = _Reader(Cursor(statement, variables))
+        reader = _Reader(Cursor(statement, variables), types)
         try:
             found.append(reader.statement())
         except KsqlError as error:
             where = position(text, error.start)
             found.append(Statement(error=f"{error.message} at {where}", kind=UNKNOWN_KIND, position=where))
+            forms.append(None)
             continue
+        forms.append(reader.form)
         if reader.declaration is not None:
             declarations.append(reader.declaration)
         variables.update(reader.variables)
     if not found:
         return KsqlText(TextLineage.failed("no statement in it", Position(1, 1)))
-    return KsqlText(TextLineage.of(found), tuple(declarations))
+    return KsqlText(TextLineage.of(found), tuple(declarations), tuple(forms), types)
 
 
 def topic_flows(texts: Iterable[KsqlText]) -> list[TopicFlow]:
@@ -163,13 +161,17 @@ class _Reader:
     """Parses one statement."""
 
     cursor: Cursor
+    types: dict[str, Type | None]
     declaration: Declaration | None = None
+    form: Form | None = None
     variables: dict[str, str] = field(default_factory=dict)
 
     def statement(self) -> Statement:
         cursor = self.cursor
         if cursor.sees("SELECT"):
-            return Statement(reads=self._query(), kind="SELECT")
+            query = self._query()
+            self.form = Form("select", query=query)
+            return Statement(reads=_reads(query), kind="SELECT")
         if cursor.take("INSERT"):
             cursor.expect("INTO")
             return self._insert()
@@ -183,26 +185,59 @@ class _Reader:
         first = cursor.peek()
         if first is None or not first.is_any(*_PLAIN):
             raise cursor.unexpected("a statement of ksqlDB")
-        return Statement(kind=_plain_kind(cursor))
+        kind = _plain_kind(cursor)
+        if kind in ("DROP STREAM", "DROP TABLE", "ALTER STREAM", "ALTER TABLE"):
+            self.form = self._changed()
+        return Statement(kind=kind)
+
+    def _changed(self) -> Form | None:
+        """What a DROP or an ALTER does; None if it cannot be parsed, for it moves no data."""
+        cursor = self.cursor
+        try:
+            drops = cursor.take("DROP")
+            cursor.at += 1 if drops else 2
+            cursor.take("IF", "EXISTS")
+            name = cursor.name()
+            if drops:
+                return Form("drop", name)
+            added: list[Column] = []
+            while not added or cursor.take(","):
+                cursor.expect("ADD")
+                cursor.take("COLUMN")
+                added.append(Column(cursor.name(), type=read_type(cursor, self.types)))
+        except KsqlError:
+            return None
+        return Form("alter", name, columns=tuple(added))
 
     def _insert(self) -> Statement:
         cursor = self.cursor
-        target = (cursor.name(),)
+        name = cursor.name()
+        target = (name,)
         if cursor.sees("WITH"):
             self._properties()
         if cursor.sees("SELECT"):
-            return Statement(reads=self._query(), writes=(target,), kind="INSERT")
-        if cursor.sees("("):
-            cursor.group()
+            query = self._query()
+            self.form = Form("insert", name, query=query)
+            return Statement(reads=_reads(query), writes=(target,), kind="INSERT")
+        listed = cursor.group() if cursor.sees("(") else []
         cursor.expect("VALUES")
         cursor.group()
         self._end()
+        columns = (Column(self._text(member)) for member in listed)
+        self.form = Form("insert", name, columns=tuple(columns))
         return Statement(writes=(target,), kind="INSERT VALUES")
+
+    def _text(self, member: Sequence[Token]) -> str:
+        try:
+            return Cursor(member, self.cursor.variables).name()
+        except KsqlError:
+            return member[0].text
 
     def _create(self) -> Statement:
         cursor = self.cursor
         replaces = cursor.take("OR", "REPLACE")
-        if not replaces and cursor.sees("TYPE"):
+        if not replaces and cursor.take("TYPE"):
+            self._create_type()
             return Statement(kind="CREATE TYPE")
         if not replaces and (cursor.sees("SINK", "CONNECTOR") or cursor.sees("SOURCE", "CONNECTOR")):
             return Statement(kind="CREATE CONNECTOR")
@@ -211,61 +246,115 @@ class _Reader:
         if not cursor.take("STREAM"):
             cursor.expect("TABLE")
             relation = "TABLE"
-        cursor.take("IF", "NOT", "EXISTS")
+        keeps = cursor.take("IF", "NOT", "EXISTS")
         name = cursor.name()
         declaration = Declaration(name, relation, name, source)
         if cursor.sees("("):
-            declaration = _with_columns(declaration, cursor.group(types=True))
+            columns = (self._column(member) for member in cursor.group(types=True))
+            declaration = replace(declaration, columns=tuple(columns))
         if cursor.sees("WITH"):
-            topic = self._properties().get("KAFKA_TOPIC", name)
-            declaration = replace(declaration, topic=topic)
+            properties = self._properties()
+            both = properties.get("FORMAT", "")
+            declaration = replace(
+                declaration,
+                topic=properties.get("KAFKA_TOPIC", name),
+                key_format=properties.get("KEY_FORMAT", both).upper(),
+                value_format=properties.get("VALUE_FORMAT", both).upper(),
+                windowed="WINDOW_TYPE" in properties,
+            )
         kind = f"CREATE {'SOURCE ' * source}{relation}"
         if cursor.take("AS"):
-            reads = self._query()
+            query = self._query()
             self.declaration = replace(declaration, derived=True)
-            return Statement(reads=reads, writes=((name,),), kind=f"{kind} AS")
+            self.form = Form("create", name, self.declaration, query, (), replaces, keeps)
+            return Statement(reads=_reads(query), writes=((name,),), kind=f"{kind} AS")
         self._end()
         self.declaration = declaration
+        self.form = Form("create", name, declaration, None, (), replaces, keeps)
         return Statement(kind=kind)
 
-    def _query(self) -> tuple[TablePath, ...]:
-        """Parse a query, which extends to the end of the statement, into its sources."""
+    def _create_type(self) -> None:
+        """Note the type that a CREATE TYPE defines; it moves no data, so an unknown one is no error."""
+        cursor = self.cursor
+        try:
+            keeps = cursor.take("IF", "NOT", "EXISTS")
+            name = cursor.name()
+            if keeps and name in self.types:
+                return
+            self.types[name] = None
+            cursor.expect("AS")
+            self.types[name] = read_type(cursor, self.types)
+        except KsqlError:
+            return
+
+    def _column(self, member: Sequence[Token]) -> Column:
+        """A declared column; one whose type cannot be parsed has none."""
+        cursor = Cursor(member, self.cursor.variables)
+        try:
+            name, of = cursor.name(), read_type(cursor, self.types)
+        except KsqlError:
+            name, of = self._text(member), None
+        words = {token.text for token in member[max(cursor.at, 1) :] if token.kind is Kind.WORD}
+        if "HEADERS" in words or "HEADER" in words:
+            return Column(name, Place.HEADER, of)
+        return Column(name, Place.KEY if "KEY" in words else Place.VALUE, of)
+
+    def _query(self) -> Query:
+        """Parse a query, which extends to the end of the statement."""
         cursor = self.cursor
         cursor.expect("SELECT")
+        start = cursor.at
         if not cursor.skip_to(("FROM",)):
             raise cursor.unexpected("FROM")
+        items = cursor.split(start)
         cursor.expect("FROM")
         sources = [self._source()]
-        while self._join():
-            sources.append(self._source())
+        while (is_outer := self._join()) is not None:
+            source = replace(self._source(), is_outer=is_outer)
             if cursor.take("WITHIN") and not cursor.skip_to(("ON",)):
                 raise cursor.unexpected("ON")
             cursor.expect("ON")
-            cursor.skip_to(*_JOINS_AND_CLAUSES)
+            sources.append(replace(source, condition=self._clause(*_JOINS_AND_CLAUSES)))
         if not cursor.done and not any(cursor.sees(*clause) for clause in _CLAUSES):
             raise cursor.unexpected("JOIN, WHERE, GROUP BY or another clause")
-        cursor.skip_to()
-        return unique((source,) for source in sources)
+        clauses: dict[tuple[str, ...], Tokens] = {}
+        while (clause := next((c for c in _CLAUSES if cursor.take(*c)), None)) is not None:
+            clauses[clause] = self._clause(*_CLAUSES)
+        return Query(
+            tuple(items),
+            tuple(sources),
+            clauses.get(("GROUP", "BY")),
+            clauses.get(("PARTITION", "BY")),
+            ("WINDOW",) in clauses,
+            dict(cursor.variables),
+        )
 
-    def _join(self) -> bool:
+    def _clause(self, *ends: tuple[str, ...]) -> Tokens:
+        """Read up to the first of these, or to the end."""
+        start = self.cursor.at
+        self.cursor.skip_to(*ends)
+        return self.cursor.read_since(start)
+
+    def _join(self) -> bool | None:
+        """Read the start of a join. Returns whether it is a full one; None if none follows."""
         cursor = self.cursor
-        return any(cursor.take(*join) for join in _JOINS)
+        join = next((join for join in _JOINS if cursor.take(*join)), None)
+        return None if join is None else join[0] == "FULL"
 
-    def _source(self) -> str:
+    def _source(self) -> Source:
         cursor = self.cursor
         name = cursor.name()
         if cursor.take("AS"):
-            cursor.name()
-            return name
+            return Source(name, cursor.name())
         token = cursor.peek()
         ends = (*_JOINS_AND_CLAUSES, ("WITHIN",), ("ON",))
         named = token is not None and token.kind in (Kind.WORD, Kind.QUOTED, Kind.VARIABLE)
         if named and not any(cursor.sees(*end) for end in ends):
-            cursor.name()
-        return name
+            return Source(name, cursor.name())
+        return Source(name, name)
 
     def _properties(self) -> dict[str, str]:
-        """Parse a WITH; returns only the property that names the topic, since others can be secrets."""
+        """Parse a WITH; returns only the properties that matter here, since others can be secrets."""
         cursor = self.cursor
         cursor.expect("WITH")
         found = {}
@@ -273,7 +362,7 @@ class _Reader:
             inner = Cursor(member, cursor.variables)
             key = inner.literal().upper()
             inner.expect("=")
-            if key == "KAFKA_TOPIC":
+            if key == "KAFKA_TOPIC" or (key in _PROPERTIES and not inner.done):
                 found[key] = inner.literal()
         return found
 
@@ -291,13 +380,5 @@ def _plain_kind(cursor: Cursor) -> str:
     return " ".join(words[: 2 if words[0] in ("DROP", "ALTER", "SHOW", "LIST", "RUN") else 1])
 
 
-def _with_columns(declaration: Declaration, members: Sequence[Sequence[Token]]) -> Declaration:
-    key: list[str] = []
-    value: list[str] = []
-    for name, *rest in members:
-        words = [token.text for token in rest if token.kind is Kind.WORD]
-        if words[-1:] == ["KEY"]:
-            key.append(name.text)
-        elif "HEADERS" not in words and "HEADER" not in words:
-            value.append(name.text)
-    return replace(declaration, key=tuple(key), value=tuple(value))
+def _reads(query: Query) -> tuple[TablePath, ...]:
+    return unique((source.name,) for source in query.sources)

@@ -245,9 +245,28 @@ class Cursor:
             members[-1].append(token)
         raise self.unexpected("a closing parenthesis")
 
+    def read_since(self, start: int) -> tuple[Token, ...]:
+        """The tokens from an earlier place up to the current one."""
+        return tuple(self._tokens[start : self.at])
+
+    def split(self, start: int) -> list[tuple[Token, ...]]:
+        """The tokens since an earlier place, split at the commas outside brackets."""
+        members: list[list[Token]] = [[]]
+        depth = 0
+        for token in self._tokens[start : self.at]:
+            if token.kind is Kind.SIGN:
+                depth += _OPEN.get(token.text, 0)
+                if depth == 0 and token.text == ",":
+                    members.append([])
+                    continue
+            members[-1].append(token)
+        return [tuple(member) for member in members]
+
     def unexpected(self, expected: str) -> KsqlError:
         """Error that names the token found and what was expected, without the text of literals."""
         token = self.peek()
+        if not self._tokens:
+            return KsqlError(f"nothing where {expected} was expected", 0)
         if token is None:
             last = self._tokens[-1]
             return KsqlError(f"the statement ends where {expected} was expected", last.start)

@@ -17,15 +17,22 @@ from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 from lineage_bridge_dagster.sql.flink.views import expand_views
 from lineage_bridge_dagster.sql.ksql import parser as ksql
+from lineage_bridge_dagster.sql.ksql.derivation import derive_columns as ksql_columns
 from lineage_bridge_dagster.sql.report import readable
-from lineage_bridge_dagster.sql.report.jsonl import column_records, completed, lineage_records, read_lines
+from lineage_bridge_dagster.sql.report.jsonl import (
+    column_records,
+    completed,
+    ksql_column_records,
+    lineage_records,
+    read_lines,
+)
 
 
 def print_records(file: IO[bytes], dialect: str, catalog: str, database: str, columns: bool) -> None:
     """Print a JSON line for each line of the file."""
     lines = read_lines(file)
     if dialect == "ksql":
-        _print(lineage_records(lines, ksql.parse))
+        _print(ksql_column_records(lines) if columns else lineage_records(lines, ksql.parse))
         return
     with FlinkSqlParser() as parser:
 
@@ -45,7 +52,8 @@ def print_report(text: str, dialect: str, catalog: str, database: str, columns: 
     if dialect == "ksql":
         ksql_text = ksql.parse_text(text)
         (flow,) = ksql.topic_flows([ksql_text])
-        for line in readable.ksql_report(ksql_text, flow):
+        found = ksql_columns(ksql_text) if columns else None
+        for line in readable.ksql_report(ksql_text, flow, found):
             console.print(line)
         return ksql_text.lineage.error is None
     with FlinkSqlParser() as parser:

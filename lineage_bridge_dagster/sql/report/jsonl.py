@@ -14,6 +14,10 @@ from lineage_bridge_dagster.sql.columns.derivation import Open, Schemas, TextCol
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Writer
 from lineage_bridge_dagster.sql.flink.names import known_part, resolved_lineage
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
+from lineage_bridge_dagster.sql.ksql import derivation as ksql
+from lineage_bridge_dagster.sql.ksql.parser import parse_text
+from lineage_bridge_dagster.sql.ksql.scopes import Table
+from lineage_bridge_dagster.sql.ksql.syntax import Column
 from lineage_bridge_dagster.sql.statement import TablePath, TextLineage
 
 _CHUNK = 1000
@@ -70,10 +74,24 @@ def column_records(
     def records(chunk: Sequence[_Line]) -> Iterator[dict[str, Any]]:
         for line, text in zip(chunk, parse([line["sql"] for line in chunk]), strict=True):
             (columns,) = derive_columns([text], _schemas(line.get("schemas")))
-            yield {
-                **lineage_record(line, completed(text)),
-                **_columns(columns),
-            }
+            yield {**lineage_record(line, completed(text)), **_columns(columns)}
+
+    return _records(lines, records)
+
+
+def ksql_column_records(lines: Iterable[_Line]) -> Iterator[dict[str, Any]]:
+    """As `column_records`, for ksqlDB's SQL; a line's `schemas` are by stream or table."""
+
+    def records(chunk: Sequence[_Line]) -> Iterator[dict[str, Any]]:
+        for line in chunk:
+            text, schemas = parse_text(line["sql"]), _schemas(line.get("schemas"))
+
+            def table(name: str, schemas: Schemas | None = schemas) -> Table | None:
+                names = schemas((name,)) if schemas else None
+                return None if names is None else Table.of(name, map(Column, names))
+
+            columns = ksql.derive_columns(text, table)
+            yield {**lineage_record(line, text.lineage), **_columns(columns)}
 
     return _records(lines, records)
 

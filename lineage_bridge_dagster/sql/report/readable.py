@@ -48,11 +48,17 @@ def flink_report(
             yield _line("cycle", Text(" -> ".join(map(name, (*cycle, cycle[0]))), style="red"))
 
 
-def ksql_report(text: KsqlText, flow: TopicFlow) -> Iterator[Text]:
-    """Lines on a text of ksqlDB's SQL and its topics."""
+def ksql_report(text: KsqlText, flow: TopicFlow, columns: TextColumns | None = None) -> Iterator[Text]:
+    """Lines on a text of ksqlDB's SQL, its topics and, if requested, its columns."""
     several = len(text.lineage.statements) > 1
-    for number, statement in enumerate(text.lineage.statements, 1):
-        yield from _statement(statement, number if several else None)
+    for number, statement in enumerate(text.lineage.statements):
+        yield from _statement(statement, number + 1 if several else None)
+        if columns is not None and number < len(columns.statements):
+            # The query names the columns that it writes.
+            output = None if statement.writes else columns.outputs[number]
+            yield from _columns(statement, columns.statements[number], output)
+    if columns is not None:
+        yield from _shared_tables(columns)
     for declaration in text.declarations:
         kind = ("source " if declaration.source else "") + declaration.relation.lower()
         shown = f"{kind} {name((declaration.name,))} on topic {printable(declaration.topic)}"

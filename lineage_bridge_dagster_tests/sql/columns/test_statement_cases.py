@@ -15,12 +15,10 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
-from lineage_bridge_dagster.sql.flink.names import known_part
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
-from lineage_bridge_dagster.sql.statement import TablePath
 from lineage_bridge_dagster_tests.conftest import shared
+from lineage_bridge_dagster_tests.sql.columns.judging import mistakes, name
 
 pytestmark = pytest.mark.xdist_group("flink")
 
@@ -30,35 +28,10 @@ CASES = [
 ]
 
 
-def name(path: TablePath) -> str:
-    return ".".join(known_part(path))
-
-
 def derived(parser: FlinkSqlParser, sql: str) -> TextColumns:
     (parsed,) = parser.parse_trees([sql])
     assert parsed.lineage.error is None
     return derive_columns([parsed])[0]
-
-
-def mistakes(text: TextColumns, case: dict[str, Any]) -> list[str]:
-    """What differs from the expectation."""
-    unjudged = set(case.get("open", ()))
-    written = {f"{name(c.table)}.{c.column}": c for c in text.written}
-    unexpected = written.keys() - case["columns"].keys() - unjudged
-    found = [f"{column} is not expected" for column in unexpected]
-    for column, sources in case["columns"].items():
-        actual = written.get(column)
-        if actual is None:
-            found.append(f"{column} is missing")
-            continue
-        if sorted([name(s.table), s.column] for s in actual.sources) != sorted(sources):
-            found.append(f"{column} derives from {actual.sources}")
-        if actual.complete == (column in case.get("incomplete", ())):
-            found.append(f"{column}: complete is {actual.complete} ({actual.open})")
-        strongest = max((s.how for s in actual.sources), key=list(How).index, default=None)
-        if sources and column in case["kind"] and strongest != case["kind"][column]:
-            found.append(f"{column} is {strongest}")
-    return found
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['class']}: {case['id']}")

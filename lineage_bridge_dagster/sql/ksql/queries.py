@@ -1,0 +1,224 @@
+"""A query -> its columns, with their names and origins. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from lineage_bridge_dagster.lineage.columns import How
+from lineage_bridge_dagster.sql.columns.origins import CONSTANT, Origin, merged, partly, through, unknown
+from lineage_bridge_dagster.sql.columns.relations import Field, Relation, UnknownColumns, unknown_columns
+from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of, field_type, item_type
+from lineage_bridge_dagster.sql.ksql.expressions import (
+    Expression,
+    Item,
+    Of,
+    Star,
+    read_expression,
+    read_item,
+    read_list,
+)
+from lineage_bridge_dagster.sql.ksql.functions import AGGREGATES, COPIES, result_type
+from lineage_bridge_dagster.sql.ksql.names import PSEUDO_COLUMNS, WINDOW_BOUNDS, NameGenerator
+from lineage_bridge_dagster.sql.ksql.scopes import Join, Scope, Scoped, Table
+from lineage_bridge_dagster.sql.ksql.syntax import Query, Source, Tokens
+from lineage_bridge_dagster.sql.ksql.tokens import Cursor, Kind, KsqlError
+
+Types = Mapping[str, Type | None]
+"""Types that CREATE TYPE has defined, by name."""
+
+
+class QueryReader:
+    """Derives the columns of one query.
+
+    Args:
+        query: The query.
+        tables: The stream or table of a name.
+        types: Custom types.
+        is_written: Whether a stream or table is made of the result; the bounds of windows are then not among
+            its columns, unless they have aliases.
+    """
+
+    def __init__(
+        self, query: Query, tables: Callable[[str], Table], types: Types, *, is_written: bool
+    ) -> None:
+        self._query = query
+        self._types = types
+        self._is_written = is_written
+        self._scope = Scope(
+            [Scoped(source.alias, tables(source.name)) for source in query.sources],
+            [self._join(source) for source in query.sources[1:]],
+        )
+        self._grouped = self._listed(query.group_by)
+        self._partitioned = self._listed(query.partition_by)
+
+    @property
+    def is_windowed(self) -> bool:
+        """Whether the key of the result has a window."""
+        grouped = self._query.group_by is not None
+        return self._query.is_windowed or (self._scope.is_windowed and not grouped)
+
+    def relation(self) -> Relation:
+        """The columns of the result, in order."""
+        generator = self._scope.generator()
+        relation: Relation = ()
+        for found in self._query.items:
+            try:
+                item = read_item(found, self._query.variables, self._types)
+            except KsqlError as error:
+                alias, reason = _alias(found), f"its expression could not be parsed: {error.message}"
+                relation += (Field(alias or None, unknown(reason), bool(alias)),)
+            else:
+                relation += self._item(item, generator, after_unknown=bool(unknown_columns(relation)))
+        return relation
+
+    def _item(self, item: Item, generator: NameGenerator, *, after_unknown: bool) -> Relation:
+        expression = item.expression
+        if expression is None:
+            columns = self._scope.star(item.source, bounds=not self._is_written)
+            if self._scope.is_join and self._query.partition_by is not None and not item.source:
+                # ksqlDB also expands it to the pseudo columns of each source then.
+                columns += self._scope.pseudo_columns()
+            return (*self._partition_keys(columns), *columns)
+        if item.star is Star.STRUCT:
+            return self._fields(expression)
+        name = item.alias or self._generated(expression, generator)
+        if self._is_written and not item.alias and name in WINDOW_BOUNDS:
+            return ()
+        # A generated name depends on those of the columns before it.
+        is_certain = bool(item.alias) or expression.of is Of.COLUMN or not after_unknown
+        origin, of = self.origin(expression), self._type(expression)
+        return (Field(name or None, origin, is_certain and bool(name), of),)
+
+    def _generated(self, expression: Expression, generator: NameGenerator) -> str | None:
+        """The name of an expression without alias; None when that is not known."""
+        if expression.of is Of.COLUMN:
+            return self._scope.name_of(expression)
+        if expression.of is Of.FIELD:
+            return generator.field(expression.name)
+        return None if expression.of is Of.VARIABLE else generator.expression()
+
+    def _fields(self, struct: Expression) -> Relation:
+        """The columns of `struct->*`."""
+        origin, of = through(self.origin(struct), How.EXPRESSION), self._type(struct)
+        if of is not None and of.kind == "ROW":
+            return tuple(Field(name, origin, type=inner) for name, inner in of.parts)
+        return (UnknownColumns(origin=partly(origin, f"the fields of {struct.name} are unknown")),)
+
+    def _partition_keys(self, columns: Relation) -> Relation:
+        """The keys of a PARTITION BY that a star has besides the sources' columns."""
+        generator = self._scope.generator()
+        keys = []
+        for expression in self._partitioned or ():
+            if expression.of is Of.LITERAL and expression.name == "NULL":
+                continue
+            if expression.of is Of.COLUMN:
+                name = self._scope.name_of(expression)
+                if expression.name not in PSEUDO_COLUMNS:
+                    continue
+            else:
+                name = self._generated(expression, generator)
+            if not any(isinstance(column, Field) and column.name == name for column in columns):
+                keys.append(Field(name, self.origin(expression), bool(name), self._type(expression)))
+        return tuple(keys)
+
+    def origin(self, expression: Expression, bound: frozenset[str] = frozenset()) -> Origin:
+        """What an expression's value derives from.
+
+        Args:
+            expression: The expression.
+            bound: Parameters of the lambdas around it; their values come from the calls' other arguments.
+        """
+        if self._grouped is not None and self._scope.qualified(expression) in self._grouped:
+            return self._origin(expression, bound, is_grouped=True)
+        return self._origin(expression, bound, is_grouped=self._grouped is None)
+
+    def _origin(self, expression: Expression, bound: frozenset[str], *, is_grouped: bool) -> Origin:
+        of, parts = expression.of, expression.parts
+        if of is Of.COLUMN:
+            if not expression.source and expression.name in bound:
+                return CONSTANT
+            origin = self._scope.resolve(expression).origin
+            # Only an aggregate function can have a column that the query does not group by.
+            return origin if is_grouped else through(origin, How.AGGREGATE)
+        if of is Of.VARIABLE:
+            return unknown(f"variable {expression.name} is not defined")
+        if of is Of.LAMBDA:
+            bound |= frozenset(expression.names)
+        inner = merged(
+            self._origin(part, bound, is_grouped=True) if is_grouped else self.origin(part, bound)
+            for part in parts
+        )
+        if of is Of.CALL and expression.name in AGGREGATES:
+            return through(inner, How.AGGREGATE)
+        is_copy = of is Of.LAMBDA or (of is Of.CALL and expression.name in COPIES)
+        return inner if is_copy else through(inner, How.EXPRESSION)
+
+    def _type(self, expression: Expression) -> Type | None:
+        of, parts = expression.of, expression.parts
+        if of is Of.COLUMN:
+            return self._scope.resolve(expression).type
+        if of is Of.CAST:
+            return expression.type
+        if of in (Of.LITERAL, Of.OPERATOR):
+            return SCALAR
+        types = [self._type(part) for part in parts] if of is not Of.LAMBDA else []
+        if of is Of.FIELD:
+            return field_type(types[0], expression.name)
+        if of is Of.ITEM:
+            return item_type(types[0])
+        if of is Of.STRUCT:
+            return Type("ROW", tuple(zip(expression.names, types, strict=True)))
+        if of is Of.ARRAY:
+            return array_of(types[0] if types else None)
+        if of is Of.MAP:
+            return Type("MAP", (("KEY", types[0]), ("VALUE", types[1]))) if types else None
+        if of is Of.CASE:
+            return next((found for found in types[1:] if found is not None and found.kind != "SCALAR"), None)
+        return result_type(expression.name, types) if of is Of.CALL else None
+
+    def _listed(self, found: Tokens | None) -> Sequence[Expression] | None:
+        """The expressions of GROUP BY or PARTITION BY; None without it, or if it could not be parsed."""
+        if found is None:
+            return None
+        try:
+            listed = read_list(found, self._query.variables, self._types)
+        except KsqlError:
+            return None
+        return [self._scope.qualified(expression) for expression in listed]
+
+    def _join(self, source: Source) -> Join:
+        return Join(source.is_outer, self._sides(source.condition))
+
+    def _sides(self, condition: Tokens) -> tuple[Expression, Expression] | None:
+        """The two sides of a join's condition, which is an equality."""
+        cursor = Cursor(condition, self._query.variables)
+        while cursor.sees("(") and _encloses(condition):
+            condition = condition[1:-1]
+            cursor = Cursor(condition, self._query.variables)
+        try:
+            if not cursor.skip_to(("=",)):
+                return None
+            left, right = condition[: cursor.at], condition[cursor.at + 1 :]
+            return (
+                read_expression(left, self._query.variables, self._types),
+                read_expression(right, self._query.variables, self._types),
+            )
+        except KsqlError:
+            return None
+
+
+def _encloses(found: Tokens) -> bool:
+    """Whether the first token is a parenthesis that the last one closes."""
+    depth = 0
+    for at, token in enumerate(found):
+        depth += {"(": 1, ")": -1}.get(token.text, 0) if token.kind is Kind.SIGN else 0
+        if depth == 0:
+            return at == len(found) - 1
+    return False
+
+
+def _alias(found: Tokens) -> str:
+    """The alias of an item that could not be parsed; empty without AS."""
+    if len(found) > 2 and found[-2].is_any("AS") and found[-1].kind in (Kind.WORD, Kind.QUOTED):
+        return found[-1].text
+    return ""
