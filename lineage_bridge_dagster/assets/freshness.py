@@ -1,12 +1,14 @@
 """Whether a Glue table lags behind its topic: records that wait, compared with the table's last commit.
 
 A table without new rows is fresh as long as its topic has no new records, however old both are. It is late
-when a record waits longer than allowed. Dagster's own freshness policies look at the last materialization,
-which here is a push of lineage and unrelated to the data.
+when a record waits longer than allowed: by the settings, or, where the table's own commits are further apart,
+by multiples of that. Dagster's own freshness policies look at the last materialization, which here is a push
+of lineage and unrelated to the data.
 
 Times are Unix milliseconds. With LogAppendTime, a record's time is the broker's; with CreateTime, Kafka's
 default, it is the producer's: it may be missing, in the past or in the future. So the check also compares
-offsets with those of its last evaluation. If neither gives an answer, the outcome is a warning.
+offsets with those of its last evaluation, and with those that the table's snapshots hold, if their writer
+keeps them. If none gives an answer, the outcome is a warning.
 """
 
 from __future__ import annotations
@@ -31,12 +33,13 @@ from lineage_bridge_dagster.assets.times import as_text, in_future, now_ms, time
 from lineage_bridge_dagster.assets.topic_facts import Backlog, ReadBacklogs
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.iceberg.cadence import Cadence
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import TopicNode
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
-from lineage_bridge_dagster.text import duration
+from lineage_bridge_dagster.text import duration, plural
 
 DESCRIPTION = (
     "No record of the topic waits longer for the table than `freshness` allows. Reads offsets from the "
@@ -147,8 +150,12 @@ def table_fresh(
         outcome = _unknown(f"the last record of topic {topic.qualified_name} could not be read", backlog)
         return replace(outcome, metadata=commit_metadata(commit))
     waiting = _waiting_since(backlog, commit, now, growth)
-    outcome = _compare(topic, backlog, commit, limits, now, waiting, growth)
-    return replace(outcome, metadata=_metadata(topic, backlog, commit, now, waiting))
+    cadence = None if commit.cadence is None else commit.cadence.interval_ms / _MINUTE
+    applied = limits.for_cadence(cadence)
+    outcome = _compare(topic, backlog, commit, applied, now, waiting, growth)
+    if applied != limits and commit.cadence is not None:
+        outcome = replace(outcome, summary=f"{outcome.summary} {_cadence_text(commit.cadence, applied)}")
+    return replace(outcome, metadata=_metadata(topic, backlog, commit, now, waiting, applied))
 
 
 def _compare(
@@ -166,7 +173,12 @@ def _compare(
         last = f"its last commit of rows was at {as_text(commit.changed_ms)}"
     if not backlog.records:
         return CheckOutcome(True, f"Topic {name} has no records; {last}.")
-    if growth is not None and _all_committed(commit, growth):
+    behind = backlog.behind(commit.offsets)
+    if behind == 0:
+        return CheckOutcome(True, f"The table has every record of topic {name}, by their offsets; {last}.")
+    if behind is not None:
+        last = f"the table is {plural(behind, 'record')} behind, and {last}"
+    if behind is None and growth is not None and _all_committed(commit, growth):
         return CheckOutcome(True, f"Topic {name} received no record since {as_text(growth.by_ms)}; {last}.")
     late = None if waiting is None else _late(topic, waiting, now, last, limits)
     if late is not None and not late.passed:
@@ -206,10 +218,14 @@ def _waiting_since(backlog: Backlog, commit: TableState, now: int, growth: Offse
 
     A record cannot have waited before the table was created.
     """
-    if not backlog.records or (growth is not None and _all_committed(commit, growth)):
+    behind = backlog.behind(commit.offsets)
+    if not backlog.records or behind == 0:
+        return None
+    if behind is None and growth is not None and _all_committed(commit, growth):
         return None
     since = [] if backlog.first_ms is None or in_future(backlog.first_ms, now) else [backlog.first_ms]
-    if growth is not None and growth.after_ms is not None and growth.after_ms > (commit.changed_ms or 0):
+    if growth is not None and (behind or (growth.after_ms or 0) > (commit.changed_ms or 0)):
+        # Without the table's offsets, only growth that began after the commit is of records that it lacks.
         since.append(growth.by_ms)
     created = commit.updated_ms if commit.changed_ms is None else None
     return max(min(since), created or 0) if since else None
@@ -236,6 +252,24 @@ def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> Check
     )
 
 
+def _cadence_text(cadence: Cadence, limits: Limits) -> str:
+    """Why a table has longer limits than those of the settings."""
+    return (
+        f"The table's commits of rows are mostly up to {duration(cadence.interval_ms)} apart, by the last "
+        f"{cadence.intervals} intervals, so the check {_limits_text(limits)}."
+    )
+
+
+def _limits_text(limits: Limits) -> str:
+    """The limits as a phrase, such as `warns after 30 minutes and fails after 1 hour`."""
+    parts = [
+        f"{verb} after {duration(round(minutes * _MINUTE))}"
+        for verb, minutes in (("warns", limits.warn_minutes), ("fails", limits.fail_minutes))
+        if minutes is not None
+    ]
+    return " and ".join(parts)
+
+
 def _unknown(reason: str, error: Exception | None) -> CheckOutcome:
     if isinstance(error, LineageBridgeError):
         return CheckOutcome(False, f"Unknown: {reason}: {error.message.rstrip('.')}.", error.hint)
@@ -243,7 +277,7 @@ def _unknown(reason: str, error: Exception | None) -> CheckOutcome:
 
 
 def _metadata(
-    topic: Node, backlog: Backlog, commit: TableState, now: int, waiting: int | None
+    topic: Node, backlog: Backlog, commit: TableState, now: int, waiting: int | None, limits: Limits
 ) -> dict[str, Any]:
     """Return the times that the check compared."""
     timestamp_type = str(TopicNode.of(topic).configs.get("message.timestamp.type") or "CreateTime")
@@ -263,5 +297,7 @@ def _metadata(
             last_record=last_record if last is None else as_text(last) if future else timestamp(last),
             lag_seconds=lag,
             waited_seconds=None if waiting is None else max(0, now - waiting) / 1000,
+            lag_records=backlog.behind(commit.offsets),
+            limits=_limits_text(limits) or None,
         ),
     }

@@ -118,6 +118,7 @@ def commit_metadata(commit: TableState | LineageBridgeError | None) -> dict[str,
             snapshot_operation=commit.operation or "unknown",
             snapshot_time=None if commit.committed_ms is None else timestamp(commit.committed_ms),
             records_before_deletes=commit.total_records if commit.rows is None else None,
+            cadence_seconds=None if commit.cadence is None else commit.cadence.interval_ms / 1000,
         ),
         **StandardMetadata(row_count=commit.rows, last_updated_timestamp=last_updated(commit.changed_ms)),
     }

@@ -82,6 +82,7 @@ class Backlog:
             brokers did not return it, and then `untimed` is the reason.
         first_ms: time of the earliest record after the given time; None where there is none.
         written: the sum of the partitions' end offsets.
+        partitions: their first and end offsets.
     """
 
     records: int
@@ -89,6 +90,21 @@ class Backlog:
     first_ms: int | None = None
     untimed: str = ""
     written: int = 0
+    partitions: Sequence[PartitionFacts] = ()
+
+    def behind(self, offsets: Mapping[int, int] | None) -> int | None:
+        """The number of records from these offsets on, over all partitions; None without offsets.
+
+        What retention removed is gone. A partition that ends before its offset was created again: all of its
+        records are new.
+        """
+        if offsets is None or not self.partitions:
+            return None
+        lag = 0
+        for facts in self.partitions:
+            done = offsets.get(facts.partition, facts.low)
+            lag += facts.records if done > facts.high else max(0, facts.high - max(done, facts.low))
+        return lag
 
 
 #: Reads backlogs of topics, each since a time (None: since the first record), in any order.
@@ -148,7 +164,12 @@ def read_backlogs(
                 backlogs[topic.node_id] = first
             else:
                 backlogs[topic.node_id] = Backlog(
-                    found.records, found.last_record_ms, first, found.untimed, found.written
+                    found.records,
+                    found.last_record_ms,
+                    first,
+                    found.untimed,
+                    found.written,
+                    _partitions(found),
                 )
         return backlogs
 
@@ -181,11 +202,15 @@ def _by_cluster(
             yield from ((topic, found[topic.node_id]) for topic in topics)
 
 
+def _partitions(offsets: TopicOffsets) -> list[PartitionFacts]:
+    return [PartitionFacts(p.partition, p.begin, p.end) for p in offsets.partitions]
+
+
 def facts_of(topic: Node, offsets: TopicOffsets) -> TopicFacts:
     """Combine a topic's offsets with the settings and schema of its node."""
     view = TopicNode.of(topic)
     return TopicFacts(
-        partitions=[PartitionFacts(p.partition, p.begin, p.end) for p in offsets.partitions],
+        partitions=_partitions(offsets),
         retention_ms=view.retention_ms,
         retention_bytes=view.retention_bytes,
         cleanup_policy=view.cleanup_policy or None,

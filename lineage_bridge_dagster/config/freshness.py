@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Any
@@ -20,18 +20,51 @@ _LATE, _STOPPED = 2, 3
 #: Minimum days and ticks of a cron expression to examine, so that they span a weekend and a year of months.
 _DAYS, _TICKS = 8, 14
 
+#: How many times a table's usual time between commits its topic's records may wait.
+WARN_CADENCES, FAIL_CADENCES = 2.0, 4.0
+#: Fields that are numbers above zero, or empty.
+_OPTIONAL = (
+    "warn_minutes",
+    "fail_minutes",
+    "warn_cadences",
+    "fail_cadences",
+    "discovery_minutes",
+    "carried_days",
+)
 _POSITIVE = Accepts(Annotated[float, Field(gt=0)])
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Minutes that a record may wait before a warning and before an error; None: no limit."""
+    """How long a record may wait before a warning and before an error.
+
+    Attributes:
+        warn_minutes: minutes; None for no warning. So is `fail_minutes`.
+        warn_cadences: as many times the table's own cadence, if that is longer; None for the minutes alone.
+            So is `fail_cadences`.
+    """
 
     warn_minutes: float | None
     fail_minutes: float | None
+    warn_cadences: float | None = WARN_CADENCES
+    fail_cadences: float | None = FAIL_CADENCES
 
     def __bool__(self) -> bool:
         return self.warn_minutes is not None or self.fail_minutes is not None
+
+    def for_cadence(self, cadence_minutes: float | None) -> Limits:
+        """The limits of a table whose commits are usually this far apart, in minutes; None if unknown."""
+
+        def longer(minutes: float | None, cadences: float | None) -> float | None:
+            if minutes is None or cadences is None or cadence_minutes is None:
+                return minutes
+            return max(minutes, cadences * cadence_minutes)
+
+        return replace(
+            self,
+            warn_minutes=longer(self.warn_minutes, self.warn_cadences),
+            fail_minutes=longer(self.fail_minutes, self.fail_cadences),
+        )
 
 
 class FreshnessConfig(YamlSection):
@@ -40,13 +73,25 @@ class FreshnessConfig(YamlSection):
     warn_minutes: Annotated[float | None, _POSITIVE] = Field(
         default=30.0,
         description="Minutes that a topic's records may wait to appear in its table before the check "
-        "table_fresh warns. Tableflow commits about every 15 minutes. Empty: no warning.",
+        "table_fresh warns, or longer by warn_cadences. Empty: no warning.",
         examples=[30],
     )
     fail_minutes: Annotated[float | None, _POSITIVE] = Field(
         default=60.0,
-        description="Minutes after which the check fails. If warn_minutes is empty too, there is no check.",
+        description="Minutes after which the check fails, or longer by fail_cadences. If warn_minutes is "
+        "empty too, there is no check.",
         examples=[60],
+    )
+    warn_cadences: Annotated[float | None, _POSITIVE] = Field(
+        default=WARN_CADENCES,
+        description="Where a table's own commits are far apart, warn only after this many times the usual "
+        "time between them. Empty: after warn_minutes in any case.",
+        examples=[2],
+    )
+    fail_cadences: Annotated[float | None, _POSITIVE] = Field(
+        default=FAIL_CADENCES,
+        description="As many times after which the check fails. Empty: after fail_minutes in any case.",
+        examples=[4],
     )
     discovery_minutes: Annotated[float | None, _POSITIVE] = Field(
         default=None,
@@ -66,12 +111,12 @@ class FreshnessConfig(YamlSection):
         examples=["37 * * * *"],
     )
 
-    @field_validator("warn_minutes", "fail_minutes", "discovery_minutes", "carried_days", mode="before")
+    @field_validator(*_OPTIONAL, mode="before")
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:
         return None if value == "" else value
 
-    @field_validator("warn_minutes", "fail_minutes", "discovery_minutes", "carried_days")
+    @field_validator(*_OPTIONAL)
     @classmethod
     def _above_zero(cls, value: float | None) -> float | None:
         # No bounds on the field itself: the YAML's schema would apply them to a template's text.
@@ -81,7 +126,7 @@ class FreshnessConfig(YamlSection):
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.warn_minutes, self.fail_minutes)
+        return Limits(self.warn_minutes, self.fail_minutes, self.warn_cadences, self.fail_cadences)
 
     @property
     def carried_limit(self) -> timedelta | None:

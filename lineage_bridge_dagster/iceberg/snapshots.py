@@ -1,4 +1,4 @@
-"""The last commit of Iceberg tables: its snapshot, its time and the table's row count.
+"""The last commit of Iceberg tables (snapshot, time, row count), and how far apart commits usually are.
 
 A table's metadata file is read from S3, where `metadata_location` of the Glue table points; no catalog is
 called and no data file is opened. PyIceberg parses the snapshots. Its `TableMetadata` and `FileIO` are not
@@ -17,9 +17,10 @@ import gzip
 import json
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from botocore.exceptions import (
@@ -32,12 +33,21 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from pydantic import ValidationError
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.iceberg.cadence import Cadence
 
 if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 #: Metadata files read at the same time.
 CONCURRENCY = 16
+
+#: Key of a snapshot's summary: a JSON object, partition -> offset after the last one whose record is a row.
+#: The embedded Tableflow writes it. What other writers keep are no offsets of the topic: Iceberg's Kafka
+#: Connect sink has those of its control topic in `kafka.connect.offsets.*`; Confluent documents none.
+OFFSETS = "tableflow.offsets"
+
+#: The newest commits of rows whose intervals count.
+_COMMITS = 100
 
 _S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 _DENIED = frozenset({"403", "AccessDenied", "AllAccessDisabled", "KMS.AccessDeniedException"})
@@ -71,6 +81,9 @@ class TableState:
         total_records: rows before delete files are applied.
         rows: `total_records`, or None if the table has delete files.
         updated_ms: when the metadata last changed. Without a commit, mostly when the table was created.
+        cadence: how far apart commits that add rows usually are; None if too few remain in the history.
+        offsets: by partition of the topic, the offset after the last record that the table has; None if its
+            writer does not keep them.
     """
 
     snapshot_id: int | None = None
@@ -80,6 +93,8 @@ class TableState:
     total_records: int | None = None
     rows: int | None = None
     updated_ms: int | None = None
+    cadence: Cadence | None = None
+    offsets: Mapping[int, int] | None = None
 
     @classmethod
     def parse(cls, document: object) -> Self:
@@ -111,6 +126,8 @@ class TableState:
             total_records=total,
             rows=None if deletes else total,
             updated_ms=updated_ms,
+            cadence=Cadence.of(history.additions(current.snapshot_id)),
+            offsets=history.offsets(current.snapshot_id),
         )
 
 
@@ -171,6 +188,52 @@ class _History:
             visited.add(parent.snapshot_id)
             snapshot = parent
         return snapshot
+
+    def additions(self, snapshot_id: int) -> list[int]:
+        """The times of the newest commits that added rows, from this snapshot back, in Unix milliseconds."""
+        commits = (raw["timestamp-ms"] for raw in self._back_from(snapshot_id) if _adds_rows(raw))
+        return list(islice(commits, _COMMITS))
+
+    def offsets(self, snapshot_id: int) -> Mapping[int, int] | None:
+        """The newest offsets in a summary, from this snapshot back: a compaction writes none."""
+        for raw in self._back_from(snapshot_id):
+            text = _summary(raw).get(OFFSETS)
+            if text is not None:
+                try:
+                    return {int(partition): int(offset) for partition, offset in json.loads(text).items()}
+                except (AttributeError, TypeError, ValueError):
+                    return None
+        return None
+
+    def _back_from(self, snapshot_id: int) -> Iterator[Mapping[str, Any]]:
+        """A snapshot and its ancestors, newest first, as they are in the file: most are not parsed."""
+        visited: set[object] = set()
+        current: object = snapshot_id
+        while isinstance(current, int) and current not in visited:
+            raw = self._raw.get(current)
+            if raw is None or not isinstance(raw.get("timestamp-ms"), int):
+                return
+            yield raw
+            visited.add(current)
+            current = raw.get("parent-snapshot-id")
+
+
+def _summary(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = raw.get("summary")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _adds_rows(raw: Mapping[str, Any]) -> bool:
+    """Whether a commit added rows: a compaction and a deletion of old rows add none.
+
+    A writer that leaves the counts out is taken by its word that it appends.
+    """
+    summary = _summary(raw)
+    if summary.get("operation") == "replace":
+        return False
+    if (added := summary.get("added-records")) is not None:
+        return str(added) != "0"
+    return summary.get("operation") == "append" and "total-records" not in summary
 
 
 def _changes_rows(snapshot: Snapshot) -> bool:

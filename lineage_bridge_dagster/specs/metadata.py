@@ -133,6 +133,11 @@ class LineageMetadata(_MetadataSet):
     last_record: TimestampMetadataValue | str | None = None
     lag_seconds: float | None = None
     waited_seconds: float | None = None
+    #: Records that the topic has and the table does not, by the offsets in the table's snapshots.
+    lag_records: int | None = None
+    #: The usual time between the table's commits of rows.
+    cadence_seconds: float | None = None
+    limits: str | None = None
 
     @classmethod
     def namespace(cls) -> str:

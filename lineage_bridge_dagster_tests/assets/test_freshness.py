@@ -7,14 +7,17 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
 from lineage_bridge_dagster.assets.freshness import judge_tables
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS, OffsetGrowth
-from lineage_bridge_dagster.assets.topic_facts import Backlog
+from lineage_bridge_dagster.assets.topic_facts import Backlog, PartitionFacts
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.iceberg.cadence import Cadence
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, TableState
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.graph_view import GraphView
@@ -266,3 +269,86 @@ def test_an_unreachable_topic_keeps_its_last_observation() -> None:
     found = judge(BrokerError("no answer", hint="Check the key."), committed(5), before=before)
     assert not found.passed
     assert observation(found) == asdict(before)
+
+
+@given(
+    cadence=st.integers(1, 20_000),
+    waited=st.integers(0, 200_000),
+    floors=st.tuples(st.integers(1, 500), st.integers(1, 500)),
+    multiples=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+)
+def test_limits_are_multiples_of_the_tables_cadence_above_the_minutes(
+    cadence: int, waited: int, floors: tuple[int, int], multiples: tuple[int, int]
+) -> None:
+    commit = replace(committed(waited + 5), cadence=Cadence(cadence * MINUTE, 20))
+    found = judge(backlog(0, waited), commit, Limits(*floors, *multiples))
+    warn, fail = (max(floor, many * cadence) for floor, many in zip(floors, multiples, strict=True))
+    assert found.error == (waited >= fail)
+    assert found.passed == (waited < min(warn, fail))
+
+
+def test_a_table_that_commits_every_six_hours_is_not_late_after_one() -> None:
+    commit = replace(committed(95), cadence=Cadence(6 * 60 * MINUTE, 28))
+    found = judge(backlog(0, 90), commit)
+    assert found.passed
+    assert "mostly up to 6 hours apart, by the last 28 intervals" in found.summary
+    assert "warns after 12 hours and fails after 1 day" in found.summary
+    assert found.metadata["lineage_bridge/cadence_seconds"] == 6 * 3600
+    assert found.metadata["lineage_bridge/limits"] == "warns after 12 hours and fails after 1 day"
+    assert judge(backlog(0, 13 * 60), replace(commit, changed_ms=NOW - 14 * 60 * MINUTE)).passed is False
+
+
+def test_a_cadence_within_the_minutes_is_not_mentioned() -> None:
+    commit = replace(committed(95), cadence=Cadence(15 * MINUTE, 28))
+    found = judge(backlog(0, 90), commit)
+    assert found.error
+    assert "apart" not in found.summary
+    assert found.metadata["lineage_bridge/limits"] == "warns after 30 minutes and fails after 1 hour"
+
+
+def partitions(*bounds: tuple[int, int]) -> list[PartitionFacts]:
+    return [PartitionFacts(number, low, high) for number, (low, high) in enumerate(bounds)]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "behind"),
+    [
+        ({0: 10, 1: 20}, 0),
+        ({0: 7, 1: 15}, 8),
+        # A new partition is read from its first record.
+        ({0: 10}, 15),
+        # Retention removed records that were never read.
+        ({0: 10, 1: 2}, 15),
+        # It was created again, and is read from its first record.
+        ({0: 10, 1: 900}, 15),
+        ({}, 25),
+    ],
+)
+def test_records_that_the_table_lacks_are_counted_over_the_partitions(
+    offsets: dict[int, int], behind: int
+) -> None:
+    answer = replace(backlog(0, 90), partitions=partitions((0, 10), (5, 20)))
+    found = judge(answer, replace(committed(95), offsets=offsets))
+    assert found.metadata["lineage_bridge/lag_records"] == behind
+    assert found.passed == (behind == 0)
+    assert (f"the table is {behind} records behind" in found.summary) == (behind > 0)
+
+
+def test_without_offsets_the_lag_in_records_is_unknown() -> None:
+    answer = replace(backlog(0, 90), partitions=partitions((0, 10)))
+    assert "lineage_bridge/lag_records" not in judge(answer, committed(95)).metadata
+
+
+def test_a_table_with_all_offsets_is_fresh_whatever_the_times_say() -> None:
+    answer = replace(backlog(-60 * 24, -60 * 24), partitions=partitions((0, 10)))
+    assert judge(answer, replace(committed(95), offsets={0: 10})).passed
+
+
+def test_records_left_out_by_the_last_commit_wait_since_they_were_seen() -> None:
+    """A commit of only some records must not make the others look committed."""
+    seen = OffsetGrowth(10, None, NOW - 200 * MINUTE, NOW - 100 * MINUTE)
+    answer = replace(backlog(10_000), written=10, partitions=partitions((0, 10)))
+    assert judge(answer, committed(90), before=seen).passed
+    found = judge(answer, replace(committed(90), offsets={0: 4}), before=seen)
+    assert found.error
+    assert "3 hours 20 minutes" in found.summary

@@ -24,11 +24,28 @@ def test_empty_limit_is_no_limit(fields: dict[str, Any], limits: Limits) -> None
     assert FreshnessConfig(**fields).limits == limits
 
 
-@pytest.mark.parametrize("field", ["warn_minutes", "fail_minutes", "discovery_minutes", "carried_days"])
+@pytest.mark.parametrize(
+    "field", ["warn_minutes", "fail_minutes", "fail_cadences", "discovery_minutes", "carried_days"]
+)
 @pytest.mark.parametrize("value", [0, -1, "soon"])
 def test_malformed_limit_is_rejected_by_name(field: str, value: object) -> None:
     with pytest.raises(ValueError, match=field):
         FreshnessConfig(**{field: value})
+
+
+def test_limits_follow_a_tables_cadence_above_the_minutes() -> None:
+    limits = FreshnessConfig().limits
+    assert limits.for_cadence(None) == limits
+    assert limits.for_cadence(15) == limits
+    hours = limits.for_cadence(6 * 60)
+    assert (hours.warn_minutes, hours.fail_minutes) == (12 * 60, 24 * 60)
+
+
+def test_limits_without_multiples_are_the_minutes() -> None:
+    limits = FreshnessConfig(warn_cadences="", fail_cadences="").limits
+    assert limits.for_cadence(6 * 60) == limits
+    only_late = FreshnessConfig(warn_minutes="", fail_cadences=3).limits.for_cadence(60)
+    assert (only_late.warn_minutes, only_late.fail_minutes) == (None, 180)
 
 
 def test_carried_lineage_is_an_error_after_a_week_unless_set_otherwise() -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.iceberg.snapshots import OFFSETS
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, decoded, schema_id, unknown_id
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit
 from lineage_bridge_dagster.spark.iceberg_tables import (
@@ -32,9 +33,6 @@ from lineage_bridge_dagster.spark.kafka import Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-
-#: Key of the snapshot summary that holds the offsets: a JSON object, partition -> next offset.
-OFFSETS = "tableflow.offsets"
 
 Failures = Literal["SUSPEND", "SKIP", "LOG"]
 
