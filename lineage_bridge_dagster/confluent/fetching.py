@@ -194,7 +194,7 @@ class _Fetch:
         call = partial(SchemaRegistryClient(self._session, environment.id).latest_schemas, registry)
         scope = Scope("schema_registry", environment.id)
         schemas = self._recorder.read(scope, f"Schemas of {registry.id}", call)
-        address = {"registry_url": registry.http_endpoint}
+        address = {"registry_id": registry.id, "registry_url": registry.http_endpoint}
         listing.schemas += [schema.model_copy(update=address) for schema in schemas]
 
     def _ksqldb_tasks(self) -> list[Task]:

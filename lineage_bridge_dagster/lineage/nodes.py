@@ -214,6 +214,7 @@ class TopicNode(NodeView):
     key_schema_subject = Attribute(_text)
     #: The names of the key's columns, if the key has a schema.
     key_columns = Attribute(_texts)
+    schema_registry_id = Attribute(_text)
     schema_registry_url = Attribute(_text)
 
 

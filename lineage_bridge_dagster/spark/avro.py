@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
@@ -30,11 +31,13 @@ class SubjectSchemas:
     Attributes:
         writers: schema id -> schema (JSON text).
         reader: the latest version's schema; None if the subject has no Avro schema.
+        types: `AVRO`, `JSON`, `PROTOBUF`: those of its versions; empty if the subject does not exist.
     """
 
     subject: str
     writers: Mapping[int, str] = field(default_factory=dict)
     reader: str | None = None
+    types: frozenset[str] = frozenset()
 
     @property
     def is_record(self) -> bool:
@@ -59,19 +62,36 @@ def fetch_schemas(
         known: schemas fetched before; a schema id never changes, so they are kept and not resolved again.
 
     Raises:
-        ConfluentError: a request failed, or the endpoint must not receive a key.
+        ConfluentError: a request failed, a schema is malformed, or the endpoint must not receive a key.
     """
     writers = dict(known.writers) if known else {}
     reader = None
-    for schema in registry.versions(endpoint, subject):
+    versions = registry.versions(endpoint, subject)
+    for schema in versions:
         if schema.schema_type != "AVRO":
             continue
         if schema.id not in writers:
             # Spark's decoder needs a self-contained schema.
             resolve = bool(schema.references)
-            writers[schema.id] = registry.resolved_text(endpoint, schema) if resolve else schema.text
+            text = registry.resolved_text(endpoint, schema) if resolve else schema.text
+            if not _is_avro(text):
+                raise MalformedResponse(
+                    f"Version {schema.version} of subject {subject} is not an Avro schema: {text[:80]!r}.",
+                    hint=f"Check that {endpoint} is a Schema Registry, and the subject's versions in it.",
+                )
+            writers[schema.id] = text
         reader = writers[schema.id]
-    return SubjectSchemas(subject, writers, reader)
+    return SubjectSchemas(subject, writers, reader, frozenset(schema.schema_type for schema in versions))
+
+
+def _is_avro(text: str) -> bool:
+    """Whether a text can be an Avro schema; Spark parses it in full."""
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        return False
+    kind = parsed.get("type") if isinstance(parsed, dict) else parsed
+    return isinstance(kind, str | list | dict)
 
 
 def schema_id(payload: Column) -> Column:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dagster import AssetKey, MarkdownMetadataValue, MetadataValue, UrlMetadataValue
+from dagster import AssetKey, JsonMetadataValue, MarkdownMetadataValue, MetadataValue, UrlMetadataValue
 
 from lineage_bridge_dagster.glue.links import athena_select, athena_url, glue_table_url
 from lineage_bridge_dagster.lineage.columns import flows_of, further_columns_of
@@ -124,7 +124,13 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
             "topic": node.qualified_name,
             "bootstrap": topic.bootstrap or None,
             "schema_registry_url": next(filter(None, registries), None),
+            "schema_registry_id": topic.schema_registry_id or None,
+            "schema_subject": topic.schema_subject or None,
+            "key_schema_subject": topic.key_schema_subject or None,
         }
+        if topic.schema_registry_url and not topic.schema_subject:
+            # None or several: an input has to name one.
+            own["schema_subjects"] = JsonMetadataValue(list(topic.schema_subjects))
     elif node.node_type in (NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY):
         # A statement is never materialized: its definition is the only place to show this.
         graph = context.view.graph

@@ -83,6 +83,9 @@ class LineageMetadata(_MetadataSet):
     topic: str | None = None
     bootstrap: str | None = None
     schema_registry_url: str | None = None
+    schema_registry_id: str | None = None
+    schema_subjects: JsonMetadataValue | None = None
+    key_schema_subject: str | None = None
     discovered_at: str | None = None
     coverage: MarkdownMetadataValue | None = None
     details: MarkdownMetadataValue | None = None

@@ -57,16 +57,24 @@ class Schema(Record):
     schema_type: str = Field("AVRO", validation_alias="schemaType")
     text: str = Field("", validation_alias="schema", repr=False)
     references: tuple[SchemaReference, ...] = ()
-    #: Base URL of the registry; not a field of the API.
+    #: Id and base URL of the registry; not fields of the API.
+    registry_id: str = Field("", exclude=True)
     registry_url: str = Field("", exclude=True)
 
 
 class SchemaRegistryClient:
-    """Reads the registries of one environment; raises `ConfluentError`."""
+    """Reads the registries of one environment; raises `ConfluentError`.
 
-    def __init__(self, session: ConfluentSession, environment: str) -> None:
+    Args:
+        session: sends the requests.
+        environment: id of the environment, which the key may be named after.
+        registry: id of the registry, likewise; `latest_schemas` gets the registry itself.
+    """
+
+    def __init__(self, session: ConfluentSession, environment: str, registry: str = "") -> None:
         self._session = session
         self._environment = environment
+        self._registry = registry
 
     def registries(self) -> list[Registry]:
         url = self._session.control_url("/srcm/v3/clusters")
@@ -79,7 +87,7 @@ class SchemaRegistryClient:
             raise Unreachable(
                 f"Schema Registry {registry.id} names no http_endpoint.", hint="It may still be provisioning."
             )
-        access = Access("schema_registry", (registry.id, self._environment))
+        access = self._access_to(registry.id)
         field = f"http_endpoint of Schema Registry {registry.id}"
         params = {"latestOnly": "true", "subjectPrefix": ":*:"}
         return self._schemas(registry.http_endpoint, access, field, params)
@@ -92,7 +100,9 @@ class SchemaRegistryClient:
             subject: qualified by its context unless that is the default one (`:.ctx:orders-value`).
         """
         params = {"latestOnly": "false", "subjectPrefix": subject}
-        schemas = self._schemas(endpoint, self._access, "The URL of the Schema Registry", params)
+        schemas = self._schemas(
+            endpoint, self._access_to(self._registry), "The URL of the Schema Registry", params
+        )
         # Subjects that merely start with the name are listed too.
         return sorted((s for s in schemas if s.subject == subject), key=lambda schema: schema.version)
 
@@ -101,16 +111,17 @@ class SchemaRegistryClient:
         path = f"/schemas/ids/{schema.id}"
         url = self._session.data_url(endpoint, path, field="The URL of the Schema Registry")
         # Ids are unique within a context only; the subject determines which.
-        body = self._session.get(url, self._access, {"format": "resolved", "subject": schema.subject})
+        body = self._session.get(
+            url, self._access_to(self._registry), {"format": "resolved", "subject": schema.subject}
+        )
         if not isinstance(body, dict) or not isinstance(body.get("schema"), str):
             raise MalformedResponse(
                 f"{url.path} did not return a schema.", hint=f"Check that {url.host} is a Schema Registry."
             )
         return str(body["schema"])
 
-    @property
-    def _access(self) -> Access:
-        return Access("schema_registry", tuple(filter(None, (self._environment,))))
+    def _access_to(self, registry: str) -> Access:
+        return Access("schema_registry", tuple(filter(None, (registry, self._environment))))
 
     def _schemas(self, endpoint: str, access: Access, field: str, params: Mapping[str, str]) -> list[Schema]:
         access.credential(self._session.settings)

@@ -80,7 +80,7 @@ class SubjectIndex:
         return [match for role in _ROLES for match in self._of_role(topic, role, strategy_of(configs, role))]
 
     def _of_role(self, topic: str, role: Role, strategy: str) -> list[SubjectMatch]:
-        if strategy == "RecordNameStrategy":
+        if strategy == _RECORD_NAME:
             return []
         if strategy == "TopicRecordNameStrategy":
             # The subject does not show the role, and the strategy may be set for keys and values.
@@ -96,6 +96,12 @@ class SubjectIndex:
 
 
 _ROLES: tuple[Role, ...] = ("value", "key")
+_RECORD_NAME = "RecordNameStrategy"
+
+
+def names_no_topic(configs: Mapping[str, str]) -> bool:
+    """Whether the subjects of a topic's values or keys are named after their records alone."""
+    return any(strategy_of(configs, role) == _RECORD_NAME for role in _ROLES)
 
 
 def strategy_of(configs: Mapping[str, str], role: Role) -> str:

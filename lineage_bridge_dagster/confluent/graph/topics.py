@@ -18,6 +18,7 @@ from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
 from lineage_bridge_dagster.confluent.graph.subjects import (
     SubjectIndex,
     SubjectMatch,
+    names_no_topic,
     role_of,
     split_context,
 )
@@ -94,13 +95,15 @@ def add_schemas(builder: Builder, environment: Environment, schemas: Iterable[Sc
 
 def add_topic_schemas(builder: Builder, environment: Environment, schemas: Iterable[Schema]) -> None:
     """Add `has_schema` edges, and the value schema's fields as attributes, to an environment's topics."""
-    index = SubjectIndex.of(schemas)
+    listed = list(schemas)
+    index = SubjectIndex.of(listed)
     scope = Scope("schema_registry", environment.id)
     topics = [
         node for node in builder.graph.of_type(NodeType.KAFKA_TOPIC) if node.environment_id == environment.id
     ]
     for topic in topics:
-        matches = index.schemas_of(topic.qualified_name, TopicNode.of(topic).configs)
+        configs = TopicNode.of(topic).configs
+        matches = index.schemas_of(topic.qualified_name, configs)
         for match in matches:
             builder.add_edge(
                 topic.node_id,
@@ -110,7 +113,11 @@ def add_topic_schemas(builder: Builder, environment: Environment, schemas: Itera
                 confidence=match.confidence,
                 role=match.role,
             )
-        builder.graph.nodes[topic.node_id] = topic.with_attributes(**_schema_attributes(matches))
+        attributes = _schema_attributes(matches)
+        if not attributes and listed and names_no_topic(configs):
+            # A reader of the topic may name the subject itself.
+            attributes = _registry(listed[0])
+        builder.graph.nodes[topic.node_id] = topic.with_attributes(**attributes)
 
 
 def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
@@ -139,8 +146,13 @@ def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
             attributes[KEY_COLUMNS] = [field["name"] for field in fields_of(keys[0])] or ["key"]
     if values or keys:
         # Readers of the topic need its registry for the writers' schemas.
-        attributes["schema_registry_url"] = (values or keys)[0].registry_url
+        attributes |= _registry((values or keys)[0])
     return without_empty(attributes)
+
+
+def _registry(schema: Schema) -> dict[str, object]:
+    address = {"schema_registry_id": schema.registry_id, "schema_registry_url": schema.registry_url}
+    return without_empty(address)
 
 
 def add_mirrors(

@@ -177,6 +177,9 @@ class ReadOptions:
     ending_offsets: Offsets | None = None
     starting_timestamp: Moment | None = None
     ending_timestamp: Moment | None = None
+    #: The subjects whose schemas decode the records, instead of those that discovery found.
+    schema_subject: Text = ""
+    key_schema_subject: Text = ""
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any], kind: Kind, asset: str) -> Self:
@@ -290,6 +293,8 @@ _KINDS_OF: Mapping[str, tuple[Kind, ...]] = {
     "ending_offsets": ("topic",),
     "starting_timestamp": ("topic",),
     "ending_timestamp": ("topic",),
+    "schema_subject": ("topic",),
+    "key_schema_subject": ("topic",),
 }
 
 _ALTERNATIVES = (

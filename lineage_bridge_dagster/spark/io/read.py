@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
-from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark import iceberg_tables
-from lineage_bridge_dagster.spark.avro import decoded, fetch_schemas
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.frames import column, filtered, types_of
@@ -28,6 +25,7 @@ from lineage_bridge_dagster.spark.io.increments import (
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.io.source import AssetSource
+from lineage_bridge_dagster.spark.io.topic_schemas import topic_schemas, with_decoded
 from lineage_bridge_dagster.spark.java_errors import root_cause
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 
@@ -97,27 +95,16 @@ def read_decoded(
     downstream: Downstream | None,
     label: str,
 ) -> DataFrame:
-    """A topic's records: Kafka's own columns, with the value decoded.
+    """A topic's records: Kafka's own columns, with the values and keys decoded.
 
-    If the subject `{topic}-value` has an Avro schema, `value` has its type, and `raw_value` holds the bytes;
-    otherwise `value` stays bytes. The registry is read here for the schemas, and the broker for its
-    partitions if options need them; no record is read.
+    If the subject of the values has an Avro schema, `value` has its type, and `raw_value` holds the bytes;
+    otherwise `value` stays bytes. The same holds for `key` and `raw_key`. The registry is read here for the
+    schemas, and the broker for its partitions if options need them; no record is read.
     """
     bootstrap = Bootstrap.of_cluster(settings, source.bootstrap, source.environment_id, source.cluster_id)
     topic = KafkaTopic(source.topic, bootstrap)
     records = _records(spark, topic, options, downstream, label)
-    if not source.schema_registry_url:
-        return records
-    with ConfluentSession(settings) as session:
-        registry = SchemaRegistryClient(session, source.environment_id)
-        schemas = fetch_schemas(registry, source.schema_registry_url, f"{source.topic}-value")
-    if schemas.reader is None:
-        return records
-    from pyspark.sql import functions as F
-
-    return records.withColumnRenamed("value", "raw_value").withColumn(
-        "value", decoded(F.col("raw_value"), schemas)
-    )
+    return with_decoded(records, topic_schemas(source, settings, options, label), label)
 
 
 def _records(

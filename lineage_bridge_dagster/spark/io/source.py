@@ -11,6 +11,10 @@ The keys of the metadata, which the translator sets:
 | `lineage_bridge/topic`, `lineage_bridge/cluster_id`, `lineage_bridge/environment_id` | topics | |
 | `lineage_bridge/bootstrap` | topics | `host:port` of the cluster, with or without `SASL_SSL://` |
 | `lineage_bridge/schema_registry_url` | topics | base URL |
+| `lineage_bridge/schema_registry_id` | topics | the registry's id, which its key may be named after |
+| `lineage_bridge/schema_subject` | topics | subject of the values' schema; by default `{topic}-value` |
+| `lineage_bridge/schema_subjects` | topics | instead of it, where there is none or more than one: a list |
+| `lineage_bridge/key_schema_subject` | topics | subject of the keys' schema |
 """
 
 from __future__ import annotations
@@ -23,6 +27,17 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 
 Kind = Literal["topic", "table", "chain"]
+
+_TEXTS = (
+    "node_id",
+    "topic",
+    "cluster_id",
+    "environment_id",
+    "bootstrap",
+    "schema_registry_url",
+    "schema_registry_id",
+)
+_SUBJECTS = ("schema_subject", "schema_subjects", "key_schema_subject")
 
 _KINDS: Mapping[str, Kind] = {
     "kafka_topic": "topic",
@@ -44,6 +59,13 @@ class AssetSource:
     environment_id: str = ""
     bootstrap: str = ""
     schema_registry_url: str = ""
+    schema_registry_id: str = ""
+    #: Subjects of the values' schemas.
+    value_subjects: tuple[str, ...] = ()
+    #: Subject of the keys' schema.
+    key_subject: str = ""
+    #: Whether the metadata tells the subjects, if only that there are none.
+    subjects_known: bool = False
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any], key: tuple[str, ...] = ()) -> Self:
@@ -55,8 +77,7 @@ class AssetSource:
         Raises:
             LineageBridgeError: the asset has no rows, or its metadata does not identify them.
         """
-        names = ("node_id", "topic", "cluster_id", "environment_id", "bootstrap", "schema_registry_url")
-        texts = {name: _text(metadata, LineageMetadata.key(name)) for name in names}
+        texts: dict[str, Any] = {name: _text(metadata, LineageMetadata.key(name)) for name in _TEXTS}
         node_type = _text(metadata, LineageMetadata.key("node_type"))
         kind = _KINDS.get(node_type) if node_type else "table"
         asset = "/".join(key) or texts["node_id"] or "the asset"
@@ -66,7 +87,7 @@ class AssetSource:
                 hint="Depend on a topic, a Glue table or an upstream chain.",
             )
         database, table = database_and_table(metadata, key)
-        source = cls(kind=kind, database=database, table=table, **texts)
+        source = cls(kind=kind, database=database, table=table, **texts, **_subjects(metadata))
         identified = {
             "topic": source.topic and source.bootstrap,
             "table": source.database and source.table,
@@ -96,7 +117,23 @@ def database_and_table(metadata: Mapping[str, Any], key: tuple[str, ...] = ()) -
     return (key[-2], name or key[-1]) if len(key) > 1 else ("", "")
 
 
+def _subjects(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    one, several, key = map(LineageMetadata.key, _SUBJECTS)
+    listed = _inner(metadata, several) or ()
+    value = _text(metadata, one)
+    return {
+        "value_subjects": (value,) if value else ((listed,) if isinstance(listed, str) else tuple(listed)),
+        "key_subject": _text(metadata, key),
+        "subjects_known": any(metadata.get(name) is not None for name in (one, several, key)),
+    }
+
+
 def _text(metadata: Mapping[str, Any], key: str) -> str:
-    value = metadata.get(key)
-    inner = getattr(value, "value", value)
+    inner = _inner(metadata, key)
     return "" if inner is None else str(inner)
+
+
+def _inner(metadata: Mapping[str, Any], key: str) -> Any:
+    """The value within one of Dagster's metadata values; any other value as it is."""
+    value = metadata.get(key)
+    return getattr(value, "value", value)
