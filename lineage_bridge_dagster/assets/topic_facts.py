@@ -82,7 +82,7 @@ class Backlog:
             brokers did not return it, and then `untimed` is the reason.
         first_ms: time of the earliest record after the given time; None where there is none.
         written: the sum of the partitions' end offsets.
-        partitions: their first and end offsets.
+        partitions: their first and end offsets, which `records` and `written` sum up.
     """
 
     records: int
@@ -90,7 +90,7 @@ class Backlog:
     first_ms: int | None = None
     untimed: str = ""
     written: int = 0
-    partitions: Sequence[PartitionFacts] = ()
+    partitions: Sequence[PartitionFacts] = field(default=(), compare=False)
 
     def behind(self, offsets: Mapping[int, int] | None) -> int | None:
         """The number of records from these offsets on, over all partitions; None without offsets.

@@ -85,6 +85,8 @@ def test_the_first_new_record_is_requested_only_of_topics_that_have_one(
     assert found["o.v1"] == Backlog(3, 1_000, 1_000, written=4)
     assert found["o-v1"] == Backlog(3, 1_000, written=4)
     assert found["o_v1"] == Backlog(3, 1_000, 0, written=4)
+    assert found["o_v1"].behind({0: 2}) == 2
+    assert found["o_v1"].behind({}) == 3
     assert isinstance(found["customers"], BrokerError)
 
 
