@@ -16,6 +16,7 @@ from botocore.exceptions import (
     EndpointConnectionError,
     HTTPClientError,
     NoCredentialsError,
+    ParamValidationError,
     PartialCredentialsError,
     ProxyConnectionError,
     SSLError,
@@ -24,6 +25,13 @@ from botocore.exceptions import (
 )
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.glue.invalid_requests import (
+    INVALID_REQUEST_CODES,
+    FailedCall,
+    invalid_request_hint,
+    refused_before_sending_hint,
+    shown_message,
+)
 
 
 class GlueError(LineageBridgeError):
@@ -177,22 +185,25 @@ _WITHOUT_RESPONSE: tuple[tuple[tuple[type[Exception], ...], type[GlueError], str
     ),
     # Read timeouts and connections closed half-way: the request was sent.
     ((HTTPClientError,), GlueAmbiguousError, "Try again."),
-    # Parameter validation and the like, before anything is sent.
+    # The rest fails before anything is sent.
     ((BotoCoreError,), GlueError, ""),
 )
 
 
-def translate(error: Exception, *, action: str, where: str) -> GlueError:
+def translate(error: Exception, *, action: str, where: str, region: str = "") -> GlueError:
     """Return the `GlueError` for an exception of botocore; raise it `from error`.
 
     Args:
         action: the IAM action of the call, such as `glue:UpdateTable`.
         where: the database, table or catalog of the call, as the message names it.
+        region: the region of the call, to find it in CloudTrail.
     """
     if isinstance(error, GlueError):
         return error
     if isinstance(error, ClientError):
-        return _translate_response(error, action, where)
+        return _translate_response(error, action, where, region)
+    if isinstance(error, ParamValidationError):
+        return GlueError(f"{action} on {where}: {error}", hint=refused_before_sending_hint(str(error)))
     for types, error_class, hint in _WITHOUT_RESPONSE:
         if isinstance(error, types):
             return error_class(f"{action} on {where}: {error}", hint=hint)
@@ -210,14 +221,18 @@ def malformed_response(detail: str) -> GlueError:
     )
 
 
-def _translate_response(error: ClientError, action: str, where: str) -> GlueError:
+def _translate_response(error: ClientError, action: str, where: str, region: str) -> GlueError:
     details = error.response.get("Error", {})
     code = str(details.get("Code") or "")
     metadata = error.response.get("ResponseMetadata", {})
     status = int(metadata.get("HTTPStatusCode") or 0)
     error_class, hint = _classify(code, status, action)
+    message = str(details.get("Message") or "")
+    if code in INVALID_REQUEST_CODES and error_class is GlueError:
+        hint = invalid_request_hint(message, FailedCall.of(error.operation_name, region, metadata))
+        message = shown_message(message)
     return error_class(
-        f"{action} on {where}: {code}: {details.get('Message') or ''}".rstrip(": "),
+        f"{action} on {where}: {code}: {message}".rstrip(": "),
         hint=hint,
         retried=int(metadata.get("RetryAttempts") or 0) > 0,
     )

@@ -161,7 +161,8 @@ class GlueReader:
         try:
             response: Any = method(**request)  # type: ignore[operator]
         except Exception as error:
-            raise translate(error, action=f"glue:{operation}", where=where) from error
+            region = self._client.meta.region_name
+            raise translate(error, action=f"glue:{operation}", where=where, region=region) from error
         if not isinstance(response, dict):
             raise malformed_response(f"{operation} on {where} returned no object")
         return response

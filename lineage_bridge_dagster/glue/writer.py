@@ -229,7 +229,12 @@ class GlueLineageWriter:
         try:
             self._client.update_table(**request)
         except Exception as caught:
-            error = translate(caught, action="glue:UpdateTable", where=f"the table {table.place.dotted}")
+            error = translate(
+                caught,
+                action="glue:UpdateTable",
+                where=f"the table {table.place.dotted}",
+                region=self._client.meta.region_name,
+            )
             push.in_doubt = error.may_have_written
             push.conflicts += isinstance(error, GlueConflictError)
             raise error from caught
