@@ -13,6 +13,8 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation.data_versions import pushed_versions
 from lineage_bridge_dagster.automation.sensor import loaded_tables
 from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.config import secrets as secrets_module
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, many
 
@@ -30,7 +32,7 @@ def in_sync(location: Location, instance: DagsterInstance) -> AssetCheckEvaluati
     return found
 
 
-@pytest.mark.parametrize("source", ["yaml", "environment"])
+@pytest.mark.parametrize("source", ["yaml", "environment", "secret"])
 def test_a_push_its_check_and_the_sensor_use_the_same_settings(
     source: str, location: Build, glue: BaseClient, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,9 +41,12 @@ def test_a_push_its_check_and_the_sensor_use_the_same_settings(
     given: dict[str, Any] = {"aws": {"region": REGION}}
     if source == "yaml":
         given["push"] = {"set_description": False}
-    else:
+    elif source == "environment":
         for name, value in NO_DESCRIPTION.items():
             monkeypatch.setenv(name, value)
+    else:
+        given["confluent"] = {"secrets": "keys"}
+        monkeypatch.setattr(secrets_module, "read_secrets", lambda *_: NO_DESCRIPTION)
     component = LineageBridgeComponent(**given)
     built = location(w, component)
 
@@ -57,6 +62,17 @@ def test_a_push_its_check_and_the_sensor_use_the_same_settings(
     assert pushed_versions(instance, [TABLE]) == {TABLE: tables.tables[0].version()}
 
 
+def unreadable_secret(monkeypatch: pytest.MonkeyPatch) -> str:
+    def read(*_: Any) -> Any:
+        raise ConfigurationError(
+            "The secret 'keys' could not be read from AWS Secrets Manager.", hint="Add it."
+        )
+
+    monkeypatch.setenv("LINEAGE_BRIDGE_SECRETS", "keys")
+    monkeypatch.setattr(secrets_module, "read_secrets", read)
+    return "The secret 'keys' could not be read"
+
+
 def malformed_setting(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("LINEAGE_BRIDGE_PUSH_MAX_ATTEMPTS", "many")
     return "The variable LINEAGE_BRIDGE_PUSH_MAX_ATTEMPTS is wrong"
@@ -67,7 +83,7 @@ def unknown_profile(monkeypatch: pytest.MonkeyPatch) -> str:
     return "The AWS profile 'nobody' is not configured"
 
 
-@pytest.mark.parametrize("fault", [malformed_setting, unknown_profile])
+@pytest.mark.parametrize("fault", [unreadable_secret, malformed_setting, unknown_profile])
 def test_wrong_settings_are_not_reported_as_a_failure_of_glue(
     fault: Callable[[pytest.MonkeyPatch], str],
     location: Build,
