@@ -156,6 +156,30 @@ def table_metadata(
     }
 
 
+def observation_metadata(result: TableResult) -> dict[str, Any]:
+    """Return the metadata of a table that a push did not materialize: the outcome and what would change."""
+    changes = [line for line in result.diff if line[:1] in ("+", "-")]
+    return {
+        **LineageMetadata(
+            outcome=str(result.status),
+            reason=result.reason or None,
+            next_step=result.hint or None,
+            diff=MetadataValue.md(
+                f"{plural(len(changes), 'line')} would change\n\n{fenced(chr(10).join(result.diff), 'diff')}"
+            )
+            if changes
+            else None,
+            result=MetadataValue.json(_result(result)),
+        )
+    }
+
+
+def _result(result: TableResult) -> dict[str, Any]:
+    """Return what a push did to one table for programs; the parameters are in other metadata."""
+    left_out = ("parameters_before", "parameters_after", "table")
+    return {name: value for name, value in result.to_json().items() if name not in left_out}
+
+
 def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> dict[str, Any]:
     """Return what a push did to one table: outcome, versions, parameters before and after, and the chain."""
     description = result.description_after
@@ -172,6 +196,7 @@ def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) ->
             parameters=MetadataValue.md(_parameters(result.after)),
             table_version_before=result.version_before,
             table_version_after=result.version_after,
+            result=MetadataValue.json(_result(result)),
         ),
         **chain_metadata(chain),
     }

@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from dagster import (
     AssetMaterialization,
+    AssetObservation,
     AssetSelection,
     Config,
     JobDefinition,
@@ -23,22 +24,19 @@ from dagster import (
 )
 from pydantic import Field, ValidationError
 
-from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.discovery import last_confirmed, report_discovery_check
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.progress import Progress, by_table
-from lineage_bridge_dagster.assets.table_commits import last_commits
-from lineage_bridge_dagster.assets.tables import GOOD, push_failure, table_metadata, wanted_version
-from lineage_bridge_dagster.automation.data_versions import CONFIGURED_VERSION_TAG, pushed_versions
+from lineage_bridge_dagster.assets.tables import push_failure
+from lineage_bridge_dagster.automation.push_events import push_events, report_markdown
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.config.views import view_of
 from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG, UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.glue.results import PushReport, PushStatus
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
@@ -46,6 +44,9 @@ from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.text import counted, plural
+
+#: What the op of a push yields.
+PushEvent = AssetMaterialization | AssetObservation | Output[dict[str, int]]
 
 #: Runs a discovery, given the last one and a function that reports each step.
 Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]
@@ -221,7 +222,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
         required_resource_keys={names.glue, names.spark},
         out=Out(dict[str, int], description="Number of tables per outcome."),
     )
-    def push(context: OpExecutionContext, config: PushJobConfig) -> Output[dict[str, int]]:
+    def push(context: OpExecutionContext, config: PushJobConfig) -> Iterator[PushEvent]:
         from lineage_bridge_dagster.glue.push import push_tables
 
         with readable_failures():
@@ -239,22 +240,23 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
                 dry_run=config.dry_run,
                 progress=by_table(progress, context.log.info),
             )
-        if not config.dry_run:
-            _log_materializations(instance, context, report, settings, configured)
-            if own := config.differing(configured):
-                context.log.warning(
-                    f"This push had options of its own: {own}. They last until these tables are pushed with "
-                    "the component's settings: by this job without options, by a run of "
-                    f"{names.lineage_job}, or by the sensor once their lineage or the settings change. To "
-                    "keep them, set them in the component's YAML."
-                )
+        materialized = False
+        for event in push_events(instance, context, report, settings, configured, named=bool(config.tables)):
+            materialized = materialized or isinstance(event, AssetMaterialization)
+            yield event
+        if materialized and (own := config.differing(configured)):
+            context.log.warning(
+                f"This push had options of its own: {own}. They last until these tables are pushed with the "
+                f"component's settings: by this job without options, by a run of {names.lineage_job}, or by "
+                "the sensor once their lineage or the settings change. To keep them, set them in the "
+                "component's YAML."
+            )
         counts = {status: count for status, count in report.counts.items() if count}
-        metadata = {**counts, "tables": MetadataValue.md(_report_markdown(report, config.dry_run))}
-        context.add_output_metadata(metadata)
+        metadata: dict[str, Any] = {**counts, "tables": MetadataValue.md(report_markdown(report))}
         context.log.info(progress.summary() + (", nothing written (dry run)" if config.dry_run else ""))
         if report.failed:
             raise push_failure(report.failed, counted(counts))
-        return Output(counts)
+        yield Output(counts, metadata=metadata)
 
     @graph(name=f"{names.push_job}_graph")
     def push_graph() -> None:
@@ -265,52 +267,6 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
         executor_def=in_process_executor,
         description="Pushes lineage to Glue, with options for one run: tables, dry run, what to write.",
     )
-
-
-def _log_materializations(
-    instance: ComponentInstance,
-    context: OpExecutionContext,
-    report: PushReport,
-    settings: PushSettings,
-    configured: PushSettings,
-) -> None:
-    """Materialize the tables that the push changed, or whose asset does not show their current lineage yet.
-
-    An event for any other table would carry no information, and make its check results look outdated. After
-    a push with options of its own, the event tells the sensor that this table is not to be pushed again.
-    """
-    inventory = instance.inventory
-    good = [result for result in report.results if result.status in GOOD and result.table in inventory.key_of]
-    chains = {result.table: chain_for(inventory, result.table) for result in good}
-    wanted = {table: wanted_version(chain, configured) for table, chain in chains.items()}
-    shown = pushed_versions(context.instance, [inventory.key_of[result.table] for result in good])
-    changed = [
-        result
-        for result in good
-        if result.status is PushStatus.UPDATED
-        or shown[inventory.key_of[result.table]] != wanted[result.table]
-    ]
-    commits = last_commits(
-        instance, context, [inventory.view.graph.nodes[result.table] for result in changed]
-    )
-    for result in changed:
-        chain = chains[result.table]
-        tags = {DATA_VERSION_TAG: wanted_version(chain, settings)}
-        if tags[DATA_VERSION_TAG] != wanted[result.table]:
-            tags[CONFIGURED_VERSION_TAG] = wanted[result.table]
-        context.log_event(
-            AssetMaterialization(
-                inventory.key_of[result.table],
-                metadata=table_metadata(inventory, result, chain, settings, commits),
-                tags=tags,
-            )
-        )
-
-
-def _report_markdown(report: PushReport, dry_run: bool) -> str:
-    rows = [[result.name, str(result.status), result.reason] for result in report.results]
-    first = plural(len(rows), "table") + (", nothing written (dry run)" if dry_run else "")
-    return f"{first}\n\n{markdown_table(['table', 'outcome', 'reason'], sorted(rows))}"
 
 
 def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJobDefinition | JobDefinition:

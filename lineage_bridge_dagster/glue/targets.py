@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from lineage_bridge_dagster.glue.results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
@@ -67,17 +68,19 @@ def select_tables(
         found = by_name.get(name) or by_name.get(name.lower()) or []
         selected.update((node.node_id, node) for node in found)
         if not found:
-            unknown.append(_unknown_table(name))
+            unknown.append(_unknown_table(name, by_name))
     return list(selected.values()), unknown
 
 
-def _unknown_table(name: str) -> TableResult:
+def _unknown_table(name: str, known: Iterable[str]) -> TableResult:
     database, _, table = name.removeprefix("glue://").replace("/", ".", 1).partition(".")
+    similar = get_close_matches(name.lower(), [other for other in known if ":" not in other], 1)
     return TableResult(
         name,
         database,
         table,
         PushStatus.FAILED,
         f"The graph has no Glue table {name}.",
-        "Name tables as DB.TABLE; `lineage-bridge push --dry-run` lists them.",
+        (f"Did you mean {similar[0]}? " if similar else "")
+        + "Name tables as DB.TABLE; `lineage-bridge push --dry-run` lists them.",
     )

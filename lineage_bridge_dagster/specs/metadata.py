@@ -97,6 +97,7 @@ class LineageMetadata(_MetadataSet):
     # Pushes of tables.
     outcome: str | None = None
     reason: str | None = None
+    next_step: str | None = None
     conflicts: int | None = None
     diff: MarkdownMetadataValue | None = None
     description_tree: MarkdownMetadataValue | None = None
@@ -104,6 +105,7 @@ class LineageMetadata(_MetadataSet):
     parameters: MarkdownMetadataValue | None = None
     table_version_before: str | None = None
     table_version_after: str | None = None
+    result: JsonMetadataValue | None = None
 
     # Iceberg tables: commits and writes. Snapshot ids are text: JavaScript, and so the UI, would round them.
     lineage_table: str | None = None

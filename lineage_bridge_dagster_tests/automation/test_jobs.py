@@ -90,6 +90,61 @@ def test_a_dry_run_writes_nothing_and_materializes_nothing(
     assert instance.get_latest_materialization_event(AssetKey(["glue", EAST, "topic.00000"])) is None
 
 
+def observed(result: ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
+    """The metadata of the run's observations, by the last part of the asset's key."""
+    found = {}
+    for event in result.all_events:
+        if event.is_asset_observation:
+            observation = event.asset_observation_data.asset_observation
+            values = {name: value.value for name, value in observation.metadata.items()}
+            found[observation.asset_key.path[-1]] = values
+    return found
+
+
+def test_a_dry_run_shows_the_changes_of_each_table(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = many(3)
+    create_tables(glue, w, skip=["topic.00002"])
+    built = location(w)
+    assert run(built, instance, "push", tables=[f"{EAST}.topic.00000"]).success
+    seen = observed(run(built, instance, "push", dry_run=True))
+    # The first table is in sync, and this run does not name its tables.
+    assert set(seen) == {"topic.00001", "topic.00002"}
+    changed, missing = seen["topic.00001"], seen["topic.00002"]
+    assert changed["lineage_bridge/outcome"] == "updated"
+    diff = changed["lineage_bridge/diff"]
+    lines = [line for line in diff.splitlines() if line.startswith(("+", "-"))]
+    assert diff.startswith(f"{len(lines)} lines would change")
+    assert "+ lineage_bridge.source_topics: topic.00001" in diff
+    assert "+   Managed by LineageBridge" in changed["lineage_bridge/result"]["diff"]
+    assert missing["lineage_bridge/outcome"] == "failed"
+    assert "does not exist in Glue" in missing["lineage_bridge/reason"]
+    assert missing["lineage_bridge/next_step"]
+
+
+def test_each_table_that_a_run_names_has_an_event(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    w = many(2)
+    create_tables(glue, w)
+    built = location(w)
+    name = f"{EAST}.topic.00000"
+    pushed = run(built, instance, "push", tables=[name])
+    (event,) = pushed.get_asset_materialization_events()
+    result = event.materialization.metadata["lineage_bridge/result"].value
+    assert result["name"] == name  # type: ignore[index,call-overload]
+    assert result["status"] == "updated"  # type: ignore[index,call-overload]
+    assert result["diff"]  # type: ignore[index,call-overload]
+    assert not observed(pushed)
+    again = observed(run(built, instance, "push", tables=[name]))
+    assert {table: values["lineage_bridge/outcome"] for table, values in again.items()} == {
+        "topic.00000": "unchanged"
+    }
+    assert not observed(run(built, instance, "push", tables=[f"{EAST}.topic.00001"]))
+    assert not observed(run(built, instance, "push"))
+
+
 def test_a_run_can_select_tables_and_what_is_written(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
@@ -112,6 +167,8 @@ def test_a_push_that_misses_a_table_fails_and_names_it(
     create_tables(glue, w, skip=["topic.00001"])
     result = run(location(w), instance, "push")
     assert f"{EAST}.topic.00001 (failed)" in failure_of(result)
+    pushed = [event.asset_key.path[-1] for event in result.get_asset_materialization_events()]  # type: ignore[union-attr]
+    assert pushed == ["topic.00000"]
     assert (
         "lineage_bridge.digest"
         in glue.get_table(DatabaseName=EAST, Name="topic.00000")["Table"]["Parameters"]
@@ -270,6 +327,8 @@ def test_an_unknown_table_fails_the_push_by_name_and_the_others_are_pushed(
     result = run(location(w), instance, "push", tables=["sales.nowhere", f"{EAST}.topic.00000"])
     assert "1 table not pushed: sales.nowhere (failed)" in failure_of(result)
     assert "  -> " in failure_of(result)
+    similar = failure_of(run(location(w), instance, "push", tables=[f"{EAST}.topic.0000"]))
+    assert f"Did you mean {EAST}.topic.00000?" in similar
     table = glue.get_table(DatabaseName=EAST, Name="topic.00000")["Table"]
     assert "lineage_bridge.digest" in table["Parameters"]
 

@@ -1,0 +1,105 @@
+"""The events of a push job: what its run tells about each table, in the UI and over GraphQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dagster import AssetMaterialization, AssetObservation, OpExecutionContext
+
+from lineage_bridge_dagster.assets.chains import chain_for
+from lineage_bridge_dagster.assets.instance import ComponentInstance
+from lineage_bridge_dagster.assets.table_commits import last_commits
+from lineage_bridge_dagster.assets.tables import (
+    GOOD,
+    observation_metadata,
+    table_metadata,
+    wanted_version,
+)
+from lineage_bridge_dagster.automation.data_versions import CONFIGURED_VERSION_TAG, pushed_versions
+from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG
+from lineage_bridge_dagster.glue.results import PushReport, PushStatus
+from lineage_bridge_dagster.specs.markdown import markdown_table
+from lineage_bridge_dagster.text import plural
+
+
+def push_events(
+    instance: ComponentInstance,
+    context: OpExecutionContext,
+    report: PushReport,
+    settings: PushSettings,
+    configured: PushSettings,
+    *,
+    named: bool,
+) -> Iterator[AssetMaterialization | AssetObservation]:
+    """Yield the event of each table: a materialization if the push changed it, else an observation.
+
+    An op has to yield them: Dagster drops what an op that fails has only logged.
+
+    Args:
+        settings: what the push wrote.
+        configured: the component's settings.
+        named: whether the run names its tables. Otherwise those that are in sync get no observation: an
+            hourly push of ten thousand tables would log as many.
+    """
+    materialized: set[str] = set()
+    if not report.dry_run:
+        for table, event in _materializations(instance, context, report, settings, configured):
+            materialized.add(table)
+            yield event
+    key_of = instance.inventory.key_of
+    for result in report.results:
+        if result.table in materialized or result.table not in key_of:
+            continue
+        if named or result.status is not PushStatus.UNCHANGED:
+            yield AssetObservation(
+                key_of[result.table],
+                description="A dry run: nothing was written." if report.dry_run else None,
+                metadata=observation_metadata(result),
+            )
+
+
+def _materializations(
+    instance: ComponentInstance,
+    context: OpExecutionContext,
+    report: PushReport,
+    settings: PushSettings,
+    configured: PushSettings,
+) -> Iterator[tuple[str, AssetMaterialization]]:
+    """Yield those of tables that the push changed, or whose asset does not show their current lineage yet.
+
+    An event for any other table would carry no information, and make its check results look outdated. After
+    a push with options of its own, the event tells the sensor that this table is not to be pushed again.
+    """
+    inventory = instance.inventory
+    good = [result for result in report.results if result.status in GOOD and result.table in inventory.key_of]
+    chains = {result.table: chain_for(inventory, result.table) for result in good}
+    wanted = {table: wanted_version(chain, configured) for table, chain in chains.items()}
+    shown = pushed_versions(context.instance, [inventory.key_of[result.table] for result in good])
+    changed = [
+        result
+        for result in good
+        if result.status is PushStatus.UPDATED
+        or shown[inventory.key_of[result.table]] != wanted[result.table]
+    ]
+    commits = last_commits(
+        instance, context, [inventory.view.graph.nodes[result.table] for result in changed]
+    )
+    for result in changed:
+        chain = chains[result.table]
+        tags = {DATA_VERSION_TAG: wanted_version(chain, settings)}
+        if tags[DATA_VERSION_TAG] != wanted[result.table]:
+            tags[CONFIGURED_VERSION_TAG] = wanted[result.table]
+        event = AssetMaterialization(
+            inventory.key_of[result.table],
+            metadata=table_metadata(inventory, result, chain, settings, commits),
+            tags=tags,
+        )
+        yield result.table, event
+
+
+def report_markdown(report: PushReport) -> str:
+    """The outcome of each table, below a plain first line with their number."""
+    rows = [[result.name, str(result.status), result.reason] for result in report.results]
+    first = plural(len(rows), "table") + (", nothing written (dry run)" if report.dry_run else "")
+    return f"{first}\n\n{markdown_table(['table', 'outcome', 'reason'], sorted(rows))}"
