@@ -196,6 +196,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                     interval_seconds=self.sensor.interval_seconds,
                     running=on,
                     budget_seconds=self.sensor.budget_seconds,
+                    checks=self.checks,
                 )
             ],
             schedules=[

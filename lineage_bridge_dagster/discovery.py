@@ -12,6 +12,7 @@ from lineage_bridge_dagster.confluent.discovery import discover as discover_conf
 from lineage_bridge_dagster.confluent.discovery import require_environments
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.text import ReportLine
 
@@ -60,7 +61,9 @@ def discover(
     if last is None:
         require_environments(found)
     progress("Reading the Glue tables")
-    enriched = glue.enrich(found, client, region=settings.aws.region or client.meta.region_name, clock=clock)
+    region = settings.aws.region or client.meta.region_name
+    enriched = glue.enrich(found, client, region=region, clock=clock, last=last)
+    progress(f"Glue tables in {region}: {glue_counts(enriched.graph)}")
     return carry_forward(enriched, last)
 
 

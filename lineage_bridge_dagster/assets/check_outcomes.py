@@ -6,25 +6,46 @@ determined. A check that could not query a system never passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from dagster import AssetCheckResult, AssetCheckSeverity, AssetKey, MetadataValue
 
 from lineage_bridge_dagster.confluent.graph.type_mapping import ColumnMatch, Match, compare_columns
+from lineage_bridge_dagster.glue.absence import describe_command, grant_sync
 from lineage_bridge_dagster.glue.results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.coverage import Coverage, Status
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
+from lineage_bridge_dagster.lineage.glue_status import (
+    Absence,
+    GlueCounts,
+    GlueStatus,
+    absence_sentence,
+    glue_status,
+    is_in_glue,
+)
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, TopicNode
+from lineage_bridge_dagster.lineage.nodes import (
+    CatalogIntegrationState,
+    GlueTableNode,
+    NodeView,
+    TableflowNode,
+    TopicNode,
+)
+from lineage_bridge_dagster.lineage.times import parse_iso, utc_now
 from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import first_few
 
-_SYNC_ACTIONS = "glue:GetDatabase, glue:CreateDatabase, glue:GetTable, glue:CreateTable and glue:UpdateTable"
+#: The outcome of a check that compares a table with something, while `tableflow_healthy` reports its absence.
+NO_TABLE = "Nothing to compare: Glue has no such table; see tableflow_healthy."
+
+#: How long the first sync of a topic to Glue may take before it is an error.
+_FIRST_SYNC = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +116,8 @@ def in_sync(result: TableResult | None) -> CheckOutcome:
                 result.hint or "See the reason; the table stays unchanged until it is resolved.",
                 error=True,
             )
+        case PushStatus.SKIPPED:
+            return CheckOutcome(True, NO_TABLE)
         case PushStatus.HELD:
             return CheckOutcome(
                 False,
@@ -112,6 +135,8 @@ def in_sync(result: TableResult | None) -> CheckOutcome:
 
 def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
     """Judge whether the table's columns are those that Tableflow derives from its topic's value schema."""
+    if glue_status(table) is GlueStatus.MISSING:
+        return CheckOutcome(True, NO_TABLE)
     topics = view.topics_of(table)
     if len(topics) != 1:
         return CheckOutcome(
@@ -154,8 +179,8 @@ def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
     )
 
 
-def tableflow_healthy(table: Node, view: GraphView) -> CheckOutcome:
-    """Judge whether Tableflow writes and syncs this table, by what the last discovery found."""
+def tableflow_healthy(table: Node, view: GraphView, clock: Callable[[], datetime] = utc_now) -> CheckOutcome:
+    """Judge whether Tableflow writes and syncs this table and Glue has it, by the last discovery."""
     sources = [node for node in view.sources(table) if node.node_type == NodeType.TABLEFLOW_TABLE]
     if not sources:
         return CheckOutcome(
@@ -166,13 +191,36 @@ def tableflow_healthy(table: Node, view: GraphView) -> CheckOutcome:
     outcomes = [_tableflow(node) for node in sources]
     worst = min(outcomes, key=lambda outcome: (outcome.passed, not outcome.error))
     rows = [row for outcome in outcomes for row in outcome.rows]
-    return replace(worst, header=("what", "state", "message from Confluent"), rows=rows)
+    found = replace(worst, header=("what", "state", "message from Confluent"), rows=rows)
+    return found if is_in_glue(table) else _absent(table, sources, found, clock())
+
+
+def _absent(table: Node, sources: Sequence[Node], tableflow: CheckOutcome, now: datetime) -> CheckOutcome:
+    """Say that Glue has no such table and why; a first sync has an hour before that is an error."""
+    view = NodeView.of(table)
+    missing = glue_status(table) is GlueStatus.MISSING
+    since = [TableflowNode.of(source).text("created_at") or table.first_seen or "" for source in sources]
+    enabled = max(filter(None, map(parse_iso, since)), default=None)
+    is_new = enabled is not None and now - enabled < _FIRST_SYNC
+    not_yet = view.text("glue_absence") == Absence.NOT_SYNCED_YET and is_new
+    summary = absence_sentence(table)
+    if view.stale_since:
+        summary += f" This could not be read again since {view.stale_since}."
+    row = (f"Glue in {view.text('aws_region') or '?'}", str(glue_status(table)), "")
+    return replace(
+        tableflow,
+        passed=False,
+        summary=summary,
+        next_step=view.text("glue_next_step"),
+        error=missing and not not_yet and not view.stale_since,
+        rows=[row, *tableflow.rows],
+    )
 
 
 def _tableflow(node: Node) -> CheckOutcome:
     tableflow = TableflowNode.of(node)
     topic, link = tableflow.text("topic") or node.label, node.url or ""
-    describe = f"`confluent tableflow topic describe {topic} --cluster {node.cluster_id}`"
+    describe = describe_command(node)
     #: Whether it is an error, the summary and the next step.
     findings: list[tuple[bool, str, str]] = []
     rows: list[tuple[str, str, str]] = []
@@ -222,12 +270,13 @@ def _tableflow(node: Node) -> CheckOutcome:
             continue
         is_error = state in ("FAILED", "DISCONNECTED") and name == AWS_GLUE
         next_step = (
-            f"Grant the role of its provider integration {_SYNC_ACTIONS}, and check the catalog integration "
-            "in Confluent's console."
-            if is_error
-            else "Check the cluster's catalog integration in Confluent's console."
+            grant_sync() if is_error else "Check the cluster's catalog integration in Confluent's console."
         )
         findings.append((is_error, f"The sync to {name} is {state}", next_step))
+    for integration in tableflow.integrations:
+        rows.append(_integration_row(integration, tableflow.last_sync(integration.id)))
+        if finding := _integration_finding(integration):
+            findings.append(finding)
     if since := tableflow.stale_since:
         findings.append(
             (False, f"Tableflow could not be queried since {since}", "See the check discovery_complete.")
@@ -243,11 +292,46 @@ def _tableflow(node: Node) -> CheckOutcome:
     return CheckOutcome(False, f"{summary}.", next_step, is_error, rows=rows, link=link)
 
 
-def discovery_complete(coverage: Coverage, discovered_at: str, refresh_job: str) -> CheckOutcome:
+def _integration_row(integration: CatalogIntegrationState, last_sync: str) -> tuple[str, str, str]:
+    state = "suspended" if integration.suspended else integration.phase or "unknown"
+    synced = f"last sync at {last_sync}" if last_sync else "no sync yet"
+    message = "; ".join(filter(None, (integration.error, synced)))
+    return f"integration {integration.label} with {integration.type or '?'}", state, message
+
+
+def _integration_finding(integration: CatalogIntegrationState) -> tuple[bool, str, str] | None:
+    """Whether it is an error, the summary and the next step; None for an integration that works."""
+    name = f"The catalog integration {integration.label}"
+    if integration.suspended:
+        step = f"Resume the catalog integration {integration.label} in Confluent's console."
+        return False, f"{name} is suspended and syncs no table", step
+    if integration.phase == "FAILED":
+        message = f"{name} failed" + (f": {integration.error.rstrip('.')}" if integration.error else "")
+        return integration.type == AWS_GLUE, message, grant_sync(integration.label)
+    if integration.phase not in ("", "CONNECTED"):
+        return False, f"{name} is {integration.phase}", "See it in Confluent's console, then refresh."
+    return None
+
+
+def discovery_complete(
+    coverage: Coverage, discovered_at: str, refresh_job: str, tables: GlueCounts | None = None
+) -> CheckOutcome:
     """Judge whether every scope of the discovery was fully read, and why others were not.
 
-    What was read but left open, such as an unknown connector class, is listed and fails nothing.
+    What was read but left open, such as an unknown connector class, is listed and fails nothing; so are
+    `tables`, the number of tables that Glue has or lacks: a table's own check fails.
     """
+    outcome = _coverage_outcome(coverage, discovered_at, refresh_job)
+    if tables is None or not len(coverage):
+        return outcome
+    return replace(
+        outcome,
+        summary=f"{outcome.summary} Glue tables: {tables}.",
+        metadata={**outcome.metadata, "glue tables": str(tables)},
+    )
+
+
+def _coverage_outcome(coverage: Coverage, discovered_at: str, refresh_job: str) -> CheckOutcome:
     then_refresh = f"then run the `{refresh_job}` job."
     if not len(coverage):
         return CheckOutcome(

@@ -34,7 +34,8 @@ TABLEFLOW = "tableflow_healthy"
 DESCRIPTIONS = {
     IN_SYNC: "Glue has the lineage that a push would write. Reads Glue, and writes nothing.",
     SCHEMA: "Every field of the topic's value schema has a column of the type that Tableflow maps it to.",
-    TABLEFLOW: "Tableflow is running for the topic, no table format is failing, and every catalog is synced.",
+    TABLEFLOW: "Tableflow is running for the topic, no table format is failing, every catalog is synced by a "
+    "working integration, and Glue has the table.",
 }
 
 

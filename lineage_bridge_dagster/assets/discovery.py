@@ -29,6 +29,7 @@ from lineage_bridge_dagster.dagster_internals import (
 )
 from lineage_bridge_dagster.lineage.carried import carried_over
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster.specs import keys
@@ -108,7 +109,8 @@ def last_confirmed(instance: DagsterInstance, key: AssetKey, discovery: Discover
 
 
 def _outcome(discovery: Discovery, at: str, names: Names, carried_limit: timedelta | None) -> CheckOutcome:
-    complete = discovery_complete(discovery.coverage, at, names.refresh_job)
+    tables = glue_counts(discovery.graph)
+    complete = discovery_complete(discovery.coverage, at, names.refresh_job, tables)
     return with_carried(complete, carried_over(discovery), at, carried_limit, names.refresh_job)
 
 

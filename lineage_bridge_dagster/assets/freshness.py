@@ -19,7 +19,7 @@ from typing import Any
 
 from dagster import AssetCheckKey, AssetExecutionContext
 
-from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
+from lineage_bridge_dagster.assets.check_outcomes import NO_TABLE, CheckOutcome
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS, OffsetGrowth, last_observations
 from lineage_bridge_dagster.assets.run_cache import checked_in_run
@@ -33,8 +33,10 @@ from lineage_bridge_dagster.assets.times import as_text, in_future, now_ms, time
 from lineage_bridge_dagster.assets.topic_facts import Backlog, ReadBacklogs
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.glue.errors import GlueNotFoundError
 from lineage_bridge_dagster.iceberg.cadence import Cadence
 from lineage_bridge_dagster.iceberg.snapshots import TableState
+from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import TopicNode
 from lineage_bridge_dagster.specs.graph_view import GraphView
@@ -80,11 +82,20 @@ def judge_tables(
         if isinstance(backlog, Backlog):
             growth = OffsetGrowth.observe(backlog.written, growth, requested_ms, now)
         outcome = table_fresh(topics[table.node_id], backlog, commits.get(table.node_id), limits, now, growth)
+        if _has_no_table(table, commits.get(table.node_id)):
+            outcome = CheckOutcome(True, NO_TABLE)
         if growth is not None:
             outcome = replace(outcome, metadata={**outcome.metadata, OFFSETS: growth.metadata})
         link = next((n.url for n in view.sources(table) if n.node_type == NodeType.TABLEFLOW_TABLE), None)
         outcomes[table.node_id] = replace(outcome, link=link or "")
     return outcomes
+
+
+def _has_no_table(table: Node, commit: TableState | LineageBridgeError | None) -> bool:
+    """Return whether there is no table, as the discovery or Glue says, so that another check reports it."""
+    if is_in_glue(table) or isinstance(commit, TableState):
+        return False
+    return glue_status(table) is GlueStatus.MISSING or isinstance(commit, GlueNotFoundError)
 
 
 def _backlogs_by_table(

@@ -32,6 +32,9 @@ from lineage_bridge_dagster.text import counted, first_few, plural
 #: Outcomes after which Glue has the wanted lineage.
 GOOD = frozenset({PushStatus.UPDATED, PushStatus.UNCHANGED})
 
+#: Skipped tables that a step's log names.
+_MAX_SKIPPED = 20
+
 #: Size limit of the tree in the UI; the limit of a description in Glue is 2,048 bytes.
 _TREE_BYTES = 16_384
 #: Characters per line of the tree: one long line would widen the UI's table of metadata.
@@ -83,6 +86,7 @@ def materialize_tables(
     outcomes: Counter[str] = Counter()
     failed: list[TableResult] = []
     held: list[TableResult] = []
+    skipped: list[TableResult] = []
     for asset in assets:
         result = results[asset.node.node_id]
         outcomes[str(result.status)] += 1
@@ -93,6 +97,9 @@ def materialize_tables(
                 data_version=DataVersion(wanted_version(chain, settings)),
                 metadata=table_metadata(inventory, result, chain, settings, commits),
             )
+        elif result.status is PushStatus.SKIPPED:
+            # There is nothing to write to: the asset's check fails with the reason, not the run.
+            skipped.append(result)
         elif result.ok:
             # Held back to protect known lineage: nothing was written, and the asset stays as it was.
             held.append(result)
@@ -103,6 +110,11 @@ def materialize_tables(
     if held:
         names = first_few(sorted(result.name for result in held), 20)
         context.log.warning("Held back: %s. The first one: %s", names, held[0].reason)
+    for result in skipped[:_MAX_SKIPPED]:
+        context.log.warning("Skipped %s: %s %s", result.name, result.reason, result.hint)
+    if len(skipped) > _MAX_SKIPPED:
+        more = plural(len(skipped) - _MAX_SKIPPED, "more table")
+        context.log.warning("Skipped %s that Glue does not have; see their checks", more)
     if failed:
         raise push_failure(failed, counts)
 

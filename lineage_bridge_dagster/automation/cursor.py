@@ -51,6 +51,8 @@ class Cursor(BaseModel):
     compared: int = Field(0, ge=0)
     #: Table key -> its requests.
     attempts: dict[str, Attempt] = Field(default_factory=dict)
+    #: A hash of the tables that Glue lacks, with their checks' outcomes, as they were reported last.
+    absent: str = ""
     #: Refreshes requested in a row without a newer state, and the Unix time before which none is requested.
     refreshes: int = Field(0, ge=0)
     refresh_not_before: float = 0.0

@@ -39,6 +39,7 @@ from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG, Unresolve
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.specs.markdown import markdown_table
@@ -198,6 +199,7 @@ def discovery_metadata(found: Discovery) -> dict[str, Any]:
             f"{plural(len(found.graph), 'node')} and {plural(len(found.graph.edges), 'edge')}\n\n"
             + markdown_table(["kind", "nodes"], sorted(kinds.items()))
         ),
+        "glue tables": str(glue_counts(found.graph)),
         "coverage": MetadataValue.md(coverage_markdown(found.coverage)),
         "complete": found.coverage.complete,
     }

@@ -87,12 +87,14 @@ class ListClient:
     def _topics(self, settings: Settings, scope: ListScope) -> Iterable[str]:
         client = self._tableflow_client(settings)
         for topic in client.topics(scope.environment, scope.place):
-            yield f"{topic.display_name}\t{topic.phase} {topic.spec.suspended}"
+            syncs = sorted(sync.sync_status for sync in topic.status.catalog_sync_statuses)
+            yield f"{topic.display_name}\t{topic.phase} {topic.spec.suspended} {' '.join(syncs)}"
 
     def _integrations(self, settings: Settings, scope: ListScope) -> Iterable[str]:
         client = self._tableflow_client(settings)
         for integration in client.integrations(scope.environment, scope.place):
-            yield f"{integration.id}\t{integration.custom_database} {integration.spec.suspended}"
+            state = f"{integration.spec.suspended} {integration.phase}"
+            yield f"{integration.id}\t{integration.custom_database} {state}"
 
     def _tables(self, settings: Settings, scope: ListScope) -> Iterable[str]:
         from lineage_bridge_dagster.glue.client import glue_client

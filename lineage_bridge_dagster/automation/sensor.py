@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from functools import partial
 
 from dagster import (
+    AssetCheckEvaluation,
+    AssetCheckResult,
     AssetKey,
     DagsterInstance,
     DagsterRunStatus,
@@ -19,16 +21,25 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.chains import chain_for
-from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.check_outcomes import tableflow_healthy
+from lineage_bridge_dagster.assets.checks import TABLEFLOW
+from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.tables import wanted_version
 from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.data_versions import pushed_versions
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
-from lineage_bridge_dagster.automation.tick import LoadedState, LoadedTable, Tick, TickResult
+from lineage_bridge_dagster.automation.tick import (
+    AbsentTable,
+    LoadedState,
+    LoadedTable,
+    Tick,
+    TickResult,
+)
 from lineage_bridge_dagster.automation.watched_lists import ListReader
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES, UnresolvedAssetJobDefinition
+from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.specs.keys import tag_key
 from lineage_bridge_dagster.specs.names import Names
@@ -83,16 +94,29 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
     versions = WantedVersions(inventory, push)
     tables = [
         LoadedTable(
-            name=asset.node.qualified_name.removeprefix("glue://").replace("/", "."),
+            name=_name(asset),
             key=asset.key,
             chain_key=inventory.chain_key_of[asset.node.node_id],
             version=partial(versions.of, asset.node.node_id),
         )
         for asset in inventory.tables
-        # A table that several topics claim is never pushed.
-        if not NodeView.of(asset.node).conflict
+        # A table that several topics claim is never pushed, nor is one that is not there.
+        if not NodeView.of(asset.node).conflict and is_in_glue(asset.node)
     ]
-    return LoadedState(version, inventory.discovery, tables, versions.read_settings)
+    absent = [_absent_table(asset, inventory) for asset in inventory.tables if not is_in_glue(asset.node)]
+    return LoadedState(version, inventory.discovery, tables, versions.read_settings, absent)
+
+
+def _absent_table(asset: Asset, inventory: Inventory) -> AbsentTable:
+    def outcome() -> AssetCheckResult:
+        found = tableflow_healthy(asset.node, inventory.view)
+        return found.result(asset.key, TABLEFLOW, inventory.discovery.discovered_at)
+
+    return AbsentTable(_name(asset), asset.key, outcome)
+
+
+def _name(asset: Asset) -> str:
+    return asset.node.qualified_name.removeprefix("glue://").replace("/", ".")
 
 
 class InstanceClient:
@@ -153,6 +177,7 @@ def lineage_sensor(
     interval_seconds: int,
     running: bool,
     budget_seconds: float = 20.0,
+    checks: bool = True,
     reload: Reload = reload_by_server,
 ) -> SensorDefinition:
     """Watch Tableflow and Glue, keep the definitions up to date with the state, and request missing pushes.
@@ -166,6 +191,7 @@ def lineage_sensor(
         interval_seconds: minimum time between ticks.
         running: whether it is on by default.
         budget_seconds: time after which a tick leaves the rest to the next one.
+        checks: whether the tables have checks, whose results it records for tables that Glue lacks.
         reload: reloads the definitions.
     """
 
@@ -190,9 +216,23 @@ def lineage_sensor(
             # Dagster accepts a skip reason only without requests.
             skip_reason=None if requests else result.skip_reason,
             cursor=result.cursor.write(),
+            asset_events=[_evaluation(each) for each in result.checks] if checks else [],
         )
 
     return _sensor
+
+
+def _evaluation(result: AssetCheckResult) -> AssetCheckEvaluation:
+    if result.asset_key is None or result.check_name is None:
+        raise ValueError("the result of a check names its asset and its check")
+    return AssetCheckEvaluation(
+        asset_key=result.asset_key,
+        check_name=result.check_name,
+        passed=result.passed,
+        metadata=result.metadata,
+        severity=result.severity,
+        description=result.description,
+    )
 
 
 def _run_requests(result: TickResult, names: Names) -> list[RunRequest]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from logging import Logger
 from typing import Protocol
 
-from dagster import AssetKey
+from dagster import AssetCheckResult, AssetKey
 
 from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, backoff
 from lineage_bridge_dagster.automation.watched_lists import (
@@ -33,12 +33,15 @@ from lineage_bridge_dagster.automation.watched_lists import (
 )
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.text import clock_time, first_few, plural, sentence
 
 #: Tables per run: a run plans all of its tables at once, with one chain computation and one commit.
 MAX_TABLES_A_RUN = 500
 #: Tables whose last materialization is looked up at once.
 _LOOKUP = 200
+#: Tables that Glue lacks whose checks a tick records.
+MAX_ABSENT = 500
 #: Requested tables that are not up to date yet; at this number a tick stops looking for more.
 MAX_OPEN = 2000
 
@@ -54,15 +57,30 @@ class LoadedTable:
 
 
 @dataclass(frozen=True)
+class AbsentTable:
+    """A table that Glue does not have, in the loaded definitions: nothing is pushed to it.
+
+    Attributes:
+        outcome: an evaluation of its check, now.
+    """
+
+    name: str
+    key: AssetKey
+    outcome: Callable[[], AssetCheckResult]
+
+
+@dataclass(frozen=True)
 class LoadedState:
     """The state that the definitions were built from; `version` is empty if there was none yet."""
 
     version: str
     discovery: Discovery | None = None
-    #: Sorted by key, without tables in conflict.
+    #: Sorted by key, without tables in conflict and those that Glue does not have.
     tables: Sequence[LoadedTable] = ()
     #: Reads what a push writes, for the versions of the tables, and returns it as text; raises if it cannot.
     read_settings: Callable[[], str] = lambda: ""
+    #: The tables that Glue does not have, or of which that is unknown.
+    absent: Sequence[AbsentTable] = ()
 
 
 class DagsterClient(Protocol):
@@ -115,6 +133,10 @@ class TickResult:
     notes: list[str] = field(default_factory=list)
     #: What it found up to date, as clauses too.
     up_to_date: list[str] = field(default_factory=list)
+    #: How many tables Glue has and lacks; empty if it lacks none.
+    glue_tables: str = ""
+    #: Results of the checks of tables that Glue lacks, to record without a run.
+    checks: list[AssetCheckResult] = field(default_factory=list)
 
     def note(self, log: Logger, text: str) -> None:
         self.notes.append(text)
@@ -124,8 +146,10 @@ class TickResult:
     def skip_reason(self) -> str:
         """One sentence on why nothing is requested."""
         if self.notes:
-            return sentence("; ".join(self.notes))
-        return sentence(": ".join(filter(None, ["nothing new", ", and ".join(self.up_to_date)])))
+            text = sentence("; ".join(self.notes))
+        else:
+            text = sentence(": ".join(filter(None, ["nothing new", ", and ".join(self.up_to_date)])))
+        return " ".join(filter(None, [text, self.glue_tables]))
 
 
 @dataclass(frozen=True)
@@ -154,6 +178,7 @@ class Tick:
             elif latest == self.loaded.version:
                 self._refresh(result, "the stored discovery cannot be read")
             return result
+        self._report_absent(result, self.loaded.discovery)
         self._settle_refresh(result)
         self._push(result, began)
         self._watch(result, self.loaded.discovery, began)
@@ -172,6 +197,29 @@ class Tick:
             return False
         result.note(self.log, f"loaded a newer discovery ({how}); the next tick uses it")
         return True
+
+    def _report_absent(self, result: TickResult, discovery: Discovery) -> None:
+        """Report the tables that Glue lacks: their number always, their checks when an outcome changed.
+
+        Nothing is pushed to such a table, so no run would evaluate its check.
+        """
+        absent = self.loaded.absent
+        if not absent:
+            result.cursor.absent = ""
+            return
+        result.glue_tables = f"Glue tables: {glue_counts(discovery.graph)}."
+        self.log.info(result.glue_tables)
+        results = [table.outcome() for table in absent[:MAX_ABSENT]]
+        digest = _digest(
+            "\n".join(f"{each.asset_key} {each.severity} {each.description}" for each in results)
+        )
+        if digest == result.cursor.absent:
+            return
+        result.cursor.absent = digest
+        result.checks = results
+        self.log.info(
+            f"Glue has no table for {first_few([table.name for table in absent], 20)}; see their checks."
+        )
 
     def _settle_refresh(self, result: TickResult) -> None:
         """Count the lists behind a refresh as seen, once a newer state is loaded or it found nothing new."""

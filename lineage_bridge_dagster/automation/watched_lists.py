@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables, is_glue_table
 from lineage_bridge_dagster.text import first_few
@@ -139,7 +140,7 @@ def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
             if (node.environment_id, node.cluster_id) == (scope.environment, scope.place)
         ]
     if scope.api == GLUE:
-        places = (GlueTableNode.of(node).place for node in glue_tables(graph))
+        places = (GlueTableNode.of(node).place for node in glue_tables(graph) if is_in_glue(node))
         return [place.table for place in places if place and place.is_home and place.database == scope.place]
     return []
 
@@ -155,7 +156,9 @@ def _expected_tables(discovery: Discovery, database: str) -> Iterable[str]:
     with_table = {
         edge.src_id
         for edge in graph.edges.values()
-        if edge.dst_id in graph and is_glue_table(graph.nodes[edge.dst_id])
+        if edge.dst_id in graph
+        and is_glue_table(graph.nodes[edge.dst_id])
+        and is_in_glue(graph.nodes[edge.dst_id])
     }
     for node in graph.of_type(NodeType.TABLEFLOW_TABLE):
         if node.node_id not in with_table:

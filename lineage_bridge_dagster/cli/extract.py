@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from lineage_bridge_dagster.cli.graph import discover, output_option
-from lineage_bridge_dagster.cli.output import err, exit_by_coverage
+from lineage_bridge_dagster.cli.output import err, exit_by_coverage, print_glue_tables
 
 
 @click.command()
@@ -20,7 +20,7 @@ from lineage_bridge_dagster.cli.output import err, exit_by_coverage
 def extract(output: Path | None, last: Path | None) -> None:
     """Discover everything and write lineage_graph.json.
 
-    Prints the coverage on stderr; exits 3 if a scope could not be read.
+    Prints the tables that Glue lacks and the coverage on stderr; exits 3 if a scope could not be read.
 
     \b
     Examples:
@@ -37,4 +37,5 @@ def extract(output: Path | None, last: Path | None) -> None:
         err.print(
             f"Wrote {len(discovery.graph.nodes)} nodes and {len(discovery.graph.edges)} edges to {output}"
         )
+    print_glue_tables(discovery.graph)
     exit_by_coverage(discovery.coverage)

@@ -12,11 +12,30 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.lineage.coverage import Coverage
+    from lineage_bridge_dagster.lineage.model import Graph
+
+#: Tables that Glue lacks which a command names one by one.
+_MAX_TABLES = 20
 
 EXIT_FAILED = 1
 EXIT_INCOMPLETE = 3
 
 err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_glue_tables(graph: Graph) -> None:
+    """Print how many tables Glue has of those that Tableflow syncs to it, and why it lacks the others."""
+    from lineage_bridge_dagster.lineage.glue_status import absence_sentence, glue_counts, is_in_glue
+    from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
+
+    absent = [table for table in glue_tables(graph) if not is_in_glue(table)]
+    for table in absent[:_MAX_TABLES]:
+        view = GlueTableNode.of(table)
+        line = f"{view.text('glue_status'):<8} {view.shown_place.dotted}  {absence_sentence(table)}"
+        err.print(f"{line} {view.text('glue_next_step')}".rstrip(), style="yellow", markup=False)
+    if len(absent) > _MAX_TABLES:
+        err.print(f"... and {len(absent) - _MAX_TABLES:,} more tables", style="yellow")
+    err.print(f"Glue tables: {glue_counts(graph)}", markup=False)
 
 
 def exit_by_coverage(coverage: Coverage) -> None:

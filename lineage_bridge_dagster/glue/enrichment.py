@@ -1,12 +1,13 @@
-"""Adds the Glue tables that Tableflow's tables became to a discovery: scan, match, nodes, edges."""
+"""Adds the Glue tables that Tableflow's tables become to a discovery: scan, match, nodes, edges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.glue.absence import DatabaseReading, Reason, not_configured, why_absent
 from lineage_bridge_dagster.glue.matching import (
     MatchedBy,
     TableMatch,
@@ -14,15 +15,16 @@ from lineage_bridge_dagster.glue.matching import (
     match_tables,
     place_of,
 )
-from lineage_bridge_dagster.glue.nodes import table_node
+from lineage_bridge_dagster.glue.nodes import absent_table_node, table_node
 from lineage_bridge_dagster.glue.reader import GlueReader
 from lineage_bridge_dagster.glue.scan import CatalogScan, scan_catalog
 from lineage_bridge_dagster.glue.tables import GlueTable, normalize_location
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
+from lineage_bridge_dagster.lineage.glue_status import GlueStatus, is_in_glue
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import TableflowNode
+from lineage_bridge_dagster.lineage.nodes import NodeView, TableflowNode, is_glue_table
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
@@ -37,43 +39,64 @@ def enrich(
     clock: Callable[[], datetime] = utc_now,
     databases: Iterable[str] | None = None,
     max_concurrency: int = 8,
+    last: Discovery | None = None,
 ) -> Discovery:
-    """Add a `catalog_table` node for each Tableflow table that is in Glue, and for each other Glue table that
-    carries lineage from an earlier push.
+    """Add a `catalog_table` node for each Tableflow table that is synced to Glue, whether or not Glue has it
+    yet, and for each other Glue table that carries lineage from an earlier push.
 
-    Each Tableflow table gets `attributes["glue_status"]`: `found`, `not_found`, `unknown` (its database is
-    unknown or could not be read) or `conflict`. If several topics claim one Glue table, all of them and the
-    table get `attributes["conflict"]`.
+    Both the Tableflow table and the Glue table get `attributes["glue_status"]`, and the reason if there is no
+    table: see `lineage.glue_status`. If several topics claim one Glue table, all of them and the table get
+    `attributes["conflict"]`.
 
     Args:
         region: the client's region, for the scope `glue::{region}` of the coverage.
         databases: read only these; None reads every database of the catalog.
+        last: the last discovery. A table of it that cannot be read now gets no node here: it is carried over.
 
     Returns:
         A new discovery. What could not be read is in its coverage; nothing is raised for it.
     """
     scope = Scope("glue", "", region)
     now = iso(clock())
-    sources = [
-        node
-        for node in discovery.graph.of_type(NodeType.TABLEFLOW_TABLE)
-        if AWS_GLUE in TableflowNode.of(node).catalog_types
-    ]
+    tableflow_tables = list(discovery.graph.of_type(NodeType.TABLEFLOW_TABLE))
+    sources = [node for node in tableflow_tables if AWS_GLUE in TableflowNode.of(node).catalog_types]
     scan = _scan(sources, GlueReader(client), databases, max_concurrency)
     matches = match_tables(sources, scan.tables)
     unmatched = (TableflowNode.of(node).expected_place for node in sources if node.node_id not in matches)
     scan.require(place.database for place in unmatched if place is not None)
     conflicts = find_conflicts(sources, matches)
+    known = _KnownTables(last.graph if last else Graph())
 
     graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
+    expected = {source.node_id for source in sources}
+    for node in tableflow_tables:
+        if node.node_id not in expected:
+            graph.add_node(node.with_attributes(**not_configured(node).attributes))
+    absent: dict[GluePlace, list[tuple[Node, Reason]]] = {}
     for source in sources:
-        status = _source_status(source, matches.get(source.node_id), scan, conflicts)
+        match = matches.get(source.node_id)
+        reason = None
+        if match is None:
+            reason = why_absent(
+                source,
+                region=region,
+                database=_database(source, scan),
+                last_found=known.last_found(source),
+            )
+            place = TableflowNode.of(source).expected_place
+            carried = reason.status is GlueStatus.UNKNOWN and known.table_of(source) is not None
+            if place is not None and not carried:
+                absent.setdefault(place, []).append((source, reason))
+        claimed = place_of(source, match)
+        status = _source_status(match, reason, conflicts.get(claimed) if claimed else None)
         graph.add_node(source.with_attributes(**status))
     by_place: dict[GluePlace, list[TableMatch]] = {}
     for match in matches.values():
         by_place.setdefault(match.table.place, []).append(match)
     for place, matched in by_place.items():
         _add_matched(graph, matched, scope, now, conflicts.get(place))
+    for place, reasons in absent.items():
+        _add_absent(graph, place, reasons, scope, now, known, conflicts.get(place))
     for table in scan.tables:
         if table.place not in by_place and table.carries_lineage:
             graph.add_node(table_node(table, scope, now))
@@ -108,38 +131,104 @@ def _scan(
     )
 
 
-def _source_status(
-    source: Node, match: TableMatch | None, scan: CatalogScan, conflicts: Mapping[GluePlace, str]
-) -> dict[str, Any]:
-    """The attributes that report on a Tableflow table whether Glue has it."""
-    place = place_of(source, match)
-    if place is not None and place in conflicts:
-        return {"glue_status": "conflict", "conflict": conflicts[place]}
-    if match:
-        return {"glue_status": "found", "glue_table_found": match.table.place.dotted}
-    error = scan.error_at(place)
-    if error is not None:
-        return {"glue_status": "unknown", "glue_reason": error.message}
-    if place is None:
-        return {
-            "glue_status": "unknown",
-            "glue_reason": "its Glue database is unknown: the catalog integrations could not be read, "
-            "or several of them set different databases",
+class _KnownTables:
+    """The Glue tables of the last discovery, by the Tableflow tables that became them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._table_of = {
+            edge.src_id: graph.nodes[edge.dst_id]
+            for edge in graph.edges.values()
+            if edge.src_id in graph and edge.dst_id in graph and is_glue_table(graph.nodes[edge.dst_id])
         }
-    return {"glue_status": "not_found"}
+
+    def table_of(self, source: Node) -> Node | None:
+        return self._table_of.get(source.node_id)
+
+    def last_found(self, source: Node) -> str | None:
+        """ISO 8601: when Glue was last known to have the table; None if it never was."""
+        table = self.table_of(source)
+        if table is None:
+            return None
+        if not is_in_glue(table):
+            return NodeView.of(table).text("glue_last_found") or None
+        return NodeView.of(table).stale_since or table.last_seen
+
+
+def _database(source: Node, scan: CatalogScan) -> DatabaseReading | None:
+    """What the scan tells about the database in which a table is expected; None if that is unknown."""
+    place = TableflowNode.of(source).expected_place
+    error = scan.error_at(place)
+    if place is None:
+        return DatabaseReading(error) if error else None
+    return DatabaseReading(error, place.database in scan.visible)
+
+
+def _source_status(match: TableMatch | None, reason: Reason | None, conflict: str | None) -> dict[str, Any]:
+    """The attributes that report on a Tableflow table whether Glue has it."""
+    attributes = reason.attributes if reason else {"glue_status": str(GlueStatus.FOUND)}
+    if match:
+        attributes["glue_table_found"] = match.table.place.dotted
+    if conflict:
+        attributes |= {"glue_status": str(GlueStatus.CONFLICT), "conflict": conflict}
+    return attributes
 
 
 def _add_matched(
     graph: Graph, matches: list[TableMatch], scope: Scope, now: str, conflict: str | None
 ) -> None:
     """Add a Glue table and the edges from the Tableflow tables that became it."""
-    source = min((match.source for match in matches), key=lambda node: node.node_id)
-    node = table_node(matches[0].table, scope, now, source=source, conflict=conflict)
-    # The table is known because Glue and Tableflow were both read: neither's outage may remove it.
-    scopes = sorted({str(scope)}.union(*(_source_scopes(match.source) for match in matches)))
-    node = graph.add_node(node.with_attributes(scopes=scopes))
+    sources = [match.source for match in matches]
+    node = table_node(matches[0].table, scope, now, source=_first(sources), conflict=conflict)
+    scopes = _scopes(sources, scope)
+    node = graph.add_node(node.with_attributes(scopes=scopes, glue_status=str(GlueStatus.FOUND)))
     for match in matches:
         graph.add_edge(_edge(match, node, scope, now).with_attributes(scopes=scopes))
+
+
+def _add_absent(
+    graph: Graph,
+    place: GluePlace,
+    absent: list[tuple[Node, Reason]],
+    scope: Scope,
+    now: str,
+    known: _KnownTables,
+    conflict: str | None,
+) -> None:
+    """Add a Glue table that was not found, and the edges from the Tableflow tables that should become it."""
+    sources = [source for source, _ in absent]
+    source = _first(sources)
+    reason = next(reason for each, reason in absent if each is source)
+    scopes = _scopes(sources, scope)
+    last_found = known.last_found(source)
+    node = absent_table_node(place, scope, now, source=source, conflict=conflict).with_attributes(
+        **reason.attributes, **({"glue_last_found": last_found} if last_found else {}), scopes=scopes
+    )
+    node = graph.add_node(node)
+    for each in sources:
+        attributes = {"scope": str(scope), "scopes": scopes, "evidence": str(Evidence.DECLARED)}
+        graph.add_edge(
+            Edge(
+                each.node_id,
+                node.node_id,
+                EdgeType.MATERIALIZES,
+                attributes=attributes,
+                first_seen=now,
+                last_seen=now,
+            )
+        )
+
+
+def _first(sources: Iterable[Node]) -> Node:
+    """The Tableflow table that gives a Glue table its environment and cluster."""
+    return min(sources, key=lambda node: node.node_id)
+
+
+def _scopes(sources: Iterable[Node], scope: Scope) -> list[str]:
+    """The scopes of a Glue table and of the edges into it.
+
+    It is known because Glue and Tableflow were both read: neither's outage may remove it.
+    """
+    return sorted({str(scope)}.union(*map(_source_scopes, sources)))
 
 
 def _source_scopes(source: Node) -> set[str]:

@@ -11,7 +11,7 @@ from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_CLUSTER_ID, KEY_ENVIRONMENT_ID
-from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
+from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.ids import glue_table_id
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.other_forms import serde_attributes
@@ -53,6 +53,43 @@ def table_node(
             **{name: value for name, value in optional.items() if value},
         },
         url=glue_table_url(region, table.database, table.name, catalog_id=table.catalog_id),
+        first_seen=now,
+        last_seen=now,
+    )
+
+
+def absent_table_node(
+    place: GluePlace, scope: Scope, now: str, *, source: Node, conflict: str | None = None
+) -> Node:
+    """The `catalog_table` node of a table that was not found in Glue.
+
+    It has the id, and thus the asset key, that the table will have in the expected place.
+
+    Args:
+        place: where the table is expected, in lower case.
+        scope: `glue::{region}`.
+        now: ISO 8601 UTC.
+        source: the Tableflow table that should become it.
+        conflict: the topics that claim the table, as a sentence.
+    """
+    return Node(
+        node_id=glue_table_id(source.environment_id or "", place),
+        system="aws",
+        node_type=NodeType.CATALOG_TABLE,
+        qualified_name=place.qualified_name,
+        display_name=place.dotted,
+        environment_id=source.environment_id,
+        environment_name=source.environment_name,
+        cluster_id=source.cluster_id,
+        cluster_name=source.cluster_name,
+        catalog_type=AWS_GLUE,
+        attributes={
+            "database": place.database,
+            "table_name": place.table,
+            "aws_region": scope.place,
+            "scope": str(scope),
+            **({"conflict": conflict} if conflict else {}),
+        },
         first_seen=now,
         last_seen=now,
     )

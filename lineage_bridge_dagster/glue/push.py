@@ -28,6 +28,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
+from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -128,18 +129,19 @@ class _Push:
             for target in targets
             if (table := tables.get(target.node.node_id)) is not None and self._plans_removal(table)
         ]
+        in_glue = [node for node in nodes if is_in_glue(node)]
         # Tables outside the selection count as well, or pushes of a few tables each could remove everything.
         in_graph = sum(
             not self._has_upstream(node)
             and any(key.startswith(PREFIX) for key in GlueTableNode.of(node).parameters)
-            for node in nodes
+            for node in in_glue
         )
         count = max(len(removals), in_graph)
         share = self._settings.max_removal_share
-        limit = math.ceil(share * len(nodes))
+        limit = math.ceil(share * len(in_glue))
         if self._coverage.covers_all_table_sources and count > limit:
             reason = (
-                f"{count} of {len(nodes)} tables have no upstream any more, and one push may remove the "
+                f"{count} of {len(in_glue)} tables have no upstream any more, and one push may remove the "
                 f"lineage of at most {limit} ({share:.0%}): none was removed"
             )
             hint = "If this is expected, raise LINEAGE_BRIDGE_PUSH_MAX_REMOVAL_SHARE for one push."

@@ -37,6 +37,7 @@ class CatalogScan:
         tables: the tables that the caller wanted to keep.
         count: how many tables were read, kept or not.
         databases: the databases that were scanned.
+        visible: those of them that Glue has, as far as this client may see.
         unread: the databases that could not be read, or not to their end, with the reason.
         elsewhere: the databases, in lower case, whose tables are in other catalogs; they are not read.
         list_error: why the databases could not be listed. The expected ones were scanned then.
@@ -47,6 +48,7 @@ class CatalogScan:
     tables: list[GlueTable] = field(default_factory=list)
     count: int = 0
     databases: list[str] = field(default_factory=list)
+    visible: set[str] = field(default_factory=set)
     unread: dict[str, GlueError] = field(default_factory=dict)
     elsewhere: dict[str, GlueDatabase] = field(default_factory=dict)
     list_error: GlueError | None = None
@@ -150,11 +152,13 @@ def scan_catalog(
                 count += len(page)
         except GlueNotFoundError as error:
             # The database does not exist, or was dropped since it was listed.
+            scan.visible.discard(database)
             return tables, count, error if count else None
         except GlueError as error:
             return tables, count, error
         return tables, count, None
 
+    scan.visible = set(scan.databases)
     with ThreadPoolExecutor(max_workers=max_concurrency, thread_name_prefix="glue-read") as pool:
         results = zip(scan.databases, pool.map(read, scan.databases), strict=True)
         for database, (tables, count, failure) in results:

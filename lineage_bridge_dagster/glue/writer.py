@@ -29,6 +29,8 @@ from lineage_bridge_dagster.glue.targets import PushTarget
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument, render
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
+from lineage_bridge_dagster.lineage.glue_status import absence_sentence, is_in_glue
+from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
@@ -188,6 +190,9 @@ class GlueLineageWriter:
         if table is None:
             if push.document is None:
                 return push.result(PushStatus.UNCHANGED, "the table does not exist in Glue any more")
+            if not is_in_glue(push.target.node):
+                next_step = NodeView.of(push.target.node).text("glue_next_step")
+                return push.result(PushStatus.SKIPPED, absence_sentence(push.target.node), next_step)
             raise GlueNotFoundError(
                 f"The table {place.dotted} does not exist in Glue.",
                 hint="It was dropped, or Tableflow has not synced it yet. Check the catalog integration in "

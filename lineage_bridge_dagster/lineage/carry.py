@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_status import GLUE_STATUS_ATTRIBUTES
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, Edge, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN
@@ -25,7 +26,14 @@ STALE_SINCE = "stale_since"
 STALE_ATTRIBUTES = "stale_attributes"
 
 #: Attributes that describe one discovery, and are never carried over.
-_NEVER_CARRIED = frozenset({STALE_SINCE, STALE_ATTRIBUTES, "scope", "scopes", "warnings", UNKNOWN})
+_NEVER_CARRIED = GLUE_STATUS_ATTRIBUTES | {
+    STALE_SINCE,
+    STALE_ATTRIBUTES,
+    "scope",
+    "scopes",
+    "warnings",
+    UNKNOWN,
+}
 
 #: By kind of node, the APIs that add attributes to nodes that other APIs report.
 _ATTRIBUTE_APIS: dict[str, tuple[str, ...]] = {

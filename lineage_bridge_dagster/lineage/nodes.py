@@ -38,6 +38,25 @@ class CatalogSync(NamedTuple):
     error: str
 
 
+class CatalogIntegrationState(NamedTuple):
+    """A catalog integration of a Kafka cluster: `type` as in `AWS_GLUE`, `phase` as in `CONNECTED`.
+
+    `syncs_topic` means that Tableflow reports a sync of this topic by it.
+    """
+
+    id: str
+    name: str
+    type: str
+    phase: str
+    error: str
+    suspended: bool
+    syncs_topic: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} ({self.id})" if self.name else self.id
+
+
 def is_glue_table(node: Node) -> bool:
     return node.node_type == NodeType.CATALOG_TABLE and node.catalog_type == AWS_GLUE
 
@@ -119,18 +138,35 @@ def _catalog_syncs(value: object) -> list[CatalogSync]:
     ]
 
 
+def _catalog_integrations(value: object) -> list[CatalogIntegrationState]:
+    return [
+        CatalogIntegrationState(
+            id=_shown(item.get("id")),
+            name=_shown(item.get("name")),
+            type=_shown(item.get("type")),
+            phase=_shown(item.get("phase")),
+            error=_shown(item.get("error")),
+            suspended=_flag(item.get("suspended")),
+            syncs_topic=_flag(item.get("syncs_topic")),
+        )
+        for item in _mappings(value)
+    ]
+
+
 def _format_errors(value: object) -> list[FormatError]:
     return [FormatError(_shown(item.get("format")), _shown(item.get("error"))) for item in _mappings(value)]
 
 
 class Attribute(Generic[T]):
-    """A node attribute of the name it is assigned to, read through a converter that accepts any value."""
+    """A node attribute, by default of the name it is assigned to, read through a converter that accepts any
+    value."""
 
-    def __init__(self, read: Callable[[object], T]) -> None:
+    def __init__(self, read: Callable[[object], T], name: str = "") -> None:
         self._read = read
+        self._name = name
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._name = self._name or name
 
     def __get__(self, view: NodeView, owner: type) -> T:
         return self._read(view.node.attributes.get(self._name))
@@ -277,6 +313,18 @@ class TableflowNode(NodeView):
     #: The catalogs that the table is synced to or integrated with, such as `AWS_GLUE`.
     catalog_types = Attribute(_texts)
     catalog_sync = Attribute(_catalog_syncs)
+    #: The catalog integrations of the cluster, whether or not they sync this topic.
+    integrations = Attribute(_catalog_integrations, "catalog_integrations")
+
+    @property
+    def integrations_read(self) -> bool:
+        """Whether the cluster's catalog integrations could be read."""
+        return self.node.attributes.get("catalog_integrations_read") is not False
+
+    def last_sync(self, integration: str) -> str:
+        """When an integration synced its catalog last, as ISO 8601; empty if that is unknown or never."""
+        return _text(_mapping(self.node.attributes.get("catalog_last_sync")).get(integration))
+
     phase = Attribute(_text)
     error = Attribute(_text)
     write_mode = Attribute(_text)

@@ -10,6 +10,11 @@ from dagster import AssetKey, JsonMetadataValue, MarkdownMetadataValue, Metadata
 from lineage_bridge_dagster.glue.links import athena_select, athena_url, glue_table_url
 from lineage_bridge_dagster.lineage.columns import flows_of, further_columns_of
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
+from lineage_bridge_dagster.lineage.glue_status import (
+    GLUE_STATUS_ATTRIBUTES,
+    absence_sentence,
+    is_in_glue,
+)
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import (
     Field,
@@ -43,6 +48,7 @@ _NOT_DETAILS = frozenset(
         UNKNOWN,
         "owners",
         "fields",
+        *GLUE_STATUS_ATTRIBUTES,
     }
 )
 
@@ -146,7 +152,9 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
 def _glue_table(table: GlueTableNode, context: NodeContext) -> dict[str, Any]:
     place, region = table.shown_place, table.aws_region
     own: dict[str, Any] = {"database": place.database, "table": place.table}
-    if context.role is Role.ITSELF and region:
+    if context.role is Role.ITSELF and not is_in_glue(table.node):
+        own["not_in_glue"] = f"{absence_sentence(table.node)} {table.text('glue_next_step')}".rstrip()
+    elif context.role is Role.ITSELF and region:
         url = table.node.url or glue_table_url(region, place.database, place.table)
         own |= {
             "console": UrlMetadataValue(url),

@@ -11,6 +11,7 @@ from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, scopes_of
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.glue.graphs import (
@@ -41,12 +42,107 @@ def test_edge_leads_from_tableflow_to_glue(client: GlueClient, catalog: Catalog)
     assert found.coverage.get(SCOPE).status is Status.COMPLETE  # type: ignore[union-attr]
 
 
-def test_table_that_glue_lacks_is_reported_on_tableflows_node(client: GlueClient, catalog: Catalog) -> None:
+def test_table_that_glue_lacks_is_a_node_with_the_reason(client: GlueClient, catalog: Catalog) -> None:
+    catalog.create("other")
+    graph = Graph()
+    source = add_table(graph, "orders", glue=False)
+    found = enrich(Discovery(graph, complete_coverage()), client, region=REGION, clock=clock)
+    (table,) = glue_nodes(found).values()
+    assert table.attributes["glue_status"] == "missing"
+    assert table.attributes["glue_absence"] == "not_synced_yet"
+    assert found.graph.nodes[source.node_id].attributes["glue_status"] == "missing"
+    hops = [hop.node.qualified_name for hop in chain_of(found.graph, table.node_id).hops]
+    assert hops[:2] == [f"{CLUSTER}.orders", "orders"]
+    assert hops[-1].startswith("postgres://")
+
+
+def test_table_keeps_its_node_when_it_comes(client: GlueClient, catalog: Catalog) -> None:
+    catalog.create("other")
+    source = tableflow_node("Orders")
+    (before,) = glue_nodes(enriched(client, source))
+    catalog.create("orders")
+    found = enriched(client, source)
+    assert list(glue_nodes(found)) == [before]
+    assert found.graph.nodes[before].attributes["glue_status"] == "found"
+
+
+def test_nothing_of_the_reason_is_left_on_a_table_that_came(client: GlueClient, catalog: Catalog) -> None:
     catalog.create("other")
     source = tableflow_node("orders")
-    found = enriched(client, source)
+    last = enriched(client, source)
+    catalog.create("orders")
+    found = enriched(client, source, last=last)
+    # Another database fails, so that attributes of Glue's nodes may be hidden.
+    found.coverage.add(ScopeReport(SCOPE, Status.PARTIAL, "denied"))
+    (table,) = glue_nodes(carry_forward(found, last)).values()
+    assert table.attributes["glue_status"] == "found"
+    assert not table.attributes.keys() & {"glue_absence", "glue_reason", "glue_next_step"}
+
+
+def test_dropped_table_stays_and_tells_when_it_was_there(client: GlueClient, catalog: Catalog) -> None:
+    synced = [{"type": "AWS_GLUE", "status": "SYNCED"}]
+    source = tableflow_node("orders", catalog_sync=synced)
+    catalog.create("orders")
+    first = enriched(client, source)
+    catalog.glue.delete_table(DatabaseName=CLUSTER, Name="orders")
+    for _ in range(2):
+        first = carry_forward(enriched(client, source, last=first), first)
+        (table,) = glue_nodes(first).values()
+        assert table.attributes["glue_status"] == "missing"
+        assert table.attributes["glue_absence"] == "dropped"
+        assert table.attributes["glue_last_found"] in table.attributes["glue_reason"]
+
+
+def test_outage_of_glue_adds_no_second_table_beside_the_known_one(
+    aws: StrictAws, client: GlueClient, catalog: Catalog
+) -> None:
+    """The last discovery found the table elsewhere, by its location; now Glue fails."""
+    storage = {"Location": "s3://bucket/real", "Columns": []}
+    catalog.create("renamed", "elsewhere", StorageDescriptor=storage)
+    graph = Graph()
+    add_table(graph, "orders", glue=False, path="s3://bucket/real")
+    last = enrich(Discovery(graph, complete_coverage(), "t1"), client, region=REGION, clock=clock)
+    aws.fail("*", "InternalServiceException", status=500, times=-1)
+    now = Discovery(Graph(graph.nodes.values(), graph.edges.values()), complete_coverage(), "t2")
+    carried = carry_forward(enrich(now, client, region=REGION, clock=clock, last=last), last)
+    (table,) = glue_nodes(carried).values()
+    assert table.qualified_name == "glue://elsewhere/renamed"
+    assert glue_counts(carried.graph).unknown == {"stale": 1}
+
+
+def test_table_of_a_glue_that_cannot_be_read_is_unknown(
+    aws: StrictAws, client: GlueClient, catalog: Catalog
+) -> None:
+    aws.fail("*", "AccessDeniedException", times=-1)
+    found = enriched(client, tableflow_node("orders"))
+    (table,) = glue_nodes(found).values()
+    assert table.attributes["glue_status"] == "unknown"
+    assert table.attributes["glue_absence"] == "glue_unread"
+    assert str(glue_counts(found.graph)) == "0 found, 0 missing, 1 unknown (1 Glue not read)"
+
+
+def test_tableflow_without_an_integration_with_glue_is_said_and_no_table(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    none, unread = (
+        tableflow_node(name, catalog_types=[], glue_database=None, catalog_integrations_read=read)
+        for name, read in (("none", True), ("unread", False))
+    )
+    found = enriched(client, none, unread)
     assert not glue_nodes(found)
-    assert found.graph.nodes[source.node_id].attributes["glue_status"] == "not_found"
+    assert found.graph.nodes[none.node_id].attributes["glue_status"] == "not_configured"
+    assert found.graph.nodes[unread.node_id].attributes["glue_status"] == "unknown"
+    assert glue_counts(found.graph).unknown == {"integrations_unread": 1}
+
+
+def test_two_topics_without_a_table_that_fold_to_one_are_a_conflict(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("other")
+    found = enriched(client, tableflow_node("Orders"), tableflow_node("orders"))
+    (table,) = glue_nodes(found).values()
+    assert f"{CLUSTER}.Orders and {CLUSTER}.orders" in table.attributes["conflict"]
+    assert push(client, found).counts["refused"] == 1
 
 
 def test_tables_of_other_catalogs_are_not_matched(client: GlueClient, catalog: Catalog) -> None:

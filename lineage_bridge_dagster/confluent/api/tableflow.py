@@ -68,6 +68,8 @@ class TableflowTopic(Record):
 
     spec: TableflowSpec
     status: TableflowStatus = Field(default_factory=TableflowStatus)
+    #: RFC 3339: when Tableflow was enabled.
+    created_at: str = Field("", validation_alias=AliasPath("metadata", "created_at"))
 
     @property
     def display_name(self) -> str:
@@ -96,12 +98,24 @@ class IntegrationSpec(Record):
     config: IntegrationConfig = Field(default_factory=IntegrationConfig)
 
 
+class IntegrationStatus(Record):
+    """`last_sync_at` is RFC 3339, empty before the first sync."""
+
+    phase: str = ""
+    error_message: str = ""
+    last_sync_at: str = ""
+
+
 class CatalogIntegration(Record):
     """`tableflow/v1` CatalogIntegration."""
 
     id: str
     spec: IntegrationSpec = Field(default_factory=IntegrationSpec)
-    phase: str = Field("", validation_alias=AliasPath("status", "phase"))
+    status: IntegrationStatus = Field(default_factory=IntegrationStatus)
+
+    @property
+    def phase(self) -> str:
+        return self.status.phase
 
     @property
     def kind(self) -> str:

@@ -101,11 +101,7 @@ def _attributes(
     storage = spec.storage
     database = glue_database(topic, place.cluster.id, integrations)
     synced = [sync.catalog_type for sync in status.catalog_sync_statuses if sync.catalog_type]
-    integrated = [
-        _CATALOG_TYPES.get(integration.kind.lower(), integration.kind)
-        for integration in integrations or ()
-        if integration.kind
-    ]
+    integrated = [_catalog_type(integration) for integration in integrations or () if integration.kind]
     handling = spec.config.error_handling
     return {
         "topic": topic.display_name,
@@ -123,6 +119,13 @@ def _attributes(
             )
             for sync in status.catalog_sync_statuses
         ],
+        # False is recorded: an empty list would not tell unknown from none.
+        "catalog_integrations_read": integrations is not None,
+        "catalog_integrations": [_integration(one, topic) for one in integrations or ()],
+        "catalog_last_sync": {
+            one.id: one.status.last_sync_at for one in integrations or () if one.status.last_sync_at
+        },
+        "created_at": topic.created_at,
         "phase": status.phase,
         "error": redact_text(status.error_message),
         "write_mode": status.write_mode,
@@ -139,3 +142,22 @@ def _attributes(
             for failing in status.failing_table_formats
         ],
     }
+
+
+def _integration(integration: CatalogIntegration, topic: TableflowTopic) -> dict[str, Any]:
+    synced_by = {sync.catalog_integration_id for sync in topic.status.catalog_sync_statuses}
+    return without_empty(
+        {
+            "id": integration.id,
+            "name": integration.spec.display_name,
+            "type": _catalog_type(integration),
+            "phase": integration.phase,
+            "error": redact_text(integration.status.error_message),
+            "suspended": integration.spec.suspended or None,
+            "syncs_topic": integration.id in synced_by or None,
+        }
+    )
+
+
+def _catalog_type(integration: CatalogIntegration) -> str:
+    return _CATALOG_TYPES.get(integration.kind.lower(), integration.kind)

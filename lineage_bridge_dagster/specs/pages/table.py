@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.glue.links import athena_describe, athena_select
+from lineage_bridge_dagster.lineage.glue_status import (
+    GlueStatus,
+    absence_sentence,
+    glue_status,
+    is_in_glue,
+)
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
@@ -12,6 +18,9 @@ from lineage_bridge_dagster.specs.pages.phrases import location, names, plain
 from lineage_bridge_dagster.specs.pages.tree import text_tree
 from lineage_bridge_dagster.text import first_few
 
+#: Before the first line of a table that Glue does not have, as far as is known.
+_PREFIXES = {GlueStatus.MISSING: "Not in Glue: ", GlueStatus.UNKNOWN: "Not known whether in Glue: "}
+
 
 def first_line(table: GlueTableNode, context: NodeContext) -> str:
     """What it is and the topic it comes from."""
@@ -20,7 +29,8 @@ def first_line(table: GlueTableNode, context: NodeContext) -> str:
     origin = f", from Kafka topic {topics}{location(table.node)}" if topics else ""
     if context.role is Role.CHAIN:
         return plain(f"Upstream lineage of the Glue table {place.dotted}{origin}")
-    return plain(f"Iceberg table {place.table} in the Glue database {place.database}{origin}")
+    what = f"Iceberg table {place.table} in the Glue database {place.database}{origin}"
+    return plain(_PREFIXES.get(glue_status(table.node), "") + what)
 
 
 def facts(table: GlueTableNode, context: NodeContext) -> dict[str, str]:
@@ -28,6 +38,8 @@ def facts(table: GlueTableNode, context: NodeContext) -> dict[str, str]:
     sources = context.view.sources(table.node)
     syncs = [_tableflow(node) for node in sources if node.node_type == NodeType.TABLEFLOW_TABLE]
     return {
+        "In Glue": plain(absence_sentence(table.node)),
+        "What to do": "" if is_in_glue(table.node) else plain(table.text("glue_next_step")),
         "Region": plain(table.aws_region),
         "Location": plain(table.storage_location),
         "Tableflow": first_few(syncs, 3),
@@ -51,7 +63,9 @@ def origin(table: Node, context: NodeContext) -> str:
 
 
 def athena(table: GlueTableNode) -> str:
-    """Statements to query it in Athena, quoted as names with dots require."""
+    """Statements to query it in Athena, quoted as names with dots require; none without a table."""
+    if glue_status(table.node) is GlueStatus.MISSING:
+        return ""
     place = table.shown_place
     select = athena_select(place.database, place.table)
     describe = athena_describe(place.database, place.table)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from lineage_bridge_dagster.lineage.glue_status import GlueStatus, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import TopicNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import TableflowNode, TopicNode, is_glue_table
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
 from lineage_bridge_dagster.text import byte_size, duration, first_few
 
 _TABLES = frozenset({NodeType.TABLEFLOW_TABLE, NodeType.CATALOG_TABLE})
+
+#: By the status of a Tableflow table, what its topic's page says.
+_WITHOUT_TABLE: Mapping[str, str] = {
+    GlueStatus.MISSING: "Tableflow is on; no table in Glue",
+    GlueStatus.UNKNOWN: "Tableflow is on; not known whether there is a table in Glue",
+    GlueStatus.NOT_CONFIGURED: "Tableflow is on; no sync to Glue is set up",
+    GlueStatus.CONFLICT: "Tableflow is on; no lineage is pushed to its table in Glue",
+}
 
 
 def first_line(topic: Node, context: NodeContext) -> str:
@@ -26,7 +37,10 @@ def facts(topic: TopicNode, context: NodeContext) -> dict[str, str]:
     view = context.view
     readers = view.targets(topic.node)
     tables = [
-        table for reader in readers for table in [reader, *view.targets(reader)] if is_glue_table(table)
+        table
+        for reader in readers
+        for table in [reader, *view.targets(reader)]
+        if is_glue_table(table) and is_in_glue(table)
     ]
     return {
         "Partitions": _partitions(topic),
@@ -34,8 +48,21 @@ def facts(topic: TopicNode, context: NodeContext) -> dict[str, str]:
         "Schema": _schema(topic),
         "Written by": titles(view.sources(topic.node)),
         "Read by": titles(reader for reader in readers if reader.node_type not in _TABLES),
+        "In Glue": first_few(sorted(filter(None, map(_glue, readers))), 3),
         "Tables": first_few(sorted({plain(table.label) for table in tables}), 10),
     }
+
+
+def _glue(table: Node) -> str:
+    """That Tableflow is on and Glue has no table of the topic alone, and why; empty if it has one."""
+    if table.node_type != NodeType.TABLEFLOW_TABLE:
+        return ""
+    tableflow = TableflowNode.of(table)
+    text = _WITHOUT_TABLE.get(tableflow.text("glue_status"), "")
+    if not text:
+        return ""
+    reason, step = tableflow.conflict or tableflow.text("glue_reason"), tableflow.text("glue_next_step")
+    return plain(f"{text}: {reason}." + (f" What to do: {step}" if step else ""))
 
 
 def _partitions(topic: TopicNode) -> str:
