@@ -6,6 +6,8 @@ decides about TLS and about who receives a key.
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -18,6 +20,10 @@ from lineage_bridge_dagster.confluent.api.errors import BrokerError, UntrustedAd
 from lineage_bridge_dagster.confluent.api.trusted_hosts import is_loopback, is_trusted_host
 
 _PROTOCOLS = ("SASL_SSL", "SSL", "PLAINTEXT")
+_SERVER = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*)|\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]):(?P<port>[0-9]{1,5})",
+    re.ASCII,
+)
 _LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
@@ -34,27 +40,32 @@ class Bootstrap:
 
     @classmethod
     def parse(cls, endpoint: str) -> Self:
-        """Parse `[PROTOCOL://]host:port[,host:port...]`.
+        """Parse `[PROTOCOL://]host:port[,[PROTOCOL://]host:port...]`, with IPv6 addresses in brackets.
 
         Without a protocol it is PLAINTEXT if all hosts are loopback addresses, where a local stack has no
         certificate; otherwise SASL_SSL.
 
         Raises:
-            BrokerError: the endpoint is empty, or its protocol is not supported.
+            BrokerError: the endpoint is empty or malformed, or its protocol is not supported.
         """
-        protocol, separator, servers = endpoint.strip().rpartition("://")
-        servers = servers.rstrip("/")
+        servers: list[str] = []
+        protocols: set[str] = set()
+        for entry in filter(None, map(str.strip, endpoint.split(","))):
+            protocol, separator, server = entry.rpartition("://")
+            protocols |= {protocol.upper()} if separator else set()
+            servers.append(_checked(server.removesuffix("/") if separator else server))
         if not servers:
             raise BrokerError("The cluster has no bootstrap endpoint.", hint="Run a discovery.")
-        if not separator:
-            hosts = _hosts(servers)
-            protocol = "PLAINTEXT" if hosts and all(map(is_loopback, hosts)) else "SASL_SSL"
-        if protocol.upper() not in _PROTOCOLS:
+        if not protocols:
+            local = all(is_loopback(_host(server)) for server in servers)
+            protocols = {"PLAINTEXT" if local else "SASL_SSL"}
+        if len(protocols) > 1 or not protocols <= set(_PROTOCOLS):
+            named = " and ".join(map(repr, sorted(protocols)))
             raise BrokerError(
-                f"{protocol}://{servers} is not supported: only {', '.join(_PROTOCOLS)} are.",
-                hint="Correct the cluster's bootstrap endpoint.",
+                f"The bootstrap endpoint {endpoint[:200]!r} has the protocol {named}.",
+                hint=f"Correct the endpoint: it has one of {', '.join(_PROTOCOLS)} for all brokers.",
             )
-        return cls(servers, protocol.upper())
+        return cls(",".join(servers), protocols.pop())
 
     @classmethod
     def of_cluster(
@@ -65,13 +76,13 @@ class Bootstrap:
         Raises:
             MissingCredential: the brokers require a key, and none is configured.
             UntrustedAddress: a broker's host must not receive a key.
-            BrokerError: the endpoint is empty, or its protocol is not supported.
+            BrokerError: the endpoint is empty or malformed, or its protocol is not supported.
         """
         bootstrap = cls.parse(endpoint)
         if bootstrap.protocol != "SASL_SSL":
             return bootstrap
         configured = httpx.URL(settings.api_url)
-        for host in _hosts(bootstrap.servers):
+        for host in map(_host, bootstrap.servers.split(",")):
             if not is_trusted_host(host, configured):
                 raise UntrustedAddress(
                     f"The bootstrap endpoint of cluster {cluster_id} is on an untrusted host: {host}.",
@@ -110,8 +121,32 @@ class Bootstrap:
         return options
 
 
-def _hosts(servers: str) -> list[str]:
-    return [server.strip().rpartition(":")[0].strip("[]") for server in servers.split(",") if server.strip()]
+def _checked(server: str) -> str:
+    """Return `host:port` as it is.
+
+    Clients read a malformed address each in their own way: librdkafka drops what follows a slash, so that
+    `evil.example/.confluent.cloud:9092` is not the host that the end of the text names.
+    """
+    found = _SERVER.fullmatch(server)
+    if found and 0 < int(found["port"]) < 65536 and (not found["ipv6"] or _is_ipv6(found["ipv6"])):
+        return server
+    raise BrokerError(
+        f"The bootstrap endpoint is malformed: {server[:200]!r} is not host:port.",
+        hint="Correct the cluster's bootstrap endpoint, such as SASL_SSL://pkc-abc123.confluent.cloud:9092; "
+        "an IPv6 address is in brackets.",
+    )
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _host(server: str) -> str:
+    return server.rpartition(":")[0].strip("[]")
 
 
 def _quoted(text: str) -> str:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from pydantic import SecretStr
 
+import lineage_bridge_dagster
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.brokers import reader_for
@@ -28,16 +32,65 @@ QUOTES = {"kafka": Credential(key="k", secret=SecretStr('s"\\x'))}
         ("localhost:1,[::1]:2", "localhost:1,[::1]:2", "PLAINTEXT"),
         ("127.0.0.1:1,kafka.corp:2", "127.0.0.1:1,kafka.corp:2", "SASL_SSL"),
         (f"PLAINTEXT://{FOREIGN}", FOREIGN, "PLAINTEXT"),
+        (f"ssl://{FOREIGN}/", FOREIGN, "SSL"),
+        (f" {VENDOR} , {FOREIGN} ", f"{VENDOR},{FOREIGN}", "SASL_SSL"),
+        # Kafka writes listeners with a protocol each.
+        (f"SASL_SSL://{VENDOR},SASL_SSL://{FOREIGN}", f"{VENDOR},{FOREIGN}", "SASL_SSL"),
+        (f"SSL://{VENDOR},{FOREIGN}", f"{VENDOR},{FOREIGN}", "SSL"),
+        ("[2001:db8::1]:9092", "[2001:db8::1]:9092", "SASL_SSL"),
+        ("[fe80::1%eth0]:9092", "[fe80::1%eth0]:9092", "SASL_SSL"),
+        ("[::1]:9092,127.0.0.2:9092", "[::1]:9092,127.0.0.2:9092", "PLAINTEXT"),
+        # An IPv4 address in IPv6 clothes counts as any other address.
+        ("[::ffff:127.0.0.1]:9092", "[::ffff:127.0.0.1]:9092", "SASL_SSL"),
+        ("localhost.evil.example:9092", "localhost.evil.example:9092", "SASL_SSL"),
     ],
 )
 def test_endpoint_determines_protocol(endpoint: str, servers: str, protocol: str) -> None:
     assert Bootstrap.parse(endpoint) == Bootstrap(servers, protocol)
 
 
-@pytest.mark.parametrize("endpoint", ["", "SASL_PLAINTEXT://kafka.corp:9092", "https://x"])
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "",
+        "SASL_SSL://",
+        ",",
+        "SASL_PLAINTEXT://kafka.corp:9092",
+        "https://x",
+        "://kafka.corp:9092",
+        f"SASL_SSL://{VENDOR},PLAINTEXT://{FOREIGN}",
+        # No port, or none that exists.
+        "kafka.corp",
+        "kafka.corp:",
+        "kafka.corp:0",
+        "kafka.corp:65536",
+        "kafka.corp:http",
+        "[::1]",
+        "::1:9092",
+        ":9092",
+        # What a client takes for another host than the end of the text names: librdkafka ignores a path.
+        f"evil.example:9092/.{VENDOR}",
+        f"evil.example/.{VENDOR}",
+        f"SASL_SSL://evil.example:9092/.{VENDOR}",
+        f"evil.example:9092#.{VENDOR}",
+        f"evil.example:9092?.{VENDOR}",
+        f"evil.example\\.{VENDOR}",
+        f"evil.example:9092 .{VENDOR}",
+        f"evil.example:9092;.{VENDOR}",
+        f"user:pw@{VENDOR}",
+        f"evil.example\n.{VENDOR}",
+        f"evil.example\0.{VENDOR}",
+        f"évil.{VENDOR}",
+        "[evil.example]:9092",
+        f"[::1].{VENDOR}",
+    ],
+)
 def test_unsupported_endpoint_is_rejected(endpoint: str) -> None:
-    with pytest.raises(BrokerError):
+    with pytest.raises(BrokerError) as raised:
         Bootstrap.parse(endpoint)
+    assert raised.value.hint
+    with pytest.raises(ConfluentError):
+        Bootstrap.of_cluster(settings(), endpoint, "env-1", "lkc-1")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +110,20 @@ def test_unsupported_endpoint_is_rejected(endpoint: str) -> None:
         (f"SASL_SSL://{VENDOR}", False, MissingCredential),
         (VENDOR, False, MissingCredential),
         (f"SSL://{VENDOR}", True, ("SSL", False)),
+        (f"SSL://{VENDOR}", False, ("SSL", False)),
+        (f"SSL://{FOREIGN}", True, ("SSL", False)),
         (f"SASL_PLAINTEXT://{VENDOR}", True, BrokerError),
+        # One untrusted broker of many would do.
+        (f"{VENDOR},{FOREIGN}", True, UntrustedAddress),
+        (f"{VENDOR},{LOOPBACK}", True, UntrustedAddress),
+        (f"{VENDOR},lkc-2.confluent.cloud:9092", True, ("SASL_SSL", True)),
+        ("[2001:db8::1]:9092", True, UntrustedAddress),
+        ("[::1]:9092", True, ("PLAINTEXT", False)),
+        ("SASL_SSL://[::1]:9092", True, UntrustedAddress),
+        ("LKC-1.Confluent.Cloud:9092", True, ("SASL_SSL", True)),
+        ("lkc-1.confluent.cloud.:9092", True, ("SASL_SSL", True)),
+        ("confluent.cloud.evil.example:9092", True, UntrustedAddress),
+        ("notconfluent.cloud:9092", True, UntrustedAddress),
     ],
 )
 def test_librdkafka_and_spark_connect_alike(
@@ -73,6 +139,19 @@ def test_librdkafka_and_spark_connect_alike(
     assert client["bootstrap.servers"] == spark["kafka.bootstrap.servers"] == endpoint.rpartition("://")[2]
     assert (client["security.protocol"], "sasl.password" in client) == expected
     assert (spark["kafka.security.protocol"], "kafka.sasl.jaas.config" in spark) == expected
+
+
+def test_one_module_alone_decides_about_protocols_and_credentials() -> None:
+    package = Path(lineage_bridge_dagster.__file__).parent
+    # The embedded stack's own brokers have neither TLS nor keys; connectors have settings of the same names.
+    others = (
+        path
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] != "embedded" and "connectors" not in path.parts
+    )
+    options = re.compile(r"""["'](kafka\.)?(security\.protocol|sasl\.)""")
+    found = [path.name for path in others if options.search(path.read_text())]
+    assert found == ["bootstrap.py"]
 
 
 def test_configured_loopback_receives_a_key_over_tls() -> None:
