@@ -57,6 +57,13 @@ class CatalogIntegrationState(NamedTuple):
         return f"{self.name} ({self.id})" if self.name else self.id
 
 
+class ErrorHandling(NamedTuple):
+    """What becomes of a record that cannot be a row: `SUSPEND`, `SKIP`, or `LOG` to the topic `target`."""
+
+    mode: str = ""
+    target: str = ""
+
+
 def is_glue_table(node: Node) -> bool:
     return node.node_type == NodeType.CATALOG_TABLE and node.catalog_type == AWS_GLUE
 
@@ -92,6 +99,11 @@ def _number(value: object) -> int | None:
 
 def _flag(value: object) -> bool:
     return value is True
+
+
+def _switch(value: object) -> bool | None:
+    """On or off; None if it is not told."""
+    return value if isinstance(value, bool) else None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -155,6 +167,12 @@ def _catalog_integrations(value: object) -> list[CatalogIntegrationState]:
 
 def _format_errors(value: object) -> list[FormatError]:
     return [FormatError(_shown(item.get("format")), _shown(item.get("error"))) for item in _mappings(value)]
+
+
+def _error_handling(value: object) -> ErrorHandling:
+    """A mode with its topic; a text is a mode alone."""
+    fields = {"mode": value} if isinstance(value, str) else _mapping(value)
+    return ErrorHandling(_text(fields.get("mode")), _text(fields.get("target")))
 
 
 class Attribute(Generic[T]):
@@ -330,6 +348,21 @@ class TableflowNode(NodeView):
     write_mode = Attribute(_text)
     suspended = Attribute(_flag)
     failing_table_formats = Attribute(_format_errors)
+    table_formats = Attribute(_texts)
+    #: `Managed`, `ByobAws` or `AzureDataLakeStorageGen2`; the fields after it are of the last two.
+    storage_kind = Attribute(_text)
+    bucket_name = Attribute(_text)
+    storage_account_name = Attribute(_text)
+    container_name = Attribute(_text)
+    provider_integration_id = Attribute(_text)
+    #: What becomes of a record that cannot be a row.
+    error_handling = Attribute(_error_handling)
+    #: Milliseconds that snapshots are kept; rows have `data_retention_ms`.
+    retention_ms = Attribute(_number)
+    data_retention_ms = Attribute(_number)
+    enable_compaction = Attribute(_switch)
+    enable_partitioning = Attribute(_switch)
+    metadata_column_naming_scheme = Attribute(_text)
 
 
 class GlueTableNode(NodeView):

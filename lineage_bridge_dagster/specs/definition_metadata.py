@@ -31,6 +31,7 @@ from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata, column_schema
 from lineage_bridge_dagster.specs.pages.columns import column_table
 from lineage_bridge_dagster.specs.pages.feeds import all_feeds
+from lineage_bridge_dagster.specs.pages.tableflow import tableflow_metadata, tableflow_of
 
 #: Attributes that are shown elsewhere, or that are internal.
 _NOT_DETAILS = frozenset(
@@ -121,6 +122,7 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
         return _glue_table(GlueTableNode.of(node), context)
     own: dict[str, Any] = {"source": UrlMetadataValue(node.url) if node.url else None}
     if node.node_type == NodeType.KAFKA_TOPIC:
+        own |= tableflow_metadata(tableflow_of(node, context.view))
         topic = TopicNode.of(node)
         registries = [
             topic.schema_registry_url,
@@ -152,6 +154,8 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
 def _glue_table(table: GlueTableNode, context: NodeContext) -> dict[str, Any]:
     place, region = table.shown_place, table.aws_region
     own: dict[str, Any] = {"database": place.database, "table": place.table}
+    if context.role is Role.ITSELF:
+        own |= tableflow_metadata(tableflow_of(table.node, context.view))
     if context.role is Role.ITSELF and not is_in_glue(table.node):
         own["not_in_glue"] = f"{absence_sentence(table.node)} {table.text('glue_next_step')}".rstrip()
     elif context.role is Role.ITSELF and region:

@@ -84,6 +84,15 @@ class LineageMetadata(_MetadataSet):
     topic: str | None = None
     bootstrap: str | None = None
     schema_registry_url: str | None = None
+    # How and where Tableflow writes the table, on the table and its topic.
+    storage: str | None = None
+    table_formats: str | None = None
+    tableflow_write_mode: str | None = None
+    error_handling: str | None = None
+    dead_letter_topic: str | None = None
+    snapshot_retention: str | None = None
+    row_retention: str | None = None
+    provider_integration_id: str | None = None
     schema_registry_id: str | None = None
     schema_subjects: JsonMetadataValue | None = None
     key_schema_subject: str | None = None

@@ -5,9 +5,9 @@ Each list is one cheap request per cluster, so a sensor's tick can afford both.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import AliasPath, Field
+from pydantic import AliasPath, BeforeValidator, Field
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.paging import list_records
@@ -16,6 +16,9 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
 R = TypeVar("R", bound=Record)
 
+#: A setting that is on, off, or not told; another value must not lose the topic.
+Flag = Annotated[bool | None, BeforeValidator(lambda value: value if isinstance(value, bool) else None)]
+
 
 class ErrorHandling(Record):
     mode: str = ""
@@ -23,15 +26,27 @@ class ErrorHandling(Record):
 
 
 class TableflowConfig(Record):
+    """How a table is written. Retention is in milliseconds, as text: of snapshots, and of rows."""
+
+    enable_compaction: Flag = None
+    enable_partitioning: Flag = None
+    retention_ms: str = ""
+    data_retention_ms: str = ""
     record_failure_strategy: str = ""
     error_handling: ErrorHandling | None = None
+    metadata_column_naming_scheme: str = ""
 
 
 class TableflowStorage(Record):
+    """Where a table is: `Managed`, `ByobAws` or `AzureDataLakeStorageGen2`, each with fields of its own."""
+
     kind: str = ""
     bucket_name: str = ""
     bucket_region: str = ""
+    storage_account_name: str = ""
+    container_name: str = ""
     storage_region: str = ""
+    provider_integration_id: str = ""
     table_path: str = ""
 
 

@@ -132,11 +132,22 @@ def _attributes(
         "table_formats": list(topic.formats),
         # False is recorded: absent would mean unknown.
         "suspended": spec.suspended,
-        "error_handling": without_empty({"mode": handling.mode, "target": _error_topic(topic)})
+        "error_handling": without_empty(
+            {"mode": handling.mode, "target": _error_topic(topic) or handling.target}
+        )
         if handling
         else without_empty({"mode": spec.config.record_failure_strategy}),
         "region": storage.bucket_region or storage.storage_region or place.cluster.spec.region,
         "storage_kind": storage.kind,
+        "bucket_name": storage.bucket_name,
+        "storage_account_name": storage.storage_account_name,
+        "container_name": storage.container_name,
+        "provider_integration_id": storage.provider_integration_id,
+        "retention_ms": spec.config.retention_ms,
+        "data_retention_ms": spec.config.data_retention_ms,
+        "enable_compaction": spec.config.enable_compaction,
+        "enable_partitioning": spec.config.enable_partitioning,
+        "metadata_column_naming_scheme": spec.config.metadata_column_naming_scheme,
         "failing_table_formats": [
             without_empty({"format": failing.format, "error": redact_text(failing.error_message)})
             for failing in status.failing_table_formats

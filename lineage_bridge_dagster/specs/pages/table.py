@@ -15,6 +15,7 @@ from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.markdown import fenced
 from lineage_bridge_dagster.specs.pages.open_points import upstream_sentences
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain
+from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
 from lineage_bridge_dagster.specs.pages.tree import text_tree
 from lineage_bridge_dagster.text import first_few
 
@@ -43,6 +44,7 @@ def facts(table: GlueTableNode, context: NodeContext) -> dict[str, str]:
         "Region": plain(table.aws_region),
         "Location": plain(table.storage_location),
         "Tableflow": first_few(syncs, 3),
+        **tableflow_rows(tableflow_of(table.node, context.view)),
         "Partitioned by": plain(first_few([key.name for key in table.partition_keys], 10)),
         "Owner": plain(table.owner),
         "Not pushed": plain(table.conflict),

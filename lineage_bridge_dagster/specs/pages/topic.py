@@ -9,6 +9,7 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import TableflowNode, TopicNode, is_glue_table
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
+from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
 from lineage_bridge_dagster.text import byte_size, duration, first_few
 
 _TABLES = frozenset({NodeType.TABLEFLOW_TABLE, NodeType.CATALOG_TABLE})
@@ -50,6 +51,7 @@ def facts(topic: TopicNode, context: NodeContext) -> dict[str, str]:
         "Read by": titles(reader for reader in readers if reader.node_type not in _TABLES),
         "In Glue": first_few(sorted(filter(None, map(_glue, readers))), 3),
         "Tables": first_few(sorted({plain(table.label) for table in tables}), 10),
+        **tableflow_rows(tableflow_of(topic.node, view)),
     }
 
 

@@ -9,6 +9,7 @@ from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.lineage.nodes import TableflowNode
 from lineage_bridge_dagster_tests.confluent.discovered import (
     ENRICH,
     ORDERS_A,
@@ -118,6 +119,55 @@ def test_pending_table_has_no_path(run: Run, world: FakeConfluent) -> None:
     attributes = node(tables(run, world, pending), TABLE).attributes
     assert "table_path" not in attributes
     assert attributes["storage_kind"] == "Managed"
+
+
+def test_settings_of_a_table_are_read(run: Run, world: FakeConfluent) -> None:
+    config = {
+        "enable_compaction": True,
+        "enable_partitioning": False,
+        "retention_ms": "604800000",
+        "data_retention_ms": "2592000000",
+        "metadata_column_naming_scheme": "PORTABLE",
+    }
+    storage = {
+        "kind": "AzureDataLakeStorageGen2",
+        "storage_account_name": "lake1",
+        "container_name": "tables",
+        "storage_region": "centralus",
+        "provider_integration_id": "cspi-6nxn5",
+    }
+    topic = tableflow_topic("enriched", config=config, storage=storage, table_formats=["DELTA", "ICEBERG"])
+    view = TableflowNode.of(node(tables(run, world, topic), TABLE))
+    assert (view.enable_compaction, view.enable_partitioning) == (True, False)
+    assert (view.retention_ms, view.data_retention_ms) == (604_800_000, 2_592_000_000)
+    assert view.metadata_column_naming_scheme == "PORTABLE"
+    assert (view.storage_kind, view.region) == ("AzureDataLakeStorageGen2", "centralus")
+    assert (view.storage_account_name, view.container_name) == ("lake1", "tables")
+    assert view.provider_integration_id == "cspi-6nxn5"
+    assert view.table_formats == ("DELTA", "ICEBERG")
+    assert view.error_handling == ("", "")
+
+
+def test_settings_of_another_version_of_the_api_lose_no_topic(run: Run, world: FakeConfluent) -> None:
+    config = {
+        "enable_compaction": "auto",
+        "retention_ms": None,
+        "data_retention_ms": "forever",
+        "error_handling": {"mode": "QUARANTINE", "target": "bad", "after": 3},
+        "sorting": {"by": ["id"]},
+    }
+    topic = tableflow_topic("enriched", config=config, storage={"kind": "ByobGcp", "bucket_name": "b"})
+    view = TableflowNode.of(node(tables(run, world, topic), TABLE))
+    assert (view.enable_compaction, view.retention_ms, view.data_retention_ms) == (None, None, None)
+    assert view.error_handling == ("QUARANTINE", "bad")
+    assert (view.storage_kind, view.bucket_name) == ("ByobGcp", "b")
+
+
+def test_deprecated_strategy_is_the_error_handling_where_there_is_no_other(
+    run: Run, world: FakeConfluent
+) -> None:
+    topic = tableflow_topic("enriched", config={"record_failure_strategy": "SKIP"})
+    assert TableflowNode.of(node(tables(run, world, topic), TABLE)).error_handling == ("SKIP", "")
 
 
 @pytest.mark.parametrize(
