@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+
+from lineage_bridge_dagster.embedded.dagster_process import free_port, is_listening
 
 T = TypeVar("T")
 
@@ -30,6 +37,10 @@ _MATERIALIZATION = """query($k: AssetKeyInput!) { assetNodeOrError(assetKey: $k)
   assetMaterializations(limit: 1) { runId metadataEntries { label __typename
     ... on TextMetadataEntry { text } ... on MarkdownMetadataEntry { mdStr }
     ... on IntMetadataEntry { intValue } ... on JsonMetadataEntry { jsonString } } } } } }"""
+#: Without a daemon nothing would take runs from a queue.
+_SETTINGS = """telemetry: {enabled: false}
+run_coordinator: {module: dagster.core.run_coordinator, class: DefaultRunCoordinator}
+"""
 _LOCATIONS = """query { workspaceOrError { ... on Workspace { locationEntries { name loadStatus
   locationOrLoadError { __typename ... on RepositoryLocation { repositories { name } }
     ... on PythonError { message } } } } } }"""
@@ -109,3 +120,34 @@ class DagsterUi:
         entries = events[0]["metadataEntries"] if events else []
         kinds = ("text", "mdStr", "intValue", "jsonString")
         return {entry["label"]: next((entry[k] for k in kinds if k in entry), None) for entry in entries}
+
+
+@contextmanager
+def webserver(
+    home: Path, *workspace: str, folder: Path, env: Mapping[str, str] | None = None
+) -> Iterator[DagsterUi]:
+    """`dagster-webserver` on a free port, without a daemon; a run that is launched starts at once.
+
+    Args:
+        home: the Dagster instance.
+        workspace: options that name the code location.
+        folder: the working directory, from which modules are imported.
+        env: further variables, which runs have as well.
+    """
+    port = free_port()
+    home.mkdir(exist_ok=True)
+    (home / "dagster.yaml").write_text(_SETTINGS, encoding="utf-8")
+    variables = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(folder), **(env or {})}
+    with subprocess.Popen(
+        [sys.executable, "-m", "dagster_webserver", *workspace, "-h", "127.0.0.1", "-p", str(port)],
+        cwd=folder,
+        env={**variables, "DAGSTER_HOME": str(home)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            eventually(lambda: is_listening(port), 90, "the webserver")
+            yield DagsterUi(f"http://127.0.0.1:{port}")
+        finally:
+            process.terminate()
+            process.wait(30)

@@ -6,8 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from dagster import DagsterInstance
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.yaml_section import YamlSection
-from lineage_bridge_dagster.embedded.dagster_process import free_port, is_listening
 from lineage_bridge_dagster_tests.bad_instance import (
     MISTAKES,
     TYPE,
@@ -27,7 +24,7 @@ from lineage_bridge_dagster_tests.bad_instance import (
     loaded,
     project,
 )
-from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
+from lineage_bridge_dagster_tests.dagster_ui import eventually, webserver
 
 _ERROR = """query { workspaceOrError { ... on Workspace { locationEntries { loadStatus
   locationOrLoadError { __typename ... on PythonError { message causes { message } } } } } } }"""
@@ -104,7 +101,7 @@ def test_dg_check_defs_and_the_ui_name_the_line_and_what_to_write(tmp_path: Path
     checked = dg(folder, "check", "defs")
     assert checked.returncode != 0
     assert re.search(wanted, checked.stdout + checked.stderr), checked.stdout + checked.stderr
-    with webserver(folder) as ui:
+    with webserver(folder / "dagster_home", "-m", "ours.definitions", folder=folder) as ui:
 
         def failure() -> dict[str, Any] | None:
             entry = ui.query(_ERROR)["workspaceOrError"]["locationEntries"][0]
@@ -114,29 +111,6 @@ def test_dg_check_defs_and_the_ui_name_the_line_and_what_to_write(tmp_path: Path
     assert error["__typename"] == "PythonError"
     shown = [error["message"], *(cause["message"] for cause in error["causes"])]
     assert any(re.search(wanted, message) for message in shown), shown
-
-
-@contextmanager
-def webserver(folder: Path) -> Iterator[DagsterUi]:
-    port = free_port()
-    home = folder / "dagster_home"
-    home.mkdir()
-    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
-    env = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(folder), "DAGSTER_HOME": str(home)}
-    command = [sys.executable, "-m", "dagster_webserver", "-m", "ours.definitions", "-h", "127.0.0.1"]
-    with subprocess.Popen(
-        [*command, "-p", str(port)],
-        cwd=folder,
-        env=env,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        try:
-            eventually(lambda: is_listening(port), 90, "the webserver")
-            yield DagsterUi(f"http://127.0.0.1:{port}")
-        finally:
-            process.terminate()
-            process.wait(30)
 
 
 @pytest.mark.parametrize("template", ["{{ env.OUR_REGION }}", "{{ env('OUR_REGION') }}"])
