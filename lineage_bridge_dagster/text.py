@@ -5,7 +5,8 @@ Times as ISO 8601 are in `lineage/times.py`; what Glue accepts as text is in `li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 #: Receives the progress of a long operation, one line at a time.
@@ -41,6 +42,12 @@ def counted(outcomes: Mapping[str, int]) -> str:
     '2 failed, 1,200 updated'
     """
     return ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6, quote: str = "") -> str:
+    """`Did you mean X? `, or nothing where no known name is close."""
+    close = difflib.get_close_matches(name, list(known), 1, cutoff)
+    return f"Did you mean {quote}{close[0]}{quote}? " if close else ""
 
 
 def sentence(text: str) -> str:

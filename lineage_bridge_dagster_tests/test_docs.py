@@ -26,7 +26,23 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 ALL = "\n".join(page.read_text() for page in PAGES)
 
 #: LineageBridge's own variables, which this project does not read but the page for its users mentions.
-_LINEAGEBRIDGE_ONLY = {"CLUSTER_CREDENTIALS"}
+_LINEAGEBRIDGE_ONLY = {
+    "API_HOST",
+    "API_KEY",
+    "API_PORT",
+    "API_URL",
+    "AUDIT_LOG_BOOTSTRAP_SERVERS",
+    "AWS_DATAZONE",
+    "DATABRICKS",
+    "EXTRACT_OUTPUT_PATH",
+    "GCP",
+    "KSQLDB_ENDPOINT",
+    "SCHEMA_REGISTRY_ENDPOINT",
+    "STORAGE__BACKEND",
+    "STORAGE__PATH",
+    "WATCH_COOLDOWN",
+    "WATCH_ENV",
+}
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 

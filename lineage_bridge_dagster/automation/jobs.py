@@ -34,6 +34,7 @@ from lineage_bridge_dagster.automation.push_events import push_events, report_ma
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.config.unread_variables import unread_variables
 from lineage_bridge_dagster.config.views import view_of
 from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG, UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
@@ -124,6 +125,8 @@ def refresh_job(
     def refresh(context: OpExecutionContext) -> Output[str]:
         with readable_failures():
             store = StateStore.of(context.instance, state_key)
+            for warning in unread_variables():
+                context.log.warning(warning)
             last = store.last_good(context.log.warning)
             found = discover(_confirmed(last, context, names), context.log.info)
             digest = graph_digest(found)

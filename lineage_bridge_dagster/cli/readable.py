@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import click
 from dotenv import find_dotenv, load_dotenv
 
+from lineage_bridge_dagster.cli.environment import set_log_level, warn_of_unread_variables
 from lineage_bridge_dagster.cli.output import EXIT_FAILED, err
 from lineage_bridge_dagster.errors import LineageBridgeError
 
@@ -20,6 +22,9 @@ class ReadableCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         # boto3 reads AWS's own variables from the environment only.
         load_dotenv(find_dotenv(usecwd=True))
+        if ctx.parent is None:
+            set_log_level(os.environ)
+            warn_of_unread_variables(os.environ)
         try:
             return super().invoke(ctx)
         except LineageBridgeError as error:

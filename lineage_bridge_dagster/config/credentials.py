@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Literal, get_args
@@ -11,6 +12,9 @@ from pydantic import BaseModel, ConfigDict, SecretStr
 from lineage_bridge_dagster.config.variables import PREFIX
 
 Plane = Literal["confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
+
+#: LineageBridge's Kafka keys by cluster: `{"lkc-abc123": {"api_key": "...", "api_secret": "..."}}`.
+CLUSTER_CREDENTIALS = PREFIX + "CLUSTER_CREDENTIALS"
 
 _PLANES = "|".join(plane.upper() for plane in get_args(Plane))
 _VARIABLE = re.compile(rf"{PREFIX}({_PLANES})_API_(KEY|SECRET)(?:_(.+))?")
@@ -46,11 +50,23 @@ def variable_of(slot: str, half: str) -> str:
     return f"{PREFIX}{plane}_API_{half}".upper() + (f"_{qualifier}" if qualifier else "")
 
 
-def read_credentials(variables: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def is_credential(name: str) -> bool:
+    """Whether a variable holds a half of a credential."""
+    return _VARIABLE.fullmatch(name) is not None
+
+
+def credential_variables() -> list[str]:
+    """The variables of credentials without a qualifier."""
+    return [variable_of(plane, half) for plane in get_args(Plane) for half in ("key", "secret")]
+
+
+def read_credentials(variables: Mapping[str, str]) -> dict[str, object]:
     """The credentials' halves in `LINEAGE_BRIDGE_{PLANE}_API_{KEY,SECRET}[_{QUALIFIER}]`, by slot.
 
     A qualifier is a cluster, environment or `{cloud}_{region}`, upper-cased, with `_` for anything else than
-    letters and digits. The halves of one credential may come from different sources.
+    letters and digits. The halves of one credential may come from different sources. Kafka keys may also be
+    in `LINEAGE_BRIDGE_CLUSTER_CREDENTIALS`; a malformed one becomes a slot of this name, which is no
+    credential and fails validation.
     """
     found: dict[str, dict[str, str]] = {}
     for name, value in sorted(variables.items()):
@@ -60,4 +76,22 @@ def read_credentials(variables: Mapping[str, str]) -> dict[str, dict[str, str]]:
             credential[half.lower()] = value
             if half == "KEY":
                 credential["variable"] = name
+    by_cluster = _by_cluster(variables.get(CLUSTER_CREDENTIALS, ""))
+    return {**found, CLUSTER_CREDENTIALS: None} if by_cluster is None else {**by_cluster, **found}
+
+
+def _by_cluster(text: str) -> dict[str, dict[str, str]] | None:
+    """The Kafka keys in a JSON object, by slot; None if it is malformed."""
+    try:
+        document = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    found = {}
+    for cluster, pair in document.items():
+        key, secret = (pair.get("api_key"), pair.get("api_secret")) if isinstance(pair, dict) else ("", "")
+        if not (cluster and key and secret and isinstance(key, str) and isinstance(secret, str)):
+            return None
+        found[slot_of("kafka", cluster)] = {"key": key, "secret": secret, "variable": CLUSTER_CREDENTIALS}
     return found

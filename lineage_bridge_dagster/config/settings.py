@@ -23,6 +23,7 @@ from pydantic_settings import (
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.credentials import (
+    CLUSTER_CREDENTIALS,
     Credential,
     Plane,
     read_credentials,
@@ -233,6 +234,12 @@ def _explained(
         lacking = variable_of(slot, missing)
         return ConfigurationError(
             f"{variable_of(slot, other)} is set but {lacking} is not.", hint=f"Set {lacking} as well."
+        )
+    if name == "credentials" and inner[0] == CLUSTER_CREDENTIALS:
+        example = '{"lkc-abc123": {"api_key": "...", "api_secret": "..."}}'
+        return ConfigurationError(
+            f"The variable {CLUSTER_CREDENTIALS} is not a JSON object of keys and secrets by cluster.",
+            hint=f"Set it as in {CLUSTER_CREDENTIALS}='{example}'",
         )
     message = first["msg"].removeprefix("Value error, ")
     if name in given.get(group, {}):

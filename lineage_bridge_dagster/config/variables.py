@@ -11,6 +11,8 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 PREFIX = "LINEAGE_BRIDGE_"
+#: The level of the commands' log.
+LOG_LEVEL = PREFIX + "LOG_LEVEL"
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ They never show a value that a template rendered: the variable behind it is name
 
 from __future__ import annotations
 
-import difflib
 import linecache
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dagster.components.resolved.errors import ResolutionException
@@ -16,6 +15,7 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.variables import PREFIX, known_variables
+from lineage_bridge_dagster.text import did_you_mean
 
 if TYPE_CHECKING:
     from dagster.components import ResolutionContext
@@ -67,12 +67,6 @@ def check_variables(context: ResolutionContext, value: object, example: str) -> 
             raise error_at(
                 context, f"The variable {variable} is not set", remedy + f"write env('{variable}', '')."
             )
-
-
-def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6, quote: str = "") -> str:
-    """`Did you mean X? `, or nothing where no known name is close."""
-    close = difflib.get_close_matches(name, list(known), 1, cutoff)
-    return f"Did you mean {quote}{close[0]}{quote}? " if close else ""
 
 
 def variables_in(value: object) -> list[str]:

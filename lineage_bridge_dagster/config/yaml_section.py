@@ -22,12 +22,12 @@ from lineage_bridge_dagster.config.views import optional_type
 from lineage_bridge_dagster.config.yaml_errors import (
     Path,
     check_variables,
-    did_you_mean,
     error_at,
     is_template,
     templates_in,
     variables_in,
 )
+from lineage_bridge_dagster.text import did_you_mean
 
 
 class YamlSection(Model, Resolvable):

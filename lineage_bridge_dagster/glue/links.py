@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+#: The database of the lineage tables, unless the component's YAML names another one.
+LINEAGE_DATABASE = "lineage_bridge"
+
 #: Partition -> host of its consoles, after the region. The consoles of isolated partitions are documented
 #: only inside them: their hosts are on the domains of the sign-in endpoints in AWS's SDKs.
 _CONSOLES = {
@@ -54,17 +57,23 @@ def athena_select(database: str, table: str, *, limit: int = 10) -> str:
     return f"SELECT * FROM {_double(database)}.{_double(table)} LIMIT {limit}"  # noqa: S608 - both names are quoted
 
 
-def athena_describe(database: str, table: str) -> str:
-    """The statement that shows a table's parameters in Athena, with the names in backticks."""
-    return f"SHOW TBLPROPERTIES {_backtick(database)}.{_backtick(table)}"
+def athena_lineage(database: str, table: str, lineage_database: str = LINEAGE_DATABASE) -> str:
+    """A SELECT of a table's hops from the lineage tables.
+
+    What Athena shows of a table's parameters is not documented, so no statement shows them there.
+    """
+    return (
+        f'SELECT hop, kind, qualified_name FROM {_double(lineage_database)}."upstream_chains" '  # noqa: S608
+        f'WHERE "database" = {_literal(database)} AND table_name = {_literal(table)} ORDER BY hop'
+    )
 
 
 def _double(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _backtick(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _host(region: str) -> str:

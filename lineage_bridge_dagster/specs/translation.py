@@ -26,9 +26,10 @@ from jinja2 import Environment, TemplateSyntaxError, Undefined, meta, nodes
 from jinja2.nativetypes import NativeTemplate
 from pydantic import BaseModel
 
-from lineage_bridge_dagster.config.yaml_errors import check_variables, did_you_mean, error_at, templates_in
+from lineage_bridge_dagster.config.yaml_errors import check_variables, error_at, templates_in
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.text import did_you_mean
 
 #: The attributes of `node` and `spec`.
 _FIELDS = {

@@ -243,6 +243,19 @@ def test_a_refresh_stores_a_state_on_top_of_the_last_one(
     assert "1 connector of an unknown class: crm" in coverage
 
 
+def test_a_refresh_warns_of_variables_that_nothing_reads(
+    location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_BRIDGE_DATABRICKS_TOKEN", "top-secret")
+    discovering(monkeypatch, lambda _last: many(1).discovery())
+    refreshed = run(location(world()), instance, "refresh")
+    warnings = [
+        entry.user_message for entry in instance.all_logs(refreshed.run_id) if entry.level == logging.WARNING
+    ]
+    assert any(text.startswith("LINEAGE_BRIDGE_DATABRICKS_TOKEN is set, but") for text in warnings)
+    assert "top-secret" not in " ".join(warnings)
+
+
 def test_a_refresh_that_finds_no_change_keeps_the_state_and_updates_its_time(
     location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from lineage_bridge_dagster.config.yaml_fields import SparkConfig
 from lineage_bridge_dagster.glue.links import (
-    athena_describe,
+    LINEAGE_DATABASE,
+    athena_lineage,
     athena_select,
     athena_url,
     glue_table_url,
     partition_of,
 )
+from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
 
 
 @pytest.mark.parametrize(
@@ -53,4 +56,9 @@ def test_names_are_escaped_in_links() -> None:
 def test_names_are_quoted_for_athena() -> None:
     assert athena_select("lkc-1", "o.v1") == 'SELECT * FROM "lkc-1"."o.v1" LIMIT 10'
     assert athena_select("d", 'a"b') == 'SELECT * FROM "d"."a""b" LIMIT 10'
-    assert athena_describe("lkc-1", "o.v1") == "SHOW TBLPROPERTIES `lkc-1`.`o.v1`"
+    assert SparkConfig.model_fields["namespace"].default == LINEAGE_DATABASE
+    assert UPSTREAM_CHAINS == "upstream_chains"
+    assert athena_lineage("lkc-1", "o'v1") == (
+        'SELECT hop, kind, qualified_name FROM "lineage_bridge"."upstream_chains" '
+        "WHERE \"database\" = 'lkc-1' AND table_name = 'o''v1' ORDER BY hop"
+    )

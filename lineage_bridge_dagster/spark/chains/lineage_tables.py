@@ -1,6 +1,6 @@
 """The lineage tables: their columns, and the records of nodes, edges and coverage.
 
-Comments become column comments in Glue, where Athena and the console show them.
+Comments become column comments in Glue.
 """
 
 from __future__ import annotations

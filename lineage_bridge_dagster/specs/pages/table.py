@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.glue.links import athena_describe, athena_select
+from lineage_bridge_dagster.glue.links import LINEAGE_DATABASE, athena_lineage, athena_select
 from lineage_bridge_dagster.lineage.glue_status import (
     GlueStatus,
     absence_sentence,
@@ -65,11 +65,15 @@ def origin(table: Node, context: NodeContext) -> str:
 
 
 def athena(table: GlueTableNode) -> str:
-    """Statements to query it in Athena, quoted as names with dots require; none without a table."""
+    """Statements to query it and its lineage in Athena, quoted as names with dots require; none without a
+    table."""
     if glue_status(table.node) is GlueStatus.MISSING:
         return ""
     place = table.shown_place
     select = athena_select(place.database, place.table)
-    describe = athena_describe(place.database, place.table)
-    statements = fenced(f"{select};\n{describe};", "sql")
-    return f"Query it in Athena; the second statement shows its lineage parameters:\n\n{statements}"
+    lineage = athena_lineage(place.database, place.table)
+    statements = fenced(f"{select};\n{lineage};", "sql")
+    return (
+        "Query it in Athena; the second statement reads its lineage from the lineage tables, if they are in "
+        f"this catalog's database `{LINEAGE_DATABASE}`, as by default:\n\n{statements}"
+    )

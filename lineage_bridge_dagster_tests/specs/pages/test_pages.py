@@ -36,7 +36,8 @@ def test_a_tables_page_starts_with_its_kind_and_its_upstream_tree() -> None:
         "         └─ connector debezium-pg",
         f"            └─ {DATASET}",
     ]
-    assert 'SELECT * FROM "lkc-east1"."o.v1" LIMIT 10;\nSHOW TBLPROPERTIES `lkc-east1`.`o.v1`;' in page
+    assert 'SELECT * FROM "lkc-east1"."o.v1" LIMIT 10;\nSELECT hop, kind, qualified_name FROM "lin' in page
+    assert "TBLPROPERTIES" not in page
     assert f"| Location | s3://bucket/{EAST}/o.v1 |" in page
 
 

@@ -1,0 +1,110 @@
+"""Variables with our prefix that nothing reads: mistyped ones, and LineageBridge's without an equivalent."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+from dotenv import dotenv_values, find_dotenv
+
+from lineage_bridge_dagster.config.credentials import (
+    CLUSTER_CREDENTIALS,
+    credential_variables,
+    is_credential,
+)
+from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.variables import LOG_LEVEL, PREFIX, known_variables
+from lineage_bridge_dagster.text import did_you_mean
+
+#: Variables that are read outside the settings and the component's YAML.
+_READ_ELSEWHERE = frozenset(
+    {
+        CLUSTER_CREDENTIALS,
+        LOG_LEVEL,
+        *(
+            PREFIX + name
+            for name in (
+                "CACHE",
+                "CATALOG_CREDENTIAL",
+                "CATALOG_TOKEN",
+                "DAGSTER_URL",
+                "LOCAL_HOME",
+                "LOCAL_PORT_BASE",
+                "STACK_COMPONENT",
+                "STACK_HOME",
+            )
+        ),
+    }
+)
+#: Settings whose value is the name of a variable.
+_NAMING = (PREFIX + "CATALOG_CREDENTIAL_VARIABLE", PREFIX + "CATALOG_TOKEN_VARIABLE")
+
+_OTHER_CATALOG = "This project pushes to AWS Glue: keep LineageBridge for {}"
+_WATCHER = "The lineage sensor watches for changes: LINEAGE_BRIDGE_SENSORS=on"
+_WEBSERVER = "The UI and the API are Dagster's: `dagster dev --host ... --port ...`"
+#: LineageBridge's documented variables that have no equivalent, by the start of their names after the prefix.
+_INSTEAD = (
+    (
+        "SCHEMA_REGISTRY_ENDPOINT",
+        "Discovery asks Confluent for each environment's Schema Registry; "
+        "LINEAGE_BRIDGE_SCHEMA_REGISTRY_API_KEY and _SECRET are read",
+    ),
+    (
+        "KSQLDB_ENDPOINT",
+        "Discovery asks Confluent for the ksqlDB clusters; "
+        "LINEAGE_BRIDGE_KSQLDB_API_KEY and _SECRET are read",
+    ),
+    ("DATABRICKS_", _OTHER_CATALOG.format("Unity Catalog")),
+    ("GCP_", _OTHER_CATALOG.format("Google Data Lineage")),
+    ("AWS_DATAZONE_", _OTHER_CATALOG.format("AWS DataZone")),
+    ("AUDIT_LOG_", _WATCHER),
+    ("WATCH_ENV", "Use LINEAGE_BRIDGE_ENVIRONMENTS and LINEAGE_BRIDGE_CLUSTERS"),
+    ("WATCH_COOLDOWN", "Use LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS"),
+    ("WATCH", _WATCHER),
+    ("API_", _WEBSERVER),
+    ("STORAGE__", "Dagster stores discoveries, under DAGSTER_HOME by default"),
+    ("EXTRACT_OUTPUT_PATH", "Use `lineage-bridge extract --output PATH`"),
+)
+
+_NAME = re.compile(rf"{PREFIX}\w+")
+
+
+def unread_variables(variables: Mapping[str, str | None] | None = None) -> list[str]:
+    """A warning for each variable with our prefix that is set and not read, without its value.
+
+    Args:
+        variables: by name; an empty one counts as unset. By default the environment's and those of a `.env`
+            file.
+    """
+    if variables is None:
+        variables = {**dotenv_values(find_dotenv(usecwd=True)), **os.environ}
+    return [
+        f"{name} is set, but nothing reads it. {_instead(name)}"
+        for name, value in sorted(variables.items())
+        if value and name.startswith(PREFIX) and not is_read(name, variables)
+    ]
+
+
+def is_read(name: str, variables: Mapping[str, str | None]) -> bool:
+    """Whether anything reads a variable, given the others."""
+    return name in _known() or is_credential(name) or name in {variables.get(naming) for naming in _NAMING}
+
+
+def _instead(name: str) -> str:
+    own = name.removeprefix(PREFIX)
+    for start, advice in _INSTEAD:
+        if own.startswith(start):
+            return f"{advice}."
+    suggestion = did_you_mean(name, sorted(_known().union(credential_variables())))
+    return suggestion.rstrip() or "Remove it, or correct its name."
+
+
+@cache
+def _known() -> frozenset[str]:
+    # The packaged instance has every field with a variable of its own.
+    packaged = resources.files("lineage_bridge_dagster") / "defs" / "confluent_to_glue" / "defs.yaml"
+    in_yaml = _NAME.findall(packaged.read_text()) if packaged.is_file() else []
+    return known_variables(Settings) | _READ_ELSEWHERE | frozenset(in_yaml)
