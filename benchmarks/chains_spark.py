@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from synthetic import synthetic
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -76,7 +77,7 @@ def session(catalog: CatalogSettings, master: str) -> SparkSession:
         "spark.sql.shuffle.partitions": "4",
         "spark.log.level": "ERROR",
     }
-    return spark_session(catalog, config, app_name="chains-benchmark")
+    return spark_session(Catalogs.of(catalog), config, app_name="chains-benchmark")
 
 
 def walk(discovery: Discovery) -> int:

@@ -48,6 +48,7 @@ from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
 from lineage_bridge_dagster.config.yaml_fields import (
     NAME,
     AwsConfig,
+    CatalogConfig,
     ConfluentConfig,
     IncludeConfig,
     PushConfig,
@@ -82,6 +83,12 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     aws: AwsConfig = Field(default_factory=AwsConfig, description="Where the Glue Data Catalog is.")
     spark: SparkConfig = Field(
         default_factory=SparkConfig, description="The Spark session and the catalog of the Iceberg tables."
+    )
+    catalogs: list[CatalogConfig] = Field(
+        default_factory=list,
+        description="Further catalogs of Iceberg tables, a list; each has a name and the fields of "
+        "spark.catalog, for example {name: lake, type: rest, uri: https://catalog.example.com}. An asset "
+        "names its own in the metadata lineage_bridge/catalog.",
     )
     include: IncludeConfig = Field(
         default_factory=IncludeConfig,
@@ -217,8 +224,13 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 "aws": self.aws.given(),
                 "push": self.push.given(),
                 "catalog": self.spark.catalog.given(),
+                "catalogs": self._given_catalogs(),
             }
         )
+
+    def _given_catalogs(self) -> dict[str, Any]:
+        named = [catalog.given() for catalog in self.catalogs]
+        return {"named": {each["name"]: each for each in named}, "lineage": self.spark.lineage_catalog}
 
     def _discover(self, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
         # Imported here: loading needs neither the API clients nor the SQL parser.
@@ -256,6 +268,8 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         spark = SparkResource(
             spark_config=self.spark.spark_config(),
             catalog=self.spark.catalog.given(),
+            catalogs=self._given_catalogs()["named"],
+            lineage_catalog=self.spark.lineage_catalog,
             aws=self.aws.given(),
             secrets=confluent.secrets or [],
         )

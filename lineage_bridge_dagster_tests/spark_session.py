@@ -16,6 +16,7 @@ import duckdb
 import pytest
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
         for name, value in CREDENTIALS.items():
             patch.setenv(name, value)
         session = spark_session(
-            spark_catalog,
+            Catalogs.of(spark_catalog),
             {
                 "spark.master": "local[2]",
                 "spark.driver.memory": "1g",

@@ -96,7 +96,7 @@ def _write_chains(
     started = time.monotonic()
     session = spark.spark_session
     context.log.info("Spark was ready after %.1f s", time.monotonic() - started)
-    catalog = spark.catalog_config.name
+    catalog = spark.all_catalogs.lineage.name
     written = write_lineage(
         session,
         instance.inventory.discovery,

@@ -1,19 +1,14 @@
-"""The catalog that holds the Iceberg tables, and its configuration in Spark.
-
-Property names are those of Iceberg's `AwsProperties`, `AwsClientProperties`, `S3FileIOProperties` and
-`CatalogProperties`.
-"""
+"""The settings of a catalog of Iceberg tables. `catalog_properties` turns them into properties."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from lineage_bridge_dagster.config.value_types import RoleArn, Url
+from lineage_bridge_dagster.config import glue_iceberg
+from lineage_bridge_dagster.config.value_types import NameList, Region, RoleArn, Url
 from lineage_bridge_dagster.config.variables import PREFIX, Follows, FromVariables, followed_by
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -22,23 +17,38 @@ _UNSAFE = frozenset({"hadoop", "filesystem", "file", "in-memory", "memory"})
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
+#: What a user is told to replace, left in place: `https://glue.{region}.amazonaws.com/iceberg`.
+_PLACEHOLDER = re.compile(r"<[^<>]*>|\{[^{}]*\}")
+
+
+def secret_variables(name: str) -> dict[str, str]:
+    """The variables with the secrets of a catalog among others, unless its settings name others.
+
+    Each has its own, so that no secret is sent to another catalog.
+    """
+    prefix = f"{PREFIX}CATALOG_{name}".upper()
+    return {"credential_variable": f"{prefix}_CREDENTIAL", "token_variable": f"{prefix}_TOKEN"}
+
 
 class CatalogSettings(BaseModel):
-    """The catalog of the Iceberg tables.
+    """A catalog of Iceberg tables.
 
-    It holds no secret: AWS credentials come from the SDK's credential chain, a REST catalog's from the
+    It holds no secret: AWS credentials come from the SDK's credential chain, those of other catalogs from the
     environment variable named here.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field("glue", description="Name of the catalog in Spark: letters, digits and underscores.")
-    type: Literal["glue", "rest"] = Field(
-        "glue", description="glue: the AWS Glue Data Catalog; rest: an Iceberg REST catalog."
+    type: Literal["glue", "rest", "jdbc", "hive"] = Field(
+        "glue",
+        description="glue: the AWS Glue Data Catalog; rest: an Iceberg REST catalog, such as Glue's Iceberg "
+        "endpoint; jdbc: a database; hive: a Hive metastore.",
     )
     warehouse: str | None = Field(
         None,
-        description="Location of new tables (s3://bucket/prefix); for rest, the name of the warehouse.",
+        description="Location of new tables (s3://bucket/prefix); for rest, the name of the warehouse, which "
+        "is account:s3tablescatalog/bucket for the tables of an S3 Tables bucket.",
         examples=["s3://bucket/warehouse"],
     )
     region: Annotated[str | None, Follows("aws", "region")] = Field(
@@ -62,18 +72,46 @@ class CatalogSettings(BaseModel):
     s3_path_style: bool | None = Field(
         None, description="Use path-style bucket addresses; by default only with an S3 endpoint."
     )
-    uri: str | None = Field(None, description="Base URL of a REST catalog.")
+    uri: str | None = Field(
+        None, description="Base URL of a REST catalog; JDBC URL of a database; Thrift URL of a metastore."
+    )
+    signing_name: str | None = Field(
+        None,
+        description="Service that requests to a REST catalog are signed for by SigV4; by default glue for "
+        "Glue's Iceberg endpoint, and no signature elsewhere.",
+        examples=["glue"],
+    )
+    signing_region: Region | None = Field(
+        None,
+        description="Region that requests are signed for; by default that of an AWS endpoint, else region.",
+        examples=["us-east-1"],
+    )
+    oauth2_server_uri: Url | None = Field(
+        None,
+        description="URL that issues a REST catalog's OAuth2 tokens; by default v1/oauth/tokens below uri.",
+        examples=["https://login.example.com/oauth2/token"],
+    )
+    scope: str | None = Field(
+        None, description="Scope of the OAuth2 tokens; by default catalog.", examples=["catalog"]
+    )
     credential_variable: str = Field(
         PREFIX + "CATALOG_CREDENTIAL",
-        description="Environment variable with a REST catalog's OAuth2 client credentials, as id:secret.",
+        description="Environment variable with a REST catalog's OAuth2 client credentials, as id:secret; for "
+        "a database, with user:password.",
     )
     token_variable: str = Field(
         PREFIX + "CATALOG_TOKEN", description="Environment variable with a REST catalog's bearer token."
     )
+    namespaces: NameList = Field(
+        default_factory=list,
+        description="Namespaces whose tables are read, a list or comma-separated; empty: all.",
+        examples=["sales, orders"],
+    )
+    read_only: bool = Field(False, description="Refuse writes to this catalog.", examples=[True])
     properties: Annotated[dict[str, str], FromVariables()] = Field(
         default_factory=dict,
         repr=False,
-        description="Further catalog properties, passed to Spark unchanged.",
+        description="Further catalog properties, passed to Spark and PyIceberg unchanged.",
     )
 
     @field_validator("type", mode="before")
@@ -93,76 +131,62 @@ class CatalogSettings(BaseModel):
                 f"Spark does not accept the catalog name {self.name!r}.",
                 hint="Use letters, digits and underscores, starting with a letter, such as glue.",
             )
-        if self.type == "rest" and not self.uri:
+        for field in ("uri", "warehouse"):
+            if left := _PLACEHOLDER.search(getattr(self, field) or ""):
+                raise ConfigurationError(
+                    f"The {field} of catalog {self.name!r} still has the placeholder {left[0]}.",
+                    hint=f"Write the value itself in place of {left[0]}.",
+                )
+        # The endpoint of a catalog of Glue follows from the region, which may be that of `aws`.
+        implied = self.type == "rest" and glue_iceberg.is_glue_catalog(self.warehouse)
+        if self.type != "glue" and not self.uri and not implied:
+            kind = {"rest": "REST", "jdbc": "JDBC", "hive": "Hive"}[self.type]
             raise ConfigurationError(
-                f"The REST catalog {self.name!r} has no uri.", hint=f"Set uri, or {PREFIX}CATALOG_URI."
+                f"The {kind} catalog {self.name!r} has no uri.",
+                hint=f"Set its uri; for spark.catalog, {PREFIX}CATALOG_URI does so, and ICEBERG_REST_URI for "
+                f"{glue_iceberg.S3_TABLES}.",
             )
+        if self.type == "rest":
+            glue_iceberg.check(self.name, self.uri, self.warehouse, self.signing_name)
         return self
 
     def beside(self, aws: BaseModel) -> Self:
-        """Take what is not set, of the fields that follow those of the Glue catalog, from there."""
+        """Take what is not set, of the fields that follow those of the Glue catalog, from there.
+
+        Raises:
+            ConfigurationError: the catalog signs its requests, and no region is known; or the regions of its
+                settings differ.
+        """
         followed = {name: followed_by(field) for name, field in type(self).model_fields.items()}
-        return self.model_copy(
-            update={
-                name: getattr(aws, other.name)
-                for name, other in followed.items()
-                if other and not getattr(self, name)
-            }
-        )
-
-    def spark_conf(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Spark's configuration of the catalog: `spark.sql.catalog.<name>` and the properties below it."""
-        env = os.environ if env is None else env
-        prefix = f"spark.sql.catalog.{self.name}"
-        properties = self._aws(env)
-        if self.type == "glue":
-            properties["catalog-impl"] = "org.apache.iceberg.aws.glue.GlueCatalog"
-            # Iceberg checks names against Hive's rules, and Tableflow's (`lkc-abc123`, `orders.v1`) fail.
-            properties["glue.skip-name-validation"] = "true"
-        else:
-            properties["type"] = "rest"
-            properties.update(self._rest(env))
-        properties["io-impl"] = "org.apache.iceberg.aws.s3.S3FileIO"
-        # A session that caches tables keeps reading the snapshot that it loaded first.
-        properties["cache-enabled"] = "false"
-        if self.role_arn:
-            properties["client.factory"] = "org.apache.iceberg.aws.AssumeRoleAwsClientFactory"
-            properties["client.assume-role.arn"] = self.role_arn
-            if self.region:
-                properties["client.assume-role.region"] = self.region
-        properties.update(self.properties)
-        return {
-            prefix: "org.apache.iceberg.spark.SparkCatalog",
-            **{f"{prefix}.{key}": value for key, value in properties.items()},
+        update = {
+            name: getattr(aws, other.name)
+            for name, other in followed.items()
+            if other and not getattr(self, name)
         }
+        if self.type == "rest":
+            update |= self._signed(update.get("region"))
+        return self.model_copy(update=update)
 
-    def java_options(self) -> str:
-        """JVM options for the AWS SDK that no catalog property covers."""
-        return f"-Daws.profile={self.profile}" if self.profile else ""
+    def _signed(self, home: str | None) -> dict[str, str]:
+        """The fields of a REST catalog that follow from how its requests are signed.
 
-    def _aws(self, env: Mapping[str, str]) -> dict[str, str]:
-        default_endpoint = env.get("AWS_ENDPOINT_URL")
-        properties: dict[str, str] = {}
-        if self.warehouse:
-            properties["warehouse"] = self.warehouse
-        if self.region:
-            properties["client.region"] = self.region
-        if self.type == "glue":
-            if endpoint := self.glue_endpoint or env.get("AWS_ENDPOINT_URL_GLUE") or default_endpoint:
-                properties["glue.endpoint"] = endpoint
-            if self.catalog_id:
-                properties["glue.id"] = self.catalog_id
-        endpoint = self.s3_endpoint or env.get("AWS_ENDPOINT_URL_S3") or default_endpoint
-        if endpoint:
-            properties["s3.endpoint"] = endpoint
-        if self.s3_path_style or (self.s3_path_style is None and endpoint):
-            properties["s3.path-style-access"] = "true"
-        return properties
-
-    def _rest(self, env: Mapping[str, str]) -> dict[str, str]:
-        properties = {"uri": self.uri or ""}
-        if credential := env.get(self.credential_variable):
-            properties["credential"] = credential
-        if token := env.get(self.token_variable):
-            properties["token"] = token
-        return properties
+        Args:
+            home: the region of `aws`, for a catalog that names none.
+        """
+        signing = glue_iceberg.signing(
+            self.name, self.uri, self.warehouse, self.signing_name, self.signing_region, self.region
+        )
+        if signing is None:
+            return {}
+        region = signing.region or home
+        if not region:
+            raise ConfigurationError(
+                f"Requests to catalog {self.name!r} are signed, and no AWS region is set.",
+                hint=f"Set AWS_REGION (or {PREFIX}AWS_REGION), or signing_region of the catalog.",
+            )
+        return {
+            "signing_name": signing.name,
+            "signing_region": region,
+            "region": self.region or region,
+            "uri": self.uri or glue_iceberg.endpoint_of(region),
+        }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import AwsSettings, Given, PushSettings, Settings
 
@@ -36,6 +37,10 @@ class SettingsReader:
 
     def catalog(self) -> CatalogSettings:
         return self._group("catalog").catalog
+
+    def catalogs(self) -> Catalogs:
+        """Every catalog, the default one first."""
+        return self._group("catalogs").all_catalogs()
 
     def _group(self, name: str) -> Settings:
         return Settings.from_env(given=self._given, groups=[name], secrets=self._secrets)

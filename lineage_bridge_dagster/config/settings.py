@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from dotenv import dotenv_values, find_dotenv
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs, CatalogsSettings
 from lineage_bridge_dagster.config.credentials import (
     CLUSTER_CREDENTIALS,
     Credential,
@@ -162,6 +163,24 @@ class Settings(BaseSettings):
     aws: AwsSettings = Field(default_factory=AwsSettings)
     push: PushSettings = Field(default_factory=PushSettings)
     catalog: CatalogSettings = Field(default_factory=CatalogSettings)
+    catalogs: CatalogsSettings = Field(default_factory=CatalogsSettings)
+
+    #: What the settings were read from, secrets included.
+    _variables: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    def all_catalogs(self) -> Catalogs:
+        """`catalog`, which is the default one, and `catalogs`, with the secrets that they name.
+
+        Raises:
+            ConfigurationError: two have one name, one that is named is missing, or one has no region.
+        """
+        return Catalogs(
+            self.catalog,
+            {name: catalog.beside(self.aws) for name, catalog in self.catalogs.named.items()},
+            lineage=self.catalogs.lineage,
+            variables=self._variables,
+            off=tuple(self.catalogs.off),
+        )
 
     @classmethod
     def settings_customise_sources(
@@ -180,7 +199,7 @@ class Settings(BaseSettings):
         env: Mapping[str, str] | None = None,
         *,
         given: Given | None = None,
-        groups: Collection[str] = ("confluent", "aws", "push", "catalog"),
+        groups: Collection[str] = ("confluent", "aws", "push", "catalog", "catalogs"),
         secrets: ReadSecrets | None = None,
     ) -> Self:
         """Read the settings from `LINEAGE_BRIDGE_*` variables; boto3 reads AWS's own.
@@ -189,8 +208,8 @@ class Settings(BaseSettings):
             env: the variables; by default the environment's and those of a `.env` file in this folder or
                 above it.
             given: fields by group that take precedence; empty ones count as unset.
-            groups: the groups to read; `catalog` includes `aws`, whose identity it shares. The others keep
-                their defaults, and errors in them are ignored.
+            groups: the groups to read; `catalogs` includes `catalog`, and both `aws`, whose identity they
+                share. The others keep their defaults, and errors in them are ignored.
             secrets: reads AWS Secrets Manager, if `confluent.secrets` names any secrets, whatever the groups.
 
         Raises:
@@ -199,6 +218,8 @@ class Settings(BaseSettings):
         variables: list[Mapping[str, str | None]] = (
             [os.environ, dotenv_values(find_dotenv(usecwd=True))] if env is None else [env]
         )
+        if "catalogs" in groups:
+            groups = {*groups, "catalog"}
         if "catalog" in groups:
             groups = {*groups, "aws"}
         not_empty = {
@@ -207,19 +228,27 @@ class Settings(BaseSettings):
         }
         chosen = {group: fields for group, fields in not_empty.items() if group in groups}
         before = [not_empty, *(VariablesSource(cls, layer, ("confluent", "aws"))() for layer in variables)]
+        stored = SecretsManagerSource(cls, secrets or read_secrets, groups, before)
         sources = (
             InitSettingsSource(cls, init_kwargs=chosen),
             *(VariablesSource(cls, layer, groups) for layer in variables),
-            SecretsManagerSource(cls, secrets or read_secrets, groups, before),
+            stored,
         )
         try:
             settings = cls(_build_sources=(sources, {}))
         except ValidationError as error:
             explained = _explained(cls, error, chosen, ChainMap(*map(dict, variables)))
         else:
-            return settings.model_copy(update={"catalog": settings.catalog.beside(settings.aws)})
+            beside = settings.model_copy(update={"catalog": settings.catalog.beside(settings.aws)})
+            beside._variables = _merged([*variables, stored.variables])
+            return beside
         # Raised outside the except clause: pydantic's error, as its context, would show the value.
         raise explained
+
+
+def _merged(layers: Sequence[Mapping[str, str | None]]) -> dict[str, str]:
+    """The variables that are set and not empty; those of the first layers win."""
+    return {name: text for layer in reversed(layers) for name, text in layer.items() if text}
 
 
 def _explained(
@@ -242,6 +271,13 @@ def _explained(
             hint=f"Set it as in {CLUSTER_CREDENTIALS}='{example}'",
         )
     message = first["msg"].removeprefix("Value error, ")
+    if name == "named":
+        where = ".".join(part for part in inner if part)
+        return ConfigurationError(
+            f"The setting catalogs.{where} is wrong: {message}",
+            hint=f"Correct {inner[1] or 'it'} of the catalog {inner[0]} in the component's defs.yaml, or its "
+            "variable.",
+        )
     if name in given.get(group, {}):
         return ConfigurationError(
             f"The setting {group}.{name} is wrong: {message}",

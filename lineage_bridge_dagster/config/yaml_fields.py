@@ -48,7 +48,7 @@ class PushConfig(YamlSection):
 
 @view_of(CatalogSettings, yaml_type)
 class CatalogConfig(YamlSection):
-    """The catalog of the Iceberg tables. Empty AWS fields are taken from `aws`."""
+    """A catalog of Iceberg tables. Empty AWS fields are taken from `aws`."""
 
 
 class SparkConfig(YamlSection):
@@ -64,13 +64,19 @@ class SparkConfig(YamlSection):
     )
     catalog: CatalogConfig = Field(
         default_factory=CatalogConfig,
-        description="The catalog of the Iceberg tables (type, warehouse, uri, ...); empty fields come from "
+        description="The default catalog of the Iceberg tables (type, warehouse, uri, ...), and that of the "
+        "lineage tables unless lineage_catalog names another; empty fields come from "
         "LINEAGE_BRIDGE_CATALOG_*.",
         examples=["{warehouse: s3://bucket/warehouse}"],
     )
+    lineage_catalog: Annotated[str, FromVariables((PREFIX + "LINEAGE_CATALOG",))] = Field(
+        default="",
+        description="Name of the catalog of the lineage tables, one of catalogs. Default: the catalog above.",
+        examples=["lake"],
+    )
     namespace: Annotated[str, FromVariables((PREFIX + "NAMESPACE",))] = Field(
         default="lineage_bridge",
-        description="Database of the lineage tables in that catalog.",
+        description="Database of the lineage tables in their catalog.",
         examples=["lineage_bridge"],
     )
     output_database: str = Field(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self, get_args, get_origin
 
 from dagster import Model, Resolvable
 from dagster.components import ResolutionContext
@@ -115,7 +115,9 @@ def _problems(section: type[YamlSection], data: object, path: Path) -> Iterator[
             yield from _problems(inner, value, here)
         elif inner is not None and not (isinstance(value, str) and is_template(value)):
             yield _problem(here, value, f"Write a mapping of {', '.join(inner.model_fields)}.")
-        elif inner is None and not any(templates_in(value)):
+        elif (item := item_section_of(section, name)) is not None:
+            yield from _item_problems(item, value, here)
+        elif not any(templates_in(value)):
             try:
                 _check(section, name, value)
             except ValidationError as error:
@@ -123,11 +125,26 @@ def _problems(section: type[YamlSection], data: object, path: Path) -> Iterator[
                 yield _problem(here, value, f"{message}. Write {yaml_schema.expected(section, name)}.")
 
 
+def _item_problems(item: type[YamlSection], value: object, path: Path) -> Iterator[InitErrorDetails]:
+    """Everything that is wrong in a list of sections."""
+    what = f"a mapping of {', '.join(item.model_fields)}"
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            if isinstance(each, Mapping):
+                yield from _problems(item, each, (*path, index))
+            else:
+                yield _problem((*path, index), each, f"Write {what}.")
+    elif value is not None and not (isinstance(value, str) and is_template(value)):
+        yield _problem(path, value, f"Write a list, each item {what}.")
+
+
 def _check(section: type[BaseModel], name: str, value: object, *, rendered: bool = False) -> None:
     """Raise pydantic's error, with the field's name, for a value that the field does not accept."""
     adapter = yaml_schema.adapter(section, name, rendered=rendered)
     # An empty value counts as unset, and a section was checked by its own type.
     if adapter is None or value in (None, "") or isinstance(value, YamlSection):
+        return
+    if item_section_of(section, name) is not None:
         return
     try:
         adapter.validate_python(value)
@@ -165,3 +182,12 @@ def _dagster_model(section: type[YamlSection], name: str) -> type[BaseModel] | N
 def section_of(section: type[BaseModel], name: str) -> type[YamlSection] | None:
     annotation: Any = section.model_fields[name].annotation
     return annotation if isinstance(annotation, type) and issubclass(annotation, YamlSection) else None
+
+
+def item_section_of(section: type[BaseModel], name: str) -> type[YamlSection] | None:
+    """The section that each item of a list is, for a field that is such a list."""
+    annotation: Any = section.model_fields[name].annotation
+    if get_origin(annotation) is not list:
+        return None
+    (item,) = get_args(annotation)
+    return item if isinstance(item, type) and issubclass(item, YamlSection) else None

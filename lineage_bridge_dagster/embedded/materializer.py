@@ -435,11 +435,13 @@ def run(home: Path, interval: float = INTERVAL) -> int:
     with exclusive_lock(home / "run" / "materializer.lock"):
         heartbeat = Heartbeat(home / "run" / "materializer.ready")
         os.environ.update(local_environment(home))
-        catalog = Settings.from_env(os.environ).catalog
+        catalogs = Settings.from_env(os.environ).all_catalogs()
         emulator = Emulator(os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"])
-        spark = spark_session(catalog, SPARK_CONF, app_name="lineage-bridge-materializer")
+        spark = spark_session(catalogs, SPARK_CONF, app_name="lineage-bridge-materializer")
         confluent = ConfluentSession(Settings.from_env(os.environ).confluent)
-        materializer = Materializer(spark, emulator, catalog.name, confluent, boto3.client("s3"), heartbeat)
+        materializer = Materializer(
+            spark, emulator, catalogs.default.name, confluent, boto3.client("s3"), heartbeat
+        )
         heartbeat(tables=0, synced=0)
         _log.info("Ready")
         try:

@@ -15,6 +15,7 @@ from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -42,8 +43,15 @@ class SparkResource(LazyPySparkResource):
     )
     catalog: dict[str, Any] = Field(
         default_factory=dict,
-        description="The catalog of the Iceberg tables: the fields of CatalogSettings. Fields left "
+        description="The default catalog of the Iceberg tables: the fields of CatalogSettings. Fields left "
         "out come from LINEAGE_BRIDGE_CATALOG_*, AWS's own from `aws`.",
+    )
+    catalogs: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="Further catalogs by name: the fields of CatalogSettings. AWS's own come from `aws`.",
+    )
+    lineage_catalog: str = Field(
+        "", description="Name of the catalog of the lineage tables; by default that of `catalog`."
     )
     aws: dict[str, Any] = Field(
         default_factory=dict,
@@ -55,30 +63,41 @@ class SparkResource(LazyPySparkResource):
         description="AWS Secrets Manager secrets that contain LINEAGE_BRIDGE_* variables, by name or ARN.",
     )
 
-    # The catalog is asked for by every input and output.
+    # The catalogs are asked for by every input and output.
     _cached_secrets: CachedSecrets = PrivateAttr(default_factory=CachedSecrets)
 
     @property
-    def catalog_config(self) -> CatalogSettings:
-        """The catalog, with the fields that the environment sets.
+    def all_catalogs(self) -> Catalogs:
+        """The catalogs, with the fields that the environment sets.
 
         Raises:
-            ConfigurationError: it is malformed, or not safe for concurrent commits; a secret can't be read.
+            ConfigurationError: one is malformed, or not safe for concurrent commits; a secret can't be read.
         """
-        given = {"catalog": self.catalog, "aws": self.aws, "confluent": {"secrets": self.secrets}}
-        return Settings.from_env(given=given, groups=["catalog"], secrets=self._cached_secrets).catalog
+        given = {
+            "catalog": self.catalog,
+            "catalogs": {"named": self.catalogs, "lineage": self.lineage_catalog},
+            "aws": self.aws,
+            "confluent": {"secrets": self.secrets},
+        }
+        settings = Settings.from_env(given=given, groups=["catalogs"], secrets=self._cached_secrets)
+        return settings.all_catalogs()
+
+    @property
+    def catalog_config(self) -> CatalogSettings:
+        """The default catalog. It raises as `all_catalogs` does."""
+        return self.all_catalogs.default
 
     def _init_session(self) -> None:
         if self._spark_session is None:
-            self._spark_session = spark_session(self.catalog_config, self.spark_config)
+            self._spark_session = spark_session(self.all_catalogs, self.spark_config)
 
 
 def spark_session(
-    catalog: CatalogSettings, conf: Mapping[str, Any] | None = None, *, app_name: str = "lineage-bridge"
+    catalogs: Catalogs, conf: Mapping[str, Any] | None = None, *, app_name: str = "lineage-bridge"
 ) -> SparkSession:
     """The process's Spark session, started if none runs.
 
-    The catalog is added to a running session; settings that only a start can apply (memory, jars, the
+    The catalogs are added to a running session; settings that only a start can apply (memory, jars, the
     master) stay as they are.
 
     Raises:
@@ -88,10 +107,10 @@ def spark_session(
         from pyspark.sql import SparkSession
 
         if (running := _running()) is not None:
-            for key, value in catalog.spark_conf().items():
+            for key, value in catalogs.spark_conf().items():
                 running.conf.set(key, value)
             return running
-        settings = session_conf(catalog, conf)
+        settings = session_conf(catalogs, conf)
         _point_at_java()
         if settings["spark.master"].startswith("local"):
             # Workers run this Python, not whichever `python3` comes first on the path.
@@ -110,7 +129,7 @@ def spark_session(
             ) from error
 
 
-def session_conf(catalog: CatalogSettings, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
+def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
     """The configuration of a session: our defaults, overridden by the user's settings.
 
     The user's lists (`spark.jars`, `spark.sql.extensions`) are appended to ours.
@@ -128,12 +147,12 @@ def session_conf(catalog: CatalogSettings, conf: Mapping[str, Any] | None = None
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # Catalog properties may hold secrets, which the UI's environment page would show.
         "spark.redaction.regex": "(?i)secret|password|token|credential|access[.-]?key",
-        **catalog.spark_conf(),
+        **catalogs.spark_conf(),
     }
     if master.startswith("local"):
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
-    if options := catalog.java_options():
+    if options := catalogs.java_options():
         settings["spark.driver.extraJavaOptions"] = options
         settings["spark.executor.extraJavaOptions"] = options
     for key in ("spark.jars", "spark.sql.extensions"):

@@ -18,6 +18,7 @@ from dagster import (
 from lineage_bridge_dagster.assets.topic_facts import Backlog, PartitionFacts, TopicFacts
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
@@ -38,6 +39,10 @@ class FakeSpark:
     @property
     def catalog_config(self) -> CatalogSettings:
         return CatalogSettings(region=REGION)
+
+    @property
+    def all_catalogs(self) -> Catalogs:
+        return Catalogs.of(self.catalog_config)
 
     @property
     def spark_session(self) -> Any:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalog_properties import spark_conf
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
 
 
 def test_glue_conf_without_endpoints_is_complete() -> None:
-    conf = CatalogSettings(warehouse="s3://lake/w", region="eu-west-1").spark_conf({})
+    conf = spark_conf(CatalogSettings(warehouse="s3://lake/w", region="eu-west-1"), {})
     assert conf["spark.sql.catalog.glue"] == "org.apache.iceberg.spark.SparkCatalog"
     assert conf["spark.sql.catalog.glue.catalog-impl"] == "org.apache.iceberg.aws.glue.GlueCatalog"
     assert conf["spark.sql.catalog.glue.io-impl"] == "org.apache.iceberg.aws.s3.S3FileIO"
@@ -23,7 +24,7 @@ def test_glue_conf_without_endpoints_is_complete() -> None:
 
 def test_endpoints_come_from_the_environment_unless_configured() -> None:
     env = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:2"}
-    conf = CatalogSettings(glue_endpoint="http://127.0.0.1:3").spark_conf(env)
+    conf = spark_conf(CatalogSettings(glue_endpoint="http://127.0.0.1:3"), env)
     assert conf["spark.sql.catalog.glue.glue.endpoint"] == "http://127.0.0.1:3"
     assert conf["spark.sql.catalog.glue.s3.endpoint"] == "http://127.0.0.1:2"
     assert conf["spark.sql.catalog.glue.s3.path-style-access"] == "true"
@@ -42,7 +43,7 @@ def test_rest_catalog_takes_its_secret_only_from_the_environment() -> None:
         name="rest", type="rest", uri="http://127.0.0.1:8181", properties={"token": "s3cr3t"}
     )
     env = {"LINEAGE_BRIDGE_CATALOG_CREDENTIAL": "client:hunter2"}
-    assert config.spark_conf(env)["spark.sql.catalog.rest.credential"] == "client:hunter2"
+    assert spark_conf(config, env)["spark.sql.catalog.rest.credential"] == "client:hunter2"
     assert "hunter2" not in repr(config) + str(config.model_dump())
     assert "s3cr3t" not in repr(config)
 
@@ -63,7 +64,7 @@ def test_catalog_name_must_be_valid_in_a_spark_conf_key() -> None:
 
 
 def test_role_is_assumed_by_icebergs_own_factory() -> None:
-    conf = CatalogSettings(role_arn="arn:aws:iam::111122223333:role/r", region="us-east-1").spark_conf({})
+    conf = spark_conf(CatalogSettings(role_arn="arn:aws:iam::111122223333:role/r", region="us-east-1"), {})
     assert conf["spark.sql.catalog.glue.client.factory"].endswith("AssumeRoleAwsClientFactory")
     assert conf["spark.sql.catalog.glue.client.assume-role.arn"] == "arn:aws:iam::111122223333:role/r"
     assert conf["spark.sql.catalog.glue.client.assume-role.region"] == "us-east-1"

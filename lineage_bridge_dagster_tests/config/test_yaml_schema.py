@@ -31,7 +31,7 @@ from lineage_bridge_dagster.config.yaml_section import YamlSection
         (PushConfig, "set_parameters", "true or false, for example true"),
         (SensorConfig, "budget_seconds", "a number above 0 and under 60, for example 20"),
         (FreshnessConfig, "warn_minutes", "a number above 0, for example 30"),
-        (CatalogConfig, "type", "glue or rest"),
+        (CatalogConfig, "type", "glue, rest, jdbc or hive"),
         (CatalogConfig, "properties", "a mapping"),
     ],
 )
@@ -54,6 +54,9 @@ def test_accepted_values_are_described_in_words(section: type[YamlSection], fiel
         ({"push": 8}, False),
         ({"spark": {"catalog": {"type": "rest", "uri": "https://catalog"}}}, True),
         ({"spark": {"catalog": {"type": "hadoop"}}}, False),
+        ({"catalogs": [{"name": "lake", "type": "rest", "uri": "https://catalog"}]}, True),
+        ({"catalogs": [{"name": "lake", "type": "hadoop"}]}, False),
+        ({"catalogs": [{"name": "lake", "tpye": "rest"}]}, False),
         ({"confluent": {"clusters": ["a", "b"]}}, True),
         ({"confluent": {"clusters": [1]}}, False),
         ({"sensor": {"running": "on"}}, True),

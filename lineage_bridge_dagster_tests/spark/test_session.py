@@ -10,6 +10,7 @@ import pytest
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark import session
 from lineage_bridge_dagster.spark.session import SparkResource, session_conf
@@ -22,7 +23,7 @@ def archives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_local_masters_listen_on_the_loopback_without_a_ui(archives: Path) -> None:
-    conf = session_conf(CatalogSettings(), {"spark.master": "local[2]"})
+    conf = session_conf(Catalogs.of(CatalogSettings()), {"spark.master": "local[2]"})
     assert conf["spark.driver.bindAddress"] == conf["spark.driver.host"] == "127.0.0.1"
     assert conf["spark.ui.enabled"] == "false"
     assert conf["spark.jars"] == str(archives)
@@ -30,7 +31,7 @@ def test_local_masters_listen_on_the_loopback_without_a_ui(archives: Path) -> No
 
 def test_user_configuration_wins_and_its_lists_are_added(archives: Path) -> None:
     conf = session_conf(
-        CatalogSettings(),
+        Catalogs.of(CatalogSettings()),
         {"spark": {"master": "spark://host:7077", "jars": "/mine.jar"}, "spark.ui.enabled": True},
     )
     assert conf["spark.master"] == "spark://host:7077"
@@ -46,7 +47,7 @@ def test_missing_java_is_reported_before_the_start(archives: Path, monkeypatch: 
     monkeypatch.setattr(jars, "java", missing)
     monkeypatch.setattr(session, "_running", lambda: None)
     with pytest.raises(ConfigurationError, match="Java 17"):
-        session.spark_session(CatalogSettings())
+        session.spark_session(Catalogs.of(CatalogSettings()))
 
 
 def test_resource_is_created_without_starting_java() -> None:

@@ -1,0 +1,184 @@
+"""The catalogs of a run, by name: what the Spark session gets, and who is asked for which table."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from lineage_bridge_dagster.config import catalog_properties, glue_iceberg
+from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
+from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
+from lineage_bridge_dagster.errors import ConfigurationError
+
+_log = logging.getLogger(__name__)
+
+
+class CatalogsSettings(BaseModel):
+    """The catalogs beside the default one.
+
+    Attributes:
+        named: each catalog by its name.
+        lineage: the catalog of the lineage tables; empty: the default one.
+        off: names of catalogs that a variable turns off, whatever else defines them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    named: Annotated[dict[str, CatalogSettings], FromVariables(read=glue_iceberg.variables)] = Field(
+        default_factory=dict
+    )
+    lineage: Annotated[str, FromVariables((PREFIX + "LINEAGE_CATALOG",))] = Field(
+        default="",
+        description="Name of the catalog of the lineage tables; by default that of spark.catalog.",
+        examples=["lake"],
+    )
+    off: Annotated[list[str], FromVariables(read=glue_iceberg.switched_off)] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        off = data.get("off") or ()
+        named = {
+            name: fields if isinstance(fields, CatalogSettings) else {**_defaults(name), **fields}
+            for name, fields in (data.get("named") or {}).items()
+            if name not in off and not _is_incidental(name, fields)
+        }
+        return {**data, "named": named}
+
+
+class Catalogs(Mapping[str, CatalogSettings]):
+    """Every catalog by its name, the default one first.
+
+    Args:
+        default: the catalog of assets that name none.
+        others: further catalogs.
+        lineage: the name of the catalog of the lineage tables; empty: the default one.
+        variables: the environment, with endpoints of AWS and the secrets that catalogs name.
+        off: names of catalogs that are turned off, for errors.
+
+    Raises:
+        ConfigurationError: two catalogs have one name, or the catalog of the lineage tables is missing or
+            read-only.
+    """
+
+    def __init__(
+        self,
+        default: CatalogSettings,
+        others: Mapping[str, CatalogSettings] | None = None,
+        *,
+        lineage: str = "",
+        variables: Mapping[str, str] | None = None,
+        off: tuple[str, ...] = (),
+    ) -> None:
+        self._by_name = {default.name: default}
+        self._off = off
+        self._variables = variables or {}
+        self.default = default
+        for name, catalog in (others or {}).items():
+            if name == default.name:
+                raise ConfigurationError(
+                    f"Two catalogs have the name {name!r}: that of spark.catalog and one of catalogs.",
+                    hint="Give one of them another name.",
+                )
+            self._by_name[name] = catalog
+        self.lineage = self[lineage] if lineage else default
+
+    def __getitem__(self, name: str) -> CatalogSettings:
+        """The catalog of this name.
+
+        Raises:
+            ConfigurationError: there is none; the message names those that exist.
+        """
+        if (found := self._by_name.get(name)) is not None:
+            return found
+        if name in self._off:
+            raise ConfigurationError(
+                f"The catalog {name!r} is turned off by ICEBERG_ENABLED.", hint="Unset it, or set it to true."
+            )
+        raise ConfigurationError(
+            f"There is no catalog {name!r}. The catalogs are {', '.join(self._by_name)}.",
+            hint="Correct the name, or add the catalog to catalogs of the component's defs.yaml.",
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __repr__(self) -> str:
+        return f"Catalogs({', '.join(self._by_name)})"
+
+    def spark_conf(self) -> dict[str, str]:
+        """Spark's configuration of all catalogs.
+
+        A catalog that Spark can't use is left out with a warning, unless it is the default one or that of
+        the lineage tables: whoever needs it gets the error from `spark_conf_of`.
+
+        Raises:
+            ConfigurationError: the default catalog, or that of the lineage tables, is one of them.
+        """
+        conf: dict[str, str] = {}
+        for name, catalog in self.items():
+            try:
+                conf |= self.spark_conf_of(name)
+            except ConfigurationError as error:
+                if catalog is self.default or catalog is self.lineage:
+                    raise
+                _log.warning("Spark goes without catalog %s: %s", name, error)
+        return conf
+
+    def spark_conf_of(self, name: str) -> dict[str, str]:
+        """Spark's configuration of one catalog.
+
+        Raises:
+            ConfigurationError: there is none of this name, a secret is missing, or Spark can't use it.
+        """
+        return catalog_properties.spark_conf(self[name], self._variables)
+
+    def pyiceberg_properties(self, name: str) -> dict[str, str]:
+        """PyIceberg's properties of one catalog.
+
+        Raises:
+            ConfigurationError: there is none of this name, or a secret is missing.
+        """
+        return catalog_properties.pyiceberg_properties(self[name], self._variables)
+
+    def java_options(self) -> str:
+        """JVM options for the AWS SDK that no catalog property covers.
+
+        Raises:
+            ConfigurationError: catalogs have different profiles, where a JVM has one.
+        """
+        profiles = {catalog.profile: name for name, catalog in self.items() if catalog.profile}
+        if len(profiles) > 1:
+            named = ", ".join(f"{profile} of {name}" for profile, name in profiles.items())
+            raise ConfigurationError(
+                f"One Spark session cannot use several AWS profiles: {named}.",
+                hint="Use one profile, and role_arn for the catalogs that need another identity.",
+            )
+        return next(filter(None, map(catalog_properties.java_options, self.values())), "")
+
+    @classmethod
+    def of(cls, catalog: CatalogSettings, variables: Mapping[str, str] | None = None) -> Self:
+        """One catalog alone."""
+        return cls(catalog, variables=variables)
+
+
+def _is_incidental(name: str, fields: Any) -> bool:
+    """Whether all that defines a catalog is a variable that other programs have too."""
+    return name == glue_iceberg.S3_TABLES and isinstance(fields, Mapping) and set(fields) <= {"namespaces"}
+
+
+def _defaults(name: str) -> dict[str, object]:
+    """The fields of a catalog that follow from its name."""
+    fields: dict[str, object] = {"name": name, **secret_variables(name)}
+    return fields | ({"type": "rest"} if name == glue_iceberg.S3_TABLES else {})
