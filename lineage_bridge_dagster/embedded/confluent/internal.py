@@ -6,6 +6,11 @@ It requires no key; the emulator listens on the loopback interface only.
 - `PUT /emulator/tableflow/{cluster}/{topic}/status`: report `{"phase": "RUNNING"}` or `{"phase": "FAILED",
   "error_message": "..."}`; optional `table_path` (if it differs), `sync_status`, `write_mode`. RUNNING means
   that the Glue table exists: the public API then returns `table_path` and SYNCED
+- `PUT /emulator/tableflow/{cluster}/{topic}/override`: what the public API reports instead, to show a topic
+  without a table: any of `phase`, `error_message`, `sync_status`, `sync_error_message`, `suspended`,
+  `table_formats`, `storage_kind` and `bucket_region`; `{}` ends it
+- `PUT /emulator/integrations/{cluster}/override`: the same for the cluster's catalog integration: any of
+  `phase`, `error_message` and `suspended`; `absent` to report none
 - `GET /emulator/tableflow/dropped`: entries of topics that were disabled, whose tables are to be removed
 - `DELETE /emulator/tableflow/dropped/{table id}`: report that a table was removed; its id is the last part of
   `table_path`
@@ -33,6 +38,7 @@ from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context,
 from lineage_bridge_dagster.embedded.confluent.faults import Fault
 from lineage_bridge_dagster.embedded.confluent.gate import Gate
 from lineage_bridge_dagster.embedded.confluent.state import Document, now
+from lineage_bridge_dagster.embedded.confluent.tableflow import INTEGRATION_OVERRIDES, TOPIC_OVERRIDES
 from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
 
 PHASES = ("PENDING", "RUNNING", "FAILED")
@@ -55,6 +61,8 @@ class Internal:
             Route(f"{root}/tableflow/dropped", self.dropped),
             Route(f"{root}/tableflow/dropped/{{table}}", self.forget, methods=["DELETE"]),
             Route(f"{root}/tableflow/{{cluster}}/{{topic}}/status", self.set_status, methods=["PUT"]),
+            Route(f"{root}/tableflow/{{cluster}}/{{topic}}/override", self.override, methods=["PUT"]),
+            Route(f"{root}/integrations/{{cluster}}/override", self.override, methods=["PUT"]),
             Route(f"{root}/faults", self.add_fault, methods=["POST"]),
             Route(f"{root}/faults", self.clear_faults, methods=["DELETE"]),
             Route(f"{root}/faults", self.faults),
@@ -117,6 +125,25 @@ class Internal:
                 topic.update(changes, updated_at=now())
             entry = self._entry(base_url(request), topic)
         return JSONResponse(entry)
+
+    async def override(self, request: Request) -> Response:
+        """Set what the public API reports of a Tableflow topic or an integration, whatever its real state."""
+        body = await _json_object(request)
+        place = request.path_params
+        known = TOPIC_OVERRIDES if "topic" in place else INTEGRATION_OVERRIDES
+        if unknown := body.keys() - known:
+            raise ApiError(400, f"unknown fields: {', '.join(sorted(unknown))}")
+        key = "/".join(place[part] for part in ("cluster", "topic") if part in place)
+
+        def change() -> None:
+            with self.context.state.changing("tableflow") as document:
+                overrides = document.setdefault("overrides", {})
+                overrides.pop(key, None)
+                if body:
+                    overrides[key] = body
+
+        await run_in_threadpool(change)
+        return JSONResponse(body)
 
     def _entry(self, base: str, topic: Document) -> Json:
         """Describe one table for the materializer.

@@ -93,6 +93,21 @@ class ConfluentEmulator:
                 client.post("/emulator/options", json=before).raise_for_status()
 
     @contextlib.contextmanager
+    def override(self, place: str, **state: object) -> Iterator[None]:
+        """Make the public API report a state during a block, such as a failed sync of a Tableflow topic.
+
+        Args:
+            place: `tableflow/{cluster}/{topic}` or `integrations/{cluster}`.
+            state: see `PUT /emulator/{place}/override` in `internal`.
+        """
+        with self.client() as client:
+            client.put(f"/emulator/{place}/override", json=state).raise_for_status()
+            try:
+                yield
+            finally:
+                client.put(f"/emulator/{place}/override", json={}).raise_for_status()
+
+    @contextlib.contextmanager
     def fault(self, **fault: object) -> Iterator[None]:
         """Activate a fault during a block; the keyword arguments are the fields of `faults.Fault`."""
         with self.client() as client:

@@ -30,6 +30,20 @@ from lineage_bridge_dagster.embedded.confluent.state import Document, new_tablef
 _TOPICS = "/tableflow/v1/tableflow-topics"
 _INTEGRATIONS = "/tableflow/v1/catalog-integrations"
 _FORMATS = {"ICEBERG", "DELTA"}
+#: What the internal API can make the public one report of a topic and of a catalog integration.
+TOPIC_OVERRIDES = frozenset(
+    {
+        "phase",
+        "error_message",
+        "sync_status",
+        "sync_error_message",
+        "suspended",
+        "table_formats",
+        "storage_kind",
+        "bucket_region",
+    }
+)
+INTEGRATION_OVERRIDES = frozenset({"phase", "error_message", "suspended", "absent"})
 
 
 class Tableflow:
@@ -55,8 +69,8 @@ class Tableflow:
         formats = {f for f in request.query_params.getlist("spec.table_formats") if f}
         with self.context.state.reading("tableflow") as document:
             items = [
-                _topic(base_url(request), topic)
-                for _, topic in sorted(document["topics"].items())
+                _topic(base_url(request), _overridden(document, key))
+                for key, topic in sorted(document["topics"].items())
                 if topic["cluster"] == cluster.id and (not formats or formats & set(topic["table_formats"]))
             ]
         return page(request, self.context, items, api_version="tableflow/v1", kind="TableflowTopicList")
@@ -68,17 +82,21 @@ class Tableflow:
         cluster = _cluster(request)
         name = request.path_params["topic"]
         with self.context.state.reading("tableflow") as document:
-            topic: Document | None = document["topics"].get(f"{cluster.id}/{name}")
-        if topic is None:
-            raise ApiError(404, f"Tableflow is not enabled on topic {name} of {cluster.id}.")
-        return topic
+            key = f"{cluster.id}/{name}"
+            if key not in document["topics"]:
+                raise ApiError(404, f"Tableflow is not enabled on topic {name} of {cluster.id}.")
+            return _overridden(document, key)
 
     async def enable(self, request: Request) -> Response:
         """Enable Tableflow on a topic; it is PENDING until its table exists."""
         body = await request.body()
         base = base_url(request)
         created = await run_in_threadpool(self._enable, base, body)
-        return JSONResponse(_topic(base, created), 202, {"Location": f"{base}{_TOPICS}/{created['topic']}"})
+        return JSONResponse(
+            _topic(base, {**created, "integrated": True}),
+            202,
+            {"Location": f"{base}{_TOPICS}/{created['topic']}"},
+        )
 
     def _enable(self, base: str, body: bytes) -> Document:
         spec = _parse_spec(body)
@@ -111,20 +129,30 @@ class Tableflow:
     def disable(self, request: Request) -> Response:
         topic = self._find(request)
         with self.context.state.changing("tableflow") as document:
-            dropped = document["topics"].pop(f"{topic['cluster']}/{topic['topic']}")
+            key = f"{topic['cluster']}/{topic['topic']}"
+            document.get("overrides", {}).pop(key, None)
+            dropped = document["topics"].pop(key)
             document["dropped"].append({**dropped, "dropped_at": now()})
         return Response(status_code=204)
 
     def integrations(self, request: Request) -> Response:
         cluster = _cluster(request)
-        items = [_integration(base_url(request), cluster)]
+        items = [] if self._override(cluster).get("absent") else [self._integration(request, cluster)]
         return page(request, self.context, items, api_version="tableflow/v1", kind="CatalogIntegrationList")
 
     def integration(self, request: Request) -> Response:
         cluster = _cluster(request)
-        if request.path_params["id"] != cluster.integration_id:
+        if request.path_params["id"] != cluster.integration_id or self._override(cluster).get("absent"):
             raise ApiError(404, f"Catalog integration {request.path_params['id']} not found.")
-        return JSONResponse(_integration(base_url(request), cluster))
+        return JSONResponse(self._integration(request, cluster))
+
+    def _integration(self, request: Request, cluster: world.Cluster) -> Json:
+        return _integration(base_url(request), cluster, self._override(cluster))
+
+    def _override(self, cluster: world.Cluster) -> Document:
+        with self.context.state.reading("tableflow") as document:
+            override: Document = document.get("overrides", {}).get(cluster.id, {})
+            return override
 
     def regions(self, request: Request) -> Response:
         cloud = (request.query_params.get("cloud") or "").upper()
@@ -187,12 +215,21 @@ def _parse_storage(spec: Document, cluster: world.Cluster) -> Document:
     return {k: storage[k] for k in ("kind", "bucket_name", "provider_integration_id") if k in storage}
 
 
+def _overridden(document: Document, key: str) -> Document:
+    """A topic as the public API reports it."""
+    topic, overrides = document["topics"][key], document.get("overrides", {})
+    integrated = not overrides.get(topic["cluster"], {}).get("absent")
+    return {**topic, **overrides.get(key, {}), "integrated": integrated}
+
+
 def _topic(base: str, topic: Document) -> Json:
     cluster = find_cluster(topic["cluster"])
     running = topic["phase"] == "RUNNING"
     storage = dict(topic["storage"])
+    if kind := topic.get("storage_kind"):
+        storage = {"kind": kind}
     if storage["kind"] == "ByobAws":
-        storage["bucket_region"] = cluster.region
+        storage["bucket_region"] = topic.get("bucket_region") or cluster.region
     if running:
         storage["table_path"] = topic["table_path"]
     return {
@@ -229,9 +266,11 @@ def _topic(base: str, topic: Document) -> Json:
                     "catalog_integration_id": cluster.integration_id,
                     "catalog_type": "AWS_GLUE",
                     "sync_status": topic["sync_status"],
-                    "error_message": topic["error_message"] or None,
+                    "error_message": topic.get("sync_error_message") or topic["error_message"] or None,
                 }
-            ],
+            ]
+            if topic["integrated"]
+            else [],
             "failing_table_formats": [
                 {"format": table_format, "error_message": topic["error_message"]}
                 for table_format in topic["table_formats"]
@@ -242,7 +281,7 @@ def _topic(base: str, topic: Document) -> Json:
     }
 
 
-def _integration(base: str, cluster: world.Cluster) -> Json:
+def _integration(base: str, cluster: world.Cluster, override: Document) -> Json:
     config: Json = {"kind": "AwsGlue", "provider_integration_id": cluster.provider_integration_id}
     if cluster.glue_database:
         config["custom_database"] = cluster.glue_database
@@ -257,10 +296,14 @@ def _integration(base: str, cluster: world.Cluster) -> Json:
         ),
         "spec": {
             "display_name": f"{cluster.name}-glue",
-            "suspended": False,
+            "suspended": override.get("suspended", False),
             "config": config,
             "environment": environment_reference(base),
             "kafka_cluster": cluster_reference(base, cluster.id),
         },
-        "status": {"phase": "CONNECTED", "error_message": "", "last_sync_at": now()},
+        "status": {
+            "phase": override.get("phase", "CONNECTED"),
+            "error_message": override.get("error_message", ""),
+            "last_sync_at": now(),
+        },
     }
