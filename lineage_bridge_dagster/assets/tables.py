@@ -23,6 +23,7 @@ from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import render
+from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.redaction import redact_config
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
@@ -57,8 +58,13 @@ def table_assets(instance: ComponentInstance, checks: Checks | None) -> AssetKin
 
 
 def wanted_version(chain: Chain, settings: PushSettings) -> str:
-    """Return the data version of a table with this chain; it changes with the chain and the settings."""
+    """Return the data version of a table with this chain; it changes with the chain and the settings.
+
+    So it does with the table's time of creation: one that was dropped and created again has no lineage.
+    """
     text = f"{chain_digest(chain, settings.sql)}:{settings.set_parameters}:{settings.set_description}"
+    if created := NodeView.of(chain.table).text("create_time"):
+        text += f":{created}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

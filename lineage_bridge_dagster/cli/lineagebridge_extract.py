@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from lineage_bridge_dagster.cli.graph import confluent_settings, discovering
-from lineage_bridge_dagster.cli.output import err, exit_by_coverage
+from lineage_bridge_dagster.cli.output import err, exit_by_coverage, print_glue_tables
 from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableCommand
 
@@ -92,6 +92,8 @@ def main(
     # LineageBridge's own two lines, which scripts look for.
     click.echo(f"Complete: {len(discovery.graph.nodes)} nodes, {len(discovery.graph.edges)} edges")
     click.echo(f"Output: {output}")
+    if not no_enrich:
+        print_glue_tables(discovery.graph)
     if push_lineage:
         ctx.invoke(push, graph=output)
     elif len(discovery.coverage):

@@ -104,7 +104,7 @@ def not_configured(source: Node) -> Reason:
     """Return why a Tableflow table is not expected in Glue, or why it is unknown whether it is."""
     tableflow = TableflowNode.of(source)
     cluster = source.cluster_name or source.cluster_id or "the cluster"
-    if not tableflow.integrations_read:
+    if tableflow.integrations_read is False:
         return Reason(
             GlueStatus.UNKNOWN,
             Absence.INTEGRATIONS_UNREAD,

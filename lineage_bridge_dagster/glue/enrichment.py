@@ -22,7 +22,11 @@ from lineage_bridge_dagster.glue.tables import GlueTable, normalize_location
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
-from lineage_bridge_dagster.lineage.glue_status import GlueStatus, is_in_glue
+from lineage_bridge_dagster.lineage.glue_status import (
+    GLUE_STATUS_ATTRIBUTES,
+    GlueStatus,
+    is_in_glue,
+)
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import NodeView, TableflowNode, is_glue_table
 from lineage_bridge_dagster.lineage.times import iso, utc_now
@@ -59,7 +63,9 @@ def enrich(
     scope = Scope("glue", "", region)
     now = iso(clock())
     tableflow_tables = list(discovery.graph.of_type(NodeType.TABLEFLOW_TABLE))
-    sources = [node for node in tableflow_tables if AWS_GLUE in TableflowNode.of(node).catalog_types]
+    sources = [
+        _without_status(node) for node in tableflow_tables if AWS_GLUE in TableflowNode.of(node).catalog_types
+    ]
     scan = _scan(sources, GlueReader(client), databases, max_concurrency)
     matches = match_tables(sources, scan.tables)
     unmatched = (TableflowNode.of(node).expected_place for node in sources if node.node_id not in matches)
@@ -67,10 +73,10 @@ def enrich(
     conflicts = find_conflicts(sources, matches)
     known = _KnownTables(last.graph if last else Graph())
 
-    graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
+    graph = Graph(map(_without_status, discovery.graph.nodes.values()), discovery.graph.edges.values())
     expected = {source.node_id for source in sources}
-    for node in tableflow_tables:
-        if node.node_id not in expected:
+    for node in map(_without_status, tableflow_tables):
+        if node.node_id not in expected and TableflowNode.of(node).integrations_read is not None:
             graph.add_node(node.with_attributes(**not_configured(node).attributes))
     absent: dict[GluePlace, list[tuple[Node, Reason]]] = {}
     for source in sources:
@@ -129,6 +135,14 @@ def _scan(
         expected=expected,
         max_concurrency=max_concurrency,
     )
+
+
+def _without_status(node: Node) -> Node:
+    """The node without what an earlier scan told of its table, as in a graph from a file."""
+    if not node.attributes.keys() & GLUE_STATUS_ATTRIBUTES:
+        return node
+    kept = {name: value for name, value in node.attributes.items() if name not in GLUE_STATUS_ATTRIBUTES}
+    return replace(node, attributes=kept)
 
 
 class _KnownTables:

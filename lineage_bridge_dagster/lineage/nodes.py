@@ -335,9 +335,10 @@ class TableflowNode(NodeView):
     integrations = Attribute(_catalog_integrations, "catalog_integrations")
 
     @property
-    def integrations_read(self) -> bool:
-        """Whether the cluster's catalog integrations could be read."""
-        return self.node.attributes.get("catalog_integrations_read") is not False
+    def integrations_read(self) -> bool | None:
+        """Whether the cluster's catalog integrations could be read; None in a graph that does not tell."""
+        value = self.node.attributes.get("catalog_integrations_read")
+        return value if isinstance(value, bool) else None
 
     def last_sync(self, integration: str) -> str:
         """When an integration synced its catalog last, as ISO 8601; empty if that is unknown or never."""

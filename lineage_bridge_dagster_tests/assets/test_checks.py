@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.bundles import bundles
+from lineage_bridge_dagster.assets.check_outcomes import tableflow_healthy
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
@@ -28,6 +30,9 @@ from lineage_bridge_dagster.lineage.coverage import (
     ScopeReport,
     Status,
 )
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
+from lineage_bridge_dagster.lineage.times import iso
+from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, World, many, world
 
@@ -345,6 +350,104 @@ def test_most_severe_finding_comes_first(location: Build, instance: DagsterInsta
 
 def test_a_running_tableflow_passes(location: Build, instance: DagsterInstance) -> None:
     assert check(location, instance, small(), "tableflow_healthy").passed
+
+
+INTEGRATION = {"id": "tci-1", "name": "lake", "type": "AWS_GLUE", "phase": "CONNECTED"}
+
+
+@pytest.mark.parametrize(
+    ("state", "severity", "word"),
+    [
+        ({"phase": "FAILED", "error": "role gone"}, "ERROR", "integration lake (tci-1) failed: role gone"),
+        ({"phase": "FAILED", "type": "SNOWFLAKE"}, "WARN", "integration lake (tci-1) failed"),
+        ({"phase": "PENDING"}, "WARN", "integration lake (tci-1) is PENDING"),
+        ({"suspended": True}, "WARN", "integration lake (tci-1) is suspended and syncs no table"),
+    ],
+)
+def test_problems_of_a_catalog_integration_are_reported(
+    location: Build, instance: DagsterInstance, state: dict[str, Any], severity: str, word: str
+) -> None:
+    w = small(catalog_integrations=[{**INTEGRATION, **state}])
+    found = check(location, instance, w, "tableflow_healthy")
+    assert (found.passed, found.severity.value) == (False, severity)
+    assert word in str(found.description)
+
+
+def test_last_sync_of_a_catalog_integration_is_shown(location: Build, instance: DagsterInstance) -> None:
+    w = small(
+        catalog_integrations=[INTEGRATION],
+        catalog_last_sync={"tci-1": "2026-04-30T11:00:00Z"},
+        phase="FAILED",
+    )
+    found = check(location, instance, w, "tableflow_healthy")
+    row = "| integration lake (tci-1) with AWS_GLUE | CONNECTED | last sync at 2026-04-30T11:00:00Z |"
+    assert row in str(found.metadata["details"].value)
+
+
+def missing(kind: str = "sync_failed", status: str = "missing", **state: Any) -> World:
+    """A world of a topic whose table Glue does not have."""
+    w = small(**state)
+    table = ids.glue_table_id(ENV, GluePlace(EAST, "t"))
+    w.graph.nodes[table] = w.graph.nodes[table].with_attributes(
+        glue_status=status,
+        glue_absence=kind,
+        glue_reason="its sync to Glue failed: no rights",
+        glue_next_step="Grant them.",
+        columns=[],
+    )
+    return w
+
+
+def test_a_missing_table_fails_one_check_with_the_reason(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    table = f"glue/{EAST}/t"
+    found = outcomes(run_checks(location(missing()), instance, *((table, name) for name in NAMES)))
+    failed = [evaluation for evaluation in found.values() if not evaluation.passed]
+    assert [evaluation.check_name for evaluation in failed] == ["tableflow_healthy"]
+    assert failed[0].severity is AssetCheckSeverity.ERROR
+    assert str(failed[0].description) == (
+        f"Tableflow is on, there is no table in {REGION}, because its sync to Glue failed: no rights. "
+        "What to do: Grant them."
+    )
+    for name in NAMES - {"tableflow_healthy"}:
+        assert "Glue has no such table; see tableflow_healthy" in str(found[table, name].description)
+
+
+def test_a_table_of_which_nothing_is_known_is_a_warning(location: Build, instance: DagsterInstance) -> None:
+    found = check(location, instance, missing("glue_unread", "unknown"), "tableflow_healthy")
+    assert (found.passed, found.severity) == (False, AssetCheckSeverity.WARN)
+    assert "it is unknown whether there is a table" in str(found.description)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "is_error"), [(10, False), (120, True)], ids=["enabled just now", "enabled long ago"]
+)
+def test_first_sync_has_an_hour_before_it_is_an_error(minutes: int, is_error: bool) -> None:
+    now = datetime(2026, 4, 30, 12, tzinfo=UTC)
+    w = missing("not_synced_yet", created_at=iso(now - timedelta(minutes=minutes)))
+    table = w.graph.nodes[ids.glue_table_id(ENV, GluePlace(EAST, "t"))]
+    found = tableflow_healthy(table, GraphView.of(w.discovery()), lambda: now)
+    assert (found.passed, found.error) == (False, is_error)
+
+
+def test_materializing_a_missing_table_fails_its_check_and_not_the_run(
+    location: Build, glue: BaseClient, instance: DagsterInstance
+) -> None:
+    table = f"glue/{EAST}/t"
+    job = subset(location(missing()), {table}, {(table, "tableflow_healthy")})
+    result = job.execute_in_process(instance=instance, raise_on_error=False)
+    assert result.success
+    assert not result.get_asset_materialization_events()
+    assert not only(result).passed
+
+
+def test_discovery_counts_missing_tables_and_passes(location: Build, instance: DagsterInstance) -> None:
+    found = discovery(location, instance, missing())
+    assert found.passed
+    counts = "0 found, 1 missing (1 sync failed), 0 unknown"
+    assert f"Glue tables: {counts}." in str(found.description)
+    assert found.metadata["glue tables"].value == counts
 
 
 def discovery(location: Build, instance: DagsterInstance, w: World) -> AssetCheckEvaluation:

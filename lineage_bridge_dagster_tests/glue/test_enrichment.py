@@ -79,6 +79,22 @@ def test_nothing_of_the_reason_is_left_on_a_table_that_came(client: GlueClient, 
     assert not table.attributes.keys() & {"glue_absence", "glue_reason", "glue_next_step"}
 
 
+def test_graph_that_is_enriched_again_keeps_no_old_reason(client: GlueClient, catalog: Catalog) -> None:
+    catalog.create("other")
+    before = enriched(client, tableflow_node("orders"))
+    catalog.create("orders")
+    found = enrich(before, client, region=REGION, clock=clock)
+    for node in found.graph.nodes.values():
+        assert node.attributes["glue_status"] == "found"
+        assert not node.attributes.keys() & {"glue_absence", "glue_reason", "glue_next_step"}
+
+
+def test_graph_that_does_not_tell_of_integrations_gets_no_claim_about_them(client: GlueClient) -> None:
+    found = enriched(client, tableflow_node("orders", catalog_types=[]))
+    (node,) = found.graph.nodes.values()
+    assert "glue_status" not in node.attributes
+
+
 def test_dropped_table_stays_and_tells_when_it_was_there(client: GlueClient, catalog: Catalog) -> None:
     synced = [{"type": "AWS_GLUE", "status": "SYNCED"}]
     source = tableflow_node("orders", catalog_sync=synced)

@@ -154,3 +154,44 @@ def test_a_connectors_page_names_the_topics_that_it_should_write_and_that_do_not
     page = page_of(w, connector)
     assert "| Topics that do not exist | shop.public.gone, shop.public.lost |" in page
     assert "evidence declared+observed" in page
+
+
+def absent(status: str, **attributes: str) -> World:
+    """The world without the Glue table of `o.v1`."""
+    w = world()
+    told = {"glue_status": status, "glue_reason": "its sync to Glue failed: no rights", **attributes}
+    for node_id in (table_id(EAST, "o.v1"), ids.tableflow_table_id(ENV, EAST, "o.v1")):
+        w.graph.nodes[node_id] = w.graph.nodes[node_id].with_attributes(**told)
+    return w
+
+
+def test_pages_of_a_missing_table_and_of_its_topic_say_so_and_why() -> None:
+    w = absent("missing", glue_next_step="Grant them.")
+    page = page_of(w, table_id(EAST, "o.v1"))
+    assert page.startswith("Not in Glue: Iceberg table o.v1 in the Glue database lkc-east1, from Kafka topic")
+    said = f"Tableflow is on, there is no table in {REGION}, because its sync to Glue failed: no rights."
+    assert f"| In Glue | {said} |\n| What to do | Grant them. |" in page
+    assert "Athena" not in page
+    assert "└─ topic o.v1" in page
+
+    topic = page_of(w, ids.topic_id(ENV, EAST, "o.v1"))
+    assert (
+        "| In Glue | Tableflow is on; no table in Glue: its sync to Glue failed: no rights. "
+        "What to do: Grant them. |" in topic
+    )
+    assert "| Tables |" not in topic
+
+
+def test_pages_of_a_table_of_which_nothing_is_known_say_so() -> None:
+    w = absent("unknown", glue_reason="GetTables was denied")
+    assert page_of(w, table_id(EAST, "o.v1")).startswith("Not known whether in Glue: Iceberg table o.v1")
+    assert "not known whether there is a table in Glue: GetTables was denied." in page_of(
+        w, ids.topic_id(ENV, EAST, "o.v1")
+    )
+
+
+def test_page_of_a_topic_names_a_sync_to_glue_that_is_not_set_up() -> None:
+    w = absent("not_configured", glue_reason="no catalog integration with AWS Glue is set up for east1")
+    assert "Tableflow is on; no sync to Glue is set up: no catalog integration" in page_of(
+        w, ids.topic_id(ENV, EAST, "o.v1")
+    )
