@@ -7,6 +7,7 @@ Users edit its YAML instance in `defs/`. To change more, subclass it and overrid
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,7 @@ from lineage_bridge_dagster.config.yaml_fields import (
 )
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.dagster_internals import DefinitionsLoadContext, DefsStateStorage
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
@@ -154,7 +156,11 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
 
         If the storage is down or the file is missing, the location still loads, and its sensor requests a
         new discovery.
+
+        Raises:
+            ConfigurationError: another instance in the code location has the same name or stored state.
         """
+        _check_distinct(context.component_tree.get_all_components(of_type=LineageBridgeComponent))
         self._fetched = False
         try:
             return super().build_defs(context)
@@ -244,7 +250,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             return None
         include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
         inventory = build_inventory(discovery, self.get_asset_spec, include)
-        return ComponentInstance(names, inventory, settings.push, self.spark.namespace)
+        return ComponentInstance(names, inventory, settings.push, self._namespace)
 
     def _assets(self, instance: ComponentInstance) -> list[AssetsDefinition | AssetSpec]:
         return asset_definitions(
@@ -256,6 +262,14 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             carried_limit=self.freshness.carried_limit,
             examples=self.include.examples,
         )
+
+    @property
+    def _namespace(self) -> str:
+        """The namespace of the lineage tables. A write replaces all their nodes, so instances share none."""
+        namespace = self.spark.namespace
+        if not self.name or "namespace" in self.spark.model_fields_set:
+            return namespace
+        return f"{namespace}_{self.name.lower()}"
 
     def _resources(self, names: Names) -> dict[str, Any]:
         # Imported here: `dg` imports this module only to list the component, which needs no PySpark.
@@ -272,6 +286,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             lineage_catalog=self.spark.lineage_catalog,
             aws=self.aws.given(),
             secrets=confluent.secrets or [],
+            instance=self.name,
         )
         return {
             names.confluent: confluent,
@@ -280,12 +295,35 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             names.io_manager: PySparkIcebergIOManager(
                 spark=spark,
                 confluent=confluent,
-                namespace=self.spark.namespace,
+                namespace=self._namespace,
                 database=self.spark.output_database,
                 write_mode="overwrite",
                 preview_rows=self.spark.preview_rows,
             ),
         }
+
+
+def _check_distinct(instances: Sequence[LineageBridgeComponent]) -> None:
+    """Check that all instances in a code location have names and stored states of their own.
+
+    Raises:
+        ConfigurationError: two have the same name, but for capitals, or one state.
+    """
+    names = Counter(instance.name.lower() for instance in instances)
+    for name, count in names.items():
+        if count > 1:
+            raise ConfigurationError(
+                f"{count} instances of the component have {f'the name {name}' if name else 'no name'}.",
+                hint="Set a name of its own in the defs.yaml of each, such as name: eu. Their resources, "
+                "jobs, sensors, lineage tables and stored discoveries are named after it.",
+            )
+    keys = Counter(instance.defs_state_config.key for instance in instances)
+    for key, count in keys.items():
+        if count > 1:
+            raise ConfigurationError(
+                f"{count} instances of the component store their discoveries under the key {key}.",
+                hint="Set a key of its own in the defs_state of each, or leave it out.",
+            )
 
 
 @contextmanager

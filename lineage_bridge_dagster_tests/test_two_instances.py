@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -114,6 +114,75 @@ def test_one_run_over_both_instances_pushes_each_table_to_its_own_glue(
         assert accounts[name].calls["UpdateTable"] == 1
         assert [len(tables) for tables in fakes[f"{name}_spark"].writes] == [1]
         assert {(cluster, "lineage_in_sync"), (name, "discovery_complete")} <= checks
+
+
+STATE = {"key": "k", "management_type": "VERSIONED_STATE_STORAGE"}
+
+
+def resources_of(*instances: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The resources of instances with these attributes, in one code location."""
+    with create_defs_folder_sandbox() as sandbox:
+        for number, attributes in enumerate(instances):
+            sandbox.scaffold_component(
+                component_cls=LineageBridgeComponent,
+                defs_path=f"instance{number}",
+                defs_yaml_contents={
+                    "type": "lineage_bridge_dagster.component.LineageBridgeComponent",
+                    "attributes": dict(attributes),
+                },
+            )
+        with sandbox.build_all_defs() as loaded:
+            return loaded.resources or {}
+
+
+def test_instances_have_catalogs_and_lineage_tables_of_their_own_unless_configured() -> None:
+    """A write replaces the nodes and edges of its namespace, and one session has all catalogs by name."""
+    found = resources_of({}, {"name": "EU"}, {"name": "us"}, {"name": "own", "spark": {"namespace": "n"}})
+    managers = {name: found[f"{name}lineage_io_manager"] for name in ("", "EU_", "us_", "own_")}
+    assert {name: manager.namespace for name, manager in managers.items()} == {
+        "": "lineage_bridge",
+        "EU_": "lineage_bridge_eu",
+        "us_": "lineage_bridge_us",
+        "own_": "n",
+    }
+    assert {name: manager.spark.catalog_config.name for name, manager in managers.items()} == {
+        "": "glue",
+        "EU_": "glue_EU",
+        "us_": "glue_us",
+        "own_": "glue_own",
+    }
+
+
+def test_configured_name_of_the_catalog_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = resources_of({"name": "eu"}, {"name": "us", "spark": {"catalog": {"name": "lake"}}})
+    monkeypatch.setenv("LINEAGE_BRIDGE_CATALOG_NAME", "shared")
+    assert found["eu_spark"].catalog_config.name == "shared"
+    assert found["us_spark"].catalog_config.name == "lake"
+
+
+@pytest.mark.parametrize(
+    ("instances", "expected"),
+    [
+        (({}, {}), "2 instances of the component have no name"),
+        (({"name": "eu"}, {"name": "us"}, {"name": "eu"}), "2 instances of the component have the name eu"),
+        (({"name": "eu"}, {"name": "EU"}), "2 instances of the component have the name eu"),
+        (
+            ({"name": "eu", "defs_state": STATE}, {"name": "us", "defs_state": STATE}),
+            "store their discoveries under the key k",
+        ),
+    ],
+)
+def test_instances_that_nothing_tells_apart_do_not_load(
+    instances: tuple[dict[str, Any], ...], expected: str
+) -> None:
+    with pytest.raises(Exception, match="building definitions") as raised:
+        resources_of(*instances)
+    causes = []
+    error: BaseException | None = raised.value
+    while error is not None:
+        causes.append(str(error))
+        error = error.__cause__ or error.__context__
+    assert any(expected in cause for cause in causes), causes
 
 
 def test_a_key_prefix_keeps_tables_and_external_datasets_of_the_same_name_apart(

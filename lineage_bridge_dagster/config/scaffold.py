@@ -58,6 +58,9 @@ def instance_yaml(component: type[YamlSection], type_name: str, *, instance_name
         # Two instances may have tables, topics or external datasets of the same name.
         start = lines.index("  # translation:")
         lines[start : start + 2] = ["  translation:", f"    key_prefix: {instance_name}"]
+        # A write of the lineage tables replaces the nodes of all instances that share them.
+        start = next(at for at, line in enumerate(lines) if line.startswith("    namespace: "))
+        lines[start] = f"    namespace: lineage_bridge_{instance_name.lower()}"
     return _HEADER + "\n".join(lines) + "\n"
 
 

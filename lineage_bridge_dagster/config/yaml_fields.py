@@ -76,7 +76,8 @@ class SparkConfig(YamlSection):
     )
     namespace: Annotated[str, FromVariables((PREFIX + "NAMESPACE",))] = Field(
         default="lineage_bridge",
-        description="Database of the lineage tables in their catalog.",
+        description="Database of the lineage tables in their catalog. An instance with a name has "
+        "lineage_bridge_{name} if this is not set.",
         examples=["lineage_bridge"],
     )
     output_database: str = Field(

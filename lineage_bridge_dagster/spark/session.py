@@ -63,6 +63,11 @@ class SparkResource(LazyPySparkResource):
         description="AWS Secrets Manager secrets that contain LINEAGE_BRIDGE_* variables, by name or ARN.",
     )
 
+    instance: str = Field(
+        "",
+        description="Name of the component's instance, which its default catalog is named after by default.",
+    )
+
     # The catalogs are asked for by every input and output.
     _cached_secrets: CachedSecrets = PrivateAttr(default_factory=CachedSecrets)
 
@@ -80,7 +85,11 @@ class SparkResource(LazyPySparkResource):
             "confluent": {"secrets": self.secrets},
         }
         settings = Settings.from_env(given=given, groups=["catalogs"], secrets=self._cached_secrets)
-        return settings.all_catalogs()
+        default = settings.catalog
+        if self.instance and "name" not in default.model_fields_set:
+            # All instances share one Spark session, in which a name stands for one catalog.
+            default = default.model_copy(update={"name": f"{default.name}_{self.instance}"})
+        return settings.model_copy(update={"catalog": default}).all_catalogs()
 
     @property
     def catalog_config(self) -> CatalogSettings:

@@ -105,4 +105,5 @@ def test_a_second_instance_gets_the_name_of_its_folder_and_keys_of_its_own(tmp_p
     first, second = instances
     assert (first["name"], "translation" in first) == ("", False)
     assert (second["name"], second["translation"]) == ("eu_west", {"key_prefix": "eu_west"})
+    assert second["spark"]["namespace"] == "lineage_bridge_eu_west"
     LineageBridgeComponent.model().model_validate(second)
