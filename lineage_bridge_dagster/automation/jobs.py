@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -92,6 +92,16 @@ class PushJobConfig(Config):
             for name, value in settings.model_dump().items()
             if value != getattr(base, name)
         )
+
+
+def tables_pushed(run_config: Mapping[str, Any], job: str) -> Collection[str] | None:
+    """The tables that a run of a push job writes, as `database.table` in lower case; None means all."""
+    config = run_config.get("ops", {}).get(job, {}).get("config", {})
+    if config.get("dry_run"):
+        return ()
+    names = config.get("tables") or None
+    # A name may also be `glue://database/table`, or a node id, which ends in that.
+    return names and {name.rpartition("glue://")[2].replace("/", ".", 1).lower() for name in names}
 
 
 def refresh_job(

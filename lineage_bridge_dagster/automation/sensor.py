@@ -27,6 +27,7 @@ from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.tables import wanted_version
 from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.data_versions import pushed_versions
+from lineage_bridge_dagster.automation.jobs import tables_pushed
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.tick import (
@@ -123,13 +124,19 @@ class InstanceClient:
     """What a tick needs from Dagster, from the instance and the sensor's context."""
 
     def __init__(
-        self, context: SensorEvaluationContext, state_key: str, names: Names, reload: Reload
+        self,
+        context: SensorEvaluationContext,
+        state_key: str,
+        names: Names,
+        reload: Reload,
+        tables: Sequence[LoadedTable] = (),
     ) -> None:
         self._context = context
         self._instance: DagsterInstance = context.instance
         self._store = StateStore.of(context.instance, state_key)
         self._names = names
         self._reload = reload
+        self._tables = tables
 
     def latest_version(self) -> str | None:
         return self._store.latest_version()
@@ -152,6 +159,9 @@ class InstanceClient:
             # Runs that people launch in the UI count too: they have a selection, whatever their job.
             if run.asset_selection is not None:
                 found |= run.asset_selection
+            elif run.job_name == self._names.push_job:
+                pushed = tables_pushed(run.run_config, self._names.push_job)
+                found |= {t.key for t in self._tables if pushed is None or t.name.lower() in pushed}
             elif (
                 run.asset_check_selection is None
                 and run.job_name == self._names.lineage_job
@@ -207,7 +217,7 @@ def lineage_sensor(
         cursor, warning = Cursor.read(context.cursor)
         if warning:
             context.log.warning(warning)
-        client = InstanceClient(context, state_key, names, reload)
+        client = InstanceClient(context, state_key, names, reload, loaded.tables)
         tick = Tick(loaded, client, read_list, context.log, budget_seconds=budget_seconds)
         result = tick.run(cursor)
         requests = _run_requests(result, names)

@@ -278,3 +278,24 @@ def test_a_push_that_writes_only_some_tables_leaves_the_others_to_the_sensor(
     watched.run_push(tables=[f"{EAST}.topic.00000"], set_description=False)
     watched.run_push(dry_run=True, set_parameters=False)
     assert [request.asset_selection[-1].path[-1] for request in requests(watched.tick())] == ["topic.00001"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("config", "left"),
+    [
+        ({}, []),
+        ({"tables": [f"{EAST}.Topic.00000"]}, ["topic.00001"]),
+        ({"tables": [f"glue://{EAST}/topic.00001"], "set_description": False}, ["topic.00000"]),
+        ({"dry_run": True}, ["topic.00000", "topic.00001"]),
+    ],
+)
+def test_tables_of_a_push_that_is_running_are_left_to_it(
+    watched: Watched, config: dict[str, Any], left: list[str]
+) -> None:
+    watched.load(many(2))
+    run_config = {"ops": {"push": {"config": config}}} if config else {}
+    watched.instance.add_run(
+        DagsterRun(job_name="push", run_config=run_config, status=DagsterRunStatus.STARTED)
+    )
+    pushed = [key for request in requests(watched.tick()) for key in request.asset_selection or ()]
+    assert [key.path[-1] for key in pushed if key.path[0] == "glue"] == left
