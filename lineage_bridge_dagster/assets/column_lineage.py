@@ -22,8 +22,8 @@ MAX_COLUMNS = 1_000
 def column_metadata(inventory: Inventory, node: Node) -> dict[str, Any]:
     """Return the column lineage of a Glue table or a topic, in Dagster's form and as a readable table.
 
-    Columns of a table depend on those of its topic, and these on columns of the topics from which Flink
-    derives it. A dependency that would close a cycle is only in the readable table, as with assets.
+    Columns of a table depend on those of its topic, and these on columns of the topics from which Flink or
+    ksqlDB derives it. A dependency that would close a cycle is only in the readable table, as with assets.
     """
     flows = _flows(inventory, node)[:MAX_COLUMNS]
     if not flows:

@@ -28,6 +28,7 @@ from lineage_bridge_dagster.confluent.graph.flink import (
 from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.confluent.graph.flink_columns import JobTexts, add_columns
 from lineage_bridge_dagster.confluent.graph.ksqldb import add_ksqldb
+from lineage_bridge_dagster.confluent.graph.ksqldb_columns import add_ksqldb_columns
 from lineage_bridge_dagster.confluent.graph.tableflow import add_tableflow
 from lineage_bridge_dagster.confluent.graph.topics import (
     add_consumer_groups,
@@ -102,6 +103,9 @@ def discover(
     if texts is not None:
         with _running(parser) as flink:
             add_columns(builder, texts, flink, cache)
+    for environment in fetched.environments:
+        for ksqldb in environment.ksqldb:
+            add_ksqldb_columns(builder, environment.environment, ksqldb)
     remove_unused_internal_topics(builder)
     for_offsets = session.requests_for(OFFSETS)
     recorder.progress(

@@ -6,9 +6,9 @@ Requests of E environments with C clusters, R registries, F pairs of environment
 ksqlDB clusters that are not paused: 2 (organization, environments) + 4 E (clusters, compute pools,
 registries, ksqlDB clusters) + 1 (Flink regions, if there are pools) + 7 C (topics, settings, mirrors,
 consumer groups, connectors, Tableflow topics, integrations) + R (schemas) + 2 F (statements, materialized
-tables) + K (streams, tables and queries); more for lists longer than a page, 1 for the links of each
-cluster with mirrors, 1 for each consumer group of a dedicated cluster, and at most once an hour 1 for each
-managed connector whose configuration leaves open what it reads.
+tables) + K (streams and tables with their columns, queries); more for lists longer than a page, 1 for the
+links of each cluster with mirrors, 1 for each consumer group of a dedicated cluster, and at most once an hour
+1 for each managed connector whose configuration leaves open what it reads.
 """
 
 from __future__ import annotations
@@ -226,6 +226,7 @@ class _Fetch:
         def list_queries() -> list[KsqlQuery]:
             contents = KsqldbClient(self._session).contents(environment.id, cluster)
             listing.sources, listing.queries = contents.sources, contents.queries
+            listing.descriptions = contents.descriptions
             if contents.problem is not None:
                 raise PartialResponse(contents.queries, contents.problem)
             return list(contents.queries)

@@ -42,8 +42,13 @@ _ATTRIBUTE_APIS: dict[str, tuple[str, ...]] = {
     NodeType.CATALOG_TABLE: ("glue", "tableflow", "catalog_integrations"),
 }
 
-#: The APIs that report topics and their fields, from which a Flink job's columns are derived.
+#: The APIs that report topics and their fields, from which the columns of processes are derived.
 _FIELD_APIS = frozenset({"schema_registry", "kafka", "clusters", "environments"})
+_COLUMN_APIS: dict[str, frozenset[str]] = {
+    NodeType.FLINK_JOB: _FIELD_APIS,
+    # ksqlDB describes the columns of its streams and tables, too.
+    NodeType.KSQLDB_QUERY: _FIELD_APIS | {"ksqldb"},
+}
 
 
 def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
@@ -119,13 +124,13 @@ class _Proof:
         return all(map(self.covers, scopes)) if scopes else self._coverage.complete
 
     def hides_columns(self, seen: Node, known: Node) -> bool:
-        """Whether a job's columns may be incomplete because a scope that reports topics' fields failed."""
+        """Whether a process has columns that may be incomplete, since a scope that reports fields failed."""
         return (
-            seen.node_type == NodeType.FLINK_JOB
+            seen.node_type in _COLUMN_APIS
             and bool(columns := known.attributes.get(COLUMN_LINEAGE))
             and columns != seen.attributes.get(COLUMN_LINEAGE)
             and NodeView.of(seen).sql == NodeView.of(known).sql
-            and any(report.scope.api in _FIELD_APIS for report in self._coverage.hiding)
+            and any(report.scope.api in _COLUMN_APIS[seen.node_type] for report in self._coverage.hiding)
         )
 
     def may_hide_attributes(self, node: Node) -> bool:

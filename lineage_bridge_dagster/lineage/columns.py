@@ -1,7 +1,8 @@
 """Column lineage: which columns feed the columns of a topic or a table.
 
-The nodes of Flink jobs hold the column lineage of their statements. The rest follows from the graph: a
-mirror topic has its source's columns, and an Iceberg table has its topic's fields, in Glue's spelling.
+The nodes of Flink jobs and ksqlDB queries hold the column lineage of their statements. The rest follows from
+the graph: a mirror topic has its source's columns, and an Iceberg table has its topic's fields, in Glue's
+spelling.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ class ColumnIndex:
         return flows
 
     def names(self, topic: Node) -> dict[str, None]:
-        """The known columns of a topic: of its key, of its value, and those written by Flink jobs."""
+        """The known columns of a topic: of its key, of its value, and those that processes write."""
         view = TopicNode.of(topic)
         fields = [field.name for field in view.schema_fields]
         return dict.fromkeys([*view.key_columns, *fields, *self._by_topic.get(topic.node_id, ())])

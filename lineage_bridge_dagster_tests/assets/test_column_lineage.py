@@ -117,6 +117,29 @@ def test_column_lineage_follows_flink_and_mirrors_to_the_first_topic() -> None:
     assert column_metadata(shown, shown.view.graph.nodes[at["raw"]]) == {}
 
 
+def test_columns_of_ksqldb_queries_show_on_topics_tables_and_the_query() -> None:
+    w = World()
+    orders, big = w.topic(EAST, "orders"), w.topic(EAST, "big")
+    query = w.query("CSAS_BIG_1", "CREATE STREAM BIG ...", [orders], [big])
+    attribute, _ = to_attribute(
+        [flow(big, "ID", (orders, "id", "identity")), flow(big, "N", complete=False)],
+        {big: "the columns of ORDERS are unknown"},
+    )
+    change(w, query, **{COLUMN_LINEAGE: attribute})
+    change(w, big, schema_fields=fields("ID", "N"))
+    glue = w.glue(EAST, "big")
+    change(w, glue, columns=fields("id", "n"))
+    shown = inventory(w)
+    assert lineage(shown, big) == {"ID": {("kafka/lkc-east1/orders", "id")}, "N": set()}
+    assert lineage(shown, glue)["id"] == {("kafka/lkc-east1/big", "ID")}
+    origins = column_metadata(shown, shown.view.graph.nodes[glue])["lineage_bridge/column_lineage"].value
+    assert "orders.id" in origins
+    (asset,) = [asset for asset in shown.external if asset.node.node_id == query]
+    text = asset.spec.metadata["lineage_bridge/column_lineage"].value
+    assert "orders.id (identity)" in text
+    assert "Further columns of big could not be determined: the columns of ORDERS are unknown" in text
+
+
 def test_a_topic_that_a_statement_reads_and_writes_does_not_depend_on_itself() -> None:
     w, at = shop()
     shown = inventory(w)

@@ -97,11 +97,32 @@ class World:
                 },
             )
         )
+        self._connect(node_id, reads, writes)
+        return node_id
+
+    def query(self, name: str, sql: str, reads: list[str], writes: list[str]) -> str:
+        """A ksqlDB query."""
+        node_id = ids.ksqldb_query_id(ENV, "lksqlc-1", name)
+        self.graph.add_node(
+            Node(
+                node_id=node_id,
+                system="confluent",
+                node_type=NodeType.KSQLDB_QUERY,
+                qualified_name=name,
+                display_name=name,
+                environment_id=ENV,
+                cluster_id="lksqlc-1",
+                attributes={"scope": f"ksqldb:{ENV}:lksqlc-1", "sql": sql},
+            )
+        )
+        self._connect(node_id, reads, writes)
+        return node_id
+
+    def _connect(self, node_id: str, reads: list[str], writes: list[str]) -> None:
         for topic in reads:
             self.edge(topic, node_id, EdgeType.CONSUMES)
         for topic in writes:
             self.edge(node_id, topic, EdgeType.PRODUCES)
-        return node_id
 
     def tableflow(self, cluster: str, topic: str, database: str | None = None) -> str:
         node_id = ids.tableflow_table_id(ENV, cluster, topic)

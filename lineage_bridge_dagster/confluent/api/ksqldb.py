@@ -1,6 +1,6 @@
 """ksqlDB clusters (`ksqldbcm/v2`), and the streams, tables and queries of each.
 
-One request reads all contents of a cluster: a read-only text of four statements.
+One request reads all contents of a cluster: a read-only text of six statements.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 R = TypeVar("R", bound=Record)
 
 MEDIA_TYPE = "application/vnd.ksql.v1+json"
-#: Only `SHOW QUERIES` lists the topics written, only `... EXTENDED` the sources.
-STATEMENTS = "SHOW STREAMS; SHOW TABLES; SHOW QUERIES; SHOW QUERIES EXTENDED;"
+_LISTS = "SHOW STREAMS; SHOW TABLES; SHOW QUERIES; SHOW QUERIES EXTENDED;"
+#: Only `SHOW QUERIES` lists the topics written, only `... EXTENDED` the sources, only DESCRIBE the columns.
+STATEMENTS = f"{_LISTS} DESCRIBE STREAMS; DESCRIBE TABLES;"
 
 
 class KsqlCluster(Record):
@@ -64,6 +65,33 @@ class KsqlSource(Record):
     name: str
     topic: str
     type: str = ""
+
+
+class ColumnSchema(Record):
+    """The type of a column or a field: `SchemaInfo`. `member` is an array's item or a map's value."""
+
+    type: str = ""
+    fields: tuple[SourceColumn, ...] = ()
+    member: ColumnSchema | None = Field(None, validation_alias="memberSchema")
+
+
+class SourceColumn(Record):
+    """A column of a stream or table, or a field of a struct: `FieldInfo`.
+
+    `place` is `KEY` or `HEADER`, empty for a value column.
+    """
+
+    name: str
+    column: ColumnSchema | None = Field(None, validation_alias="schema")
+    place: str = Field("", validation_alias="type")
+
+
+class SourceDescription(Record):
+    """A stream or table of DESCRIBE, with its columns in order. `window_type` is that of its key."""
+
+    name: str
+    columns: tuple[SourceColumn, ...] = Field((), validation_alias="fields")
+    window_type: str = Field("", validation_alias="windowType")
 
 
 class RunningQuery(Record):
@@ -118,10 +146,14 @@ class KsqlQuery:
 
 @dataclass(frozen=True, slots=True)
 class KsqlContents:
-    """Contents of one ksqlDB cluster; `problem` is the first part of the response that could not be read."""
+    """Contents of one ksqlDB cluster; `problem` is the first part of the response that could not be read.
+
+    `descriptions` is empty if the engine does not know how to describe all streams and tables.
+    """
 
     sources: tuple[KsqlSource, ...] = ()
     queries: tuple[KsqlQuery, ...] = ()
+    descriptions: tuple[SourceDescription, ...] = ()
     problem: ConfluentError | None = None
 
 
@@ -155,8 +187,16 @@ class KsqldbClient:
                 hint="Discover again once it is PROVISIONED.",
             )
         url = self._session.data_url(cluster.http_endpoint, "/ksql", field="status.http_endpoint")
-        body = {"ksql": STATEMENTS, "streamsProperties": {}}
-        response = self._session.post_query(url, access, body, read_only=True, media_type=MEDIA_TYPE)
+
+        def run(statements: str) -> Any:
+            body = {"ksql": statements, "streamsProperties": {}}
+            return self._session.post_query(url, access, body, read_only=True, media_type=MEDIA_TYPE)
+
+        try:
+            response = run(STATEMENTS)
+        except RequestRejected:
+            # An engine older than DESCRIBE STREAMS rejects the whole text.
+            response = run(_LISTS)
         return contents_of(response, access.name)
 
 
@@ -181,7 +221,10 @@ def contents_of(response: Any, where: str) -> KsqlContents:
     queries = tuple(
         _query(name, running.get(name), described.get(name)) for name in sorted({*running, *described})
     )
-    return KsqlContents(sources, queries, reader.problem)
+    descriptions = reader.read(
+        SourceDescription, "source_descriptions", items="sourceDescriptions", optional=True
+    )
+    return KsqlContents(sources, queries, tuple(descriptions), reader.problem)
 
 
 class _EntityReader:
@@ -201,10 +244,12 @@ class _EntityReader:
                     )
                 )
 
-    def read(self, record: type[R], kind: str, *, items: str = "") -> list[R]:
+    def read(self, record: type[R], kind: str, *, items: str = "", optional: bool = False) -> list[R]:
         """Parse the items of all entities of a kind; `items` names their list if the kind does not."""
         key = items or kind
         lists = [entity.get(key) for entity in self._entities if entity.get("@type") == kind]
+        if optional and not lists:
+            return []
         if not lists or not all(isinstance(values, list) for values in lists):
             self._note(
                 MalformedResponse(

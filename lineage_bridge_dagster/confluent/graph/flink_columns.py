@@ -14,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.graph.builder import Builder
+from lineage_bridge_dagster.confluent.graph.column_attributes import put_columns, warn
 from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import (
-    COLUMN_LINEAGE,
     Column,
     ColumnFlow,
     ColumnInput,
     to_attribute,
 )
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
-from lineage_bridge_dagster.lineage.nodes import NodeView, TopicNode
+from lineage_bridge_dagster.lineage.nodes import TopicNode
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
 from lineage_bridge_dagster.sql.columns.relations import known_columns, shown, unknown_columns
@@ -149,7 +149,7 @@ def add_columns(
         # Not the error's text, which may quote the SQL.
         _log.warning("Column lineage could not be derived: %s", type(error).__name__)
         for job in texts.jobs:
-            _warn(graph, job.node_id, f"its column lineage could not be derived ({type(error).__name__})")
+            warn(graph, job.node_id, f"its column lineage could not be derived ({type(error).__name__})")
         return
     for job, digest, columns in zip(jobs, digests, derived, strict=True):
         if job.node_id not in graph:
@@ -157,14 +157,7 @@ def add_columns(
         attribute, omitted = reused.get(job.node_id) or to_attribute(
             _flows(graph, job, columns), _further(graph, job, columns)
         )
-        if attribute is not None:
-            graph.nodes[job.node_id] = graph.nodes[job.node_id].with_attributes(**{COLUMN_LINEAGE: attribute})
-        if omitted:
-            _warn(
-                graph,
-                job.node_id,
-                f"{omitted} more of its columns exceed the limit of column lineage on a node",
-            )
+        put_columns(graph, job.node_id, attribute, omitted)
         if job.node_id in reused or (job.has_trees and not job.has_errors):
             cache.put_columns(job.node_id, digest, omitted)
 
@@ -249,12 +242,6 @@ def _flow(graph: Graph, column: Column, found: Sequence[ColumnOrigin], reason: s
 
 def _topic(path: TablePath) -> str:
     return ids.topic_id(path[0], path[1], path[2]) if len(path) == 3 else ""
-
-
-def _warn(graph: Graph, node_id: str, warning: str) -> None:
-    node = graph.nodes.get(node_id)
-    if node is not None:
-        graph.nodes[node_id] = node.with_attributes(warnings=[*NodeView.of(node).warnings, warning])
 
 
 class _Registry:

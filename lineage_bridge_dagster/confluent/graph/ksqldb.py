@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqlQuery, KsqlSource
+from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqlQuery, KsqlSource, SourceDescription
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, absent_warning
 from lineage_bridge_dagster.lineage import ids
@@ -32,6 +32,12 @@ class KsqlListing:
     cluster: KsqlCluster
     sources: Sequence[KsqlSource] = ()
     queries: Sequence[KsqlQuery] = ()
+    descriptions: Sequence[SourceDescription] = ()
+
+    @property
+    def topics(self) -> dict[str, str]:
+        """The topic of each stream and table."""
+        return {plain(source.name): source.topic for source in self.sources}
 
 
 @dataclass(slots=True)
@@ -52,7 +58,7 @@ class _Flow:
     ) -> None:
         """Add the topics of streams and tables; a name without a known topic becomes a warning."""
         for name in names:
-            topic = topics.get(_plain(name))
+            topic = topics.get(plain(name))
             if topic is None:
                 self.warnings.append(
                     f"{name} is not a stream or table that ksqlDB lists, so its topic is unknown"
@@ -64,7 +70,7 @@ class _Flow:
 def add_ksqldb(builder: Builder, environment: Environment, listing: KsqlListing) -> None:
     """Add the persistent queries of a ksqlDB cluster."""
     mark_internal(builder, environment, listing.cluster)
-    topics = {_plain(source.name): source.topic for source in listing.sources}
+    topics = listing.topics
     for query in listing.queries:
         if query.is_persistent:
             _add_query(builder, environment, listing.cluster, query, flow_of(query, topics))
@@ -175,6 +181,6 @@ def _add_query(
     )
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """The name without the backticks that some responses leave around it."""
     return name[1:-1].replace("``", "`") if len(name) > 1 and name[0] == name[-1] == "`" else name

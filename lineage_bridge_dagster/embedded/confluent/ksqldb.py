@@ -1,12 +1,14 @@
 """ksqlDB: `ksqldbcm/v2` of the control plane, and `POST {http_endpoint}/ksql` of each cluster.
 
-The supported statements are SHOW (or LIST) STREAMS, TABLES and QUERIES [EXTENDED].
+The supported statements are SHOW (or LIST) STREAMS, TABLES and QUERIES [EXTENDED], and DESCRIBE STREAMS and
+TABLES.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -30,7 +32,19 @@ from lineage_bridge_dagster.embedded.confluent.planes import ksqldb_prefix
 
 MEDIA_TYPE = "application/vnd.ksql.v1+json"
 _ACCEPTED = frozenset({MEDIA_TYPE, "application/json"})
+_DESCRIBE = re.compile(r"DESCRIBE\s+(STREAMS|TABLES)", re.IGNORECASE)
 _SHOW = re.compile(r"(?:SHOW|LIST)\s+(STREAMS|TABLES|QUERIES)(\s+EXTENDED)?", re.IGNORECASE)
+_SQL_TYPES = {
+    "record": "STRUCT",
+    "array": "ARRAY",
+    "map": "MAP",
+    "long": "BIGINT",
+    "int": "INTEGER",
+    "double": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "bytes": "BYTES",
+    "timestamp-millis": "TIMESTAMP",
+}
 #: ksqlDB's error codes.
 _BAD_REQUEST, _BAD_STATEMENT = 40000, 40001
 
@@ -77,7 +91,7 @@ class Ksqldb:
                 rejection = {
                     "@type": "statement_error",
                     "error_code": _BAD_STATEMENT,
-                    "message": "Only SHOW STREAMS, TABLES and QUERIES [EXTENDED] are supported.",
+                    "message": "Only SHOW and DESCRIBE of all streams, tables or queries are supported.",
                     "statementText": f"{statement};",
                     "entities": entities,
                 }
@@ -133,6 +147,10 @@ def _cluster(base: str, cluster: world.KsqldbCluster) -> Json:
 
 def _entity(cluster: world.KsqldbCluster, statement: str) -> Json | None:
     """Return the response entity of a statement, or None if it is not supported."""
+    if match := _DESCRIBE.fullmatch(statement):
+        described = [source for source in cluster.sources if f"{source.kind}S" == match[1].upper()]
+        descriptions = [_described(cluster, source) for source in described]
+        return {"@type": "source_descriptions", "sourceDescriptions": descriptions}
     match = _SHOW.fullmatch(statement)
     if match is None:
         return None
@@ -157,6 +175,49 @@ def _source(source: world.KsqlSource) -> Json:
         "valueFormat": source.value_format,
         "isWindowed": False,
     }
+
+
+def _described(cluster: world.KsqldbCluster, source: world.KsqlSource) -> Json:
+    schema = world.topic(cluster.kafka.id, source.topic).schema or {}
+    fields = [_field(field["name"], field["type"]) for field in schema.get("fields", ())]
+    key = [{**_field(source.key, "string"), "type": "KEY"}] if source.key else []
+    return {
+        "name": source.name,
+        "windowType": None,
+        "readQueries": [],
+        "writeQueries": [_running(cluster, query) for query in cluster.queries if query.sink == source.name],
+        "fields": key + fields,
+        "type": source.kind,
+        "timestamp": "",
+        "statistics": "",
+        "errorStats": "",
+        "extended": False,
+        "keyFormat": "KAFKA",
+        "valueFormat": source.value_format,
+        "topic": source.topic,
+        "partitions": 0,
+        "replication": 0,
+        "statement": "",
+        "queryOffsetSummaries": [],
+        "sourceConstraints": [],
+    }
+
+
+def _field(name: str, avro: Any) -> Json:
+    return {"name": name.upper(), "schema": _sql_type(avro)}
+
+
+def _sql_type(avro: Any) -> Json:
+    """ksqlDB's type for an Avro type."""
+    if isinstance(avro, list):
+        return _sql_type(next(one for one in avro if one != "null"))
+    kind = str(avro.get("logicalType", avro["type"]) if isinstance(avro, dict) else avro)
+    sql: Json = {"type": _SQL_TYPES.get(kind, "STRING"), "fields": None, "memberSchema": None}
+    if kind == "record":
+        sql["fields"] = [_field(field["name"], field["type"]) for field in avro["fields"]]
+    elif kind in ("array", "map"):
+        sql["memberSchema"] = _sql_type(avro["items" if kind == "array" else "values"])
+    return sql
 
 
 def _running(cluster: world.KsqldbCluster, query: world.KsqlQuery) -> Json:

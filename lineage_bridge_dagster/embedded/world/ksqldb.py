@@ -13,12 +13,13 @@ from lineage_bridge_dagster.embedded.world.places import KSQLDB_CLUSTER_ID, ORDE
 
 @dataclass(frozen=True, slots=True)
 class KsqlSource:
-    """A stream or a table, and its topic."""
+    """A stream or a table, and its topic. `key` is its key column; the others are those of the topic."""
 
     kind: str
     name: str
     topic: str
     value_format: str = "AVRO"
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ KSQLDB_CLUSTERS = (
         sources=(
             KsqlSource("STREAM", "CLICKSTREAM", "clickstream"),
             KsqlSource("STREAM", "CHECKOUT_CLICKS", "checkout-clicks"),
-            KsqlSource("TABLE", "ORDER_STATUS", "orders.status"),
-            KsqlSource("TABLE", "OPEN_ORDERS", "orders.open"),
+            KsqlSource("TABLE", "ORDER_STATUS", "orders.status", key="ID"),
+            KsqlSource("TABLE", "OPEN_ORDERS", "orders.open", key="ID"),
         ),
         queries=(
             KsqlQuery("CSAS_CHECKOUT_CLICKS_3", _CHECKOUT, ("CLICKSTREAM",), "CHECKOUT_CLICKS"),

@@ -10,6 +10,7 @@ import pytest
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
+from lineage_bridge_dagster.lineage.columns import flows_of
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
@@ -208,6 +209,24 @@ def test_requests_and_responses_of_a_discovery_are_as_documented(
             continue
         check_request(response.request)
         check_response(response)
+
+
+def test_columns_of_ksqldb_queries_have_the_names_of_the_schemas(discovery: Discovery) -> None:
+    found = {
+        short(node.node_id): {
+            flow.column.name: [source.name for source, _ in flow.sources]
+            for flow in flows_of(node)
+            if flow.complete
+        }
+        for node in discovery.graph.of_type(NodeType.KSQLDB_QUERY)
+    }
+    clicks = ["event_id", "user_id", "page", "device", "tags", "duration_ms", "occurred_at"]
+    assert found == {
+        "ksql us/CSAS_CHECKOUT_CLICKS_3": {name: [name] for name in clicks},
+        "ksql us/CTAS_OPEN_ORDERS_5": {
+            name: [name] for name in ("ID", "order_id", "status", "changes", "changed_at")
+        },
+    }
 
 
 def test_discovery_needs_few_requests(discovery: Discovery, transport: RecordingTransport) -> None:

@@ -39,6 +39,21 @@ def test_each_statement_of_a_request_returns_an_entity(call: Caller) -> None:
         assert running["sinkKafkaTopics"] == [topics[described["sinks"][0]]]
 
 
+def test_streams_and_tables_are_described_with_their_columns(call: Caller) -> None:
+    streams, tables = execute(call, "DESCRIBE STREAMS; describe tables;").json()
+    assert {entity["@type"] for entity in (streams, tables)} == {"source_descriptions"}
+    described = {d["name"]: d for d in (*streams["sourceDescriptions"], *tables["sourceDescriptions"])}
+    assert described.keys() == {source.name for source in CLUSTER.sources}
+    page = next(f for f in described["CLICKSTREAM"]["fields"] if f["name"] == "PAGE")
+    assert (page["schema"]["type"], [f["name"] for f in page["schema"]["fields"]]) == (
+        "STRUCT",
+        ["PATH", "REFERRER"],
+    )
+    key, *values = described["ORDER_STATUS"]["fields"]
+    assert (key["name"], key["type"]) == ("ID", "KEY")
+    assert [(f["name"], f["schema"]["type"]) for f in values][-1] == ("CHANGED_AT", "TIMESTAMP")
+
+
 def test_sources_and_sinks_match_the_sql() -> None:
     for query in CLUSTER.queries:
         lineage = language.parse_text(query.sql).lineage
