@@ -28,7 +28,13 @@ from lineage_bridge_dagster.lineage.glue_status import (
     is_in_glue,
 )
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import NodeView, TableflowNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import (
+    GlueTableNode,
+    NodeView,
+    TableflowNode,
+    glue_tables,
+    is_glue_table,
+)
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
@@ -66,12 +72,12 @@ def enrich(
     sources = [
         _without_status(node) for node in tableflow_tables if AWS_GLUE in TableflowNode.of(node).catalog_types
     ]
-    scan = _scan(sources, GlueReader(client), databases, max_concurrency)
+    known = _KnownTables(last.graph if last else Graph())
+    scan = _scan(sources, known, GlueReader(client), databases, max_concurrency)
     matches = match_tables(sources, scan.tables)
     unmatched = (TableflowNode.of(node).expected_place for node in sources if node.node_id not in matches)
     scan.require(place.database for place in unmatched if place is not None)
     conflicts = find_conflicts(sources, matches)
-    known = _KnownTables(last.graph if last else Graph())
 
     graph = Graph(map(_without_status, discovery.graph.nodes.values()), discovery.graph.edges.values())
     expected = {source.node_id for source in sources}
@@ -114,7 +120,11 @@ def enrich(
 
 
 def _scan(
-    sources: Iterable[Node], reader: GlueReader, databases: Iterable[str] | None, max_concurrency: int
+    sources: Iterable[Node],
+    known: _KnownTables,
+    reader: GlueReader,
+    databases: Iterable[str] | None,
+    max_concurrency: int,
 ) -> CatalogScan:
     """Scan the catalog for tables that may be Tableflow's and tables that carry lineage."""
     views = [TableflowNode.of(source) for source in sources]
@@ -132,7 +142,8 @@ def _scan(
         reader,
         keep=keep,
         only=databases,
-        expected=expected,
+        # Tableflow may have named a table otherwise, and a table may have lost its topic.
+        expected=expected | known.places,
         max_concurrency=max_concurrency,
     )
 
@@ -153,6 +164,12 @@ class _KnownTables:
             edge.src_id: graph.nodes[edge.dst_id]
             for edge in graph.edges.values()
             if edge.src_id in graph and edge.dst_id in graph and is_glue_table(graph.nodes[edge.dst_id])
+        }
+
+        self.places = {
+            place
+            for node in glue_tables(graph)
+            if is_in_glue(node) and (place := GlueTableNode.of(node).home_place) is not None
         }
 
     def table_of(self, source: Node) -> Node | None:

@@ -19,7 +19,7 @@ from lineage_bridge_dagster_tests.glue.graphs import (
     complete_coverage,
     tableflow_node,
 )
-from lineage_bridge_dagster_tests.glue.runs import enriched, glue_nodes, graph_of, ours, push
+from lineage_bridge_dagster_tests.glue.runs import edge_target, enriched, glue_nodes, graph_of, ours, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -68,7 +68,7 @@ def test_found_tables_are_enriched_and_the_coverage_says_what_to_grant(
     (node,) = [node for node in glue_nodes(found).values() if node.qualified_name.endswith("/orders.v1")]
     assert node.attributes["columns"] == [{"name": "id", "type": "bigint", "comment": "the key"}]
     assert status_of(found, there) == "found"
-    assert status_of(found, absent) == "not_found"
+    assert status_of(found, absent) == "missing"
     report = report_of(found)
     assert report.status is Status.PARTIAL
     assert report.count == 1
@@ -159,6 +159,41 @@ def test_asked_by_name_nothing_upstream_of_a_table_is_hidden(
     assert Gaps(found.graph, coverage).of([table]) == ()
     assert push(client, found.graph, coverage).counts["updated"] == 1
     assert "lineage_bridge.source_connectors" not in catalog.parameters("orders.v1")
+
+
+def test_table_that_was_found_under_another_name_is_asked_for_by_that_name(
+    aws: StrictAws, client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders_v1")
+    source = tableflow_node("orders.v1", path="s3://bucket/orders_v1")
+    last = enriched(client, source)
+    assert edge_target(last, source) is not None
+    aws.restrict(policy())
+    now = enriched(client, source, last=last)
+    assert edge_target(now, source) == edge_target(last, source)
+    assert status_of(now, source) == "found"
+
+
+def test_lineage_of_a_topic_that_left_tableflow_is_removed(
+    aws: StrictAws, client: GlueClient, catalog: Catalog
+) -> None:
+    for name in ("orders.v1", "returns"):
+        catalog.create(name)
+    graph = Graph()
+    for name in ("orders.v1", "returns"):
+        add_table(graph, name)
+    push(client, graph)
+    aws.restrict(policy())
+    returns = Graph()
+    add_table(returns, "returns", glue=False)
+    found = enriched(client, *returns.nodes.values(), last=Discovery(graph))
+    for edge in returns.edges.values():
+        found.graph.add_edge(edge)
+    coverage = Coverage([*(r for r in complete_coverage() if r.scope != SCOPE), report_of(found)])
+    report = push(client, found.graph, coverage, settings={"max_removal_share": 0.5})
+    assert report.counts["updated"] == 1
+    assert ours(catalog.parameters("orders.v1")) == {}
+    assert ours(catalog.parameters("returns"))
 
 
 @pytest.mark.parametrize("databases", [(), ("elsewhere",)])
