@@ -7,6 +7,7 @@ Users edit its YAML instance in `defs/`. To change more, subclass it and overrid
 from __future__ import annotations
 
 import gc
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -62,10 +63,13 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translation import NodeTranslation
 from lineage_bridge_dagster.specs.translator import LineageTranslator
+
+_log = logging.getLogger(__name__)
 
 _STATE = DefsStateConfigArgs(
     # LOCAL_FILESYSTEM deletes the last good state before it fetches the next one.
@@ -248,6 +252,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         discovery = read_state(state_path)
         if discovery is None:
             return None
+        discovery = _shown(discovery, settings)
         include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
         inventory = build_inventory(discovery, self.get_asset_spec, include)
         return ComponentInstance(names, inventory, settings.push, self._namespace)
@@ -324,6 +329,20 @@ def _check_distinct(instances: Sequence[LineageBridgeComponent]) -> None:
                 f"{count} instances of the component store their discoveries under the key {key}.",
                 hint="Set a key of its own in the defs_state of each, or leave it out.",
             )
+
+
+def _shown(discovery: Discovery, settings: SettingsReader) -> Discovery:
+    """Return a stored discovery with its SQL as the settings show it now; definitions load without AWS.
+
+    A setting in a secret is the one that the discovery was stored with. Malformed settings must not fail a
+    load: with them, no SQL is shown.
+    """
+    try:
+        sql = settings.sql_offline()
+    except ConfigurationError as error:
+        _log.warning("The assets show no SQL until the settings are corrected: %s", error)
+        sql = "none"
+    return limited(discovery, sql or mode_of(discovery) or "redacted")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from lineage_bridge_dagster.confluent.discovery import require_environments
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import glue_counts
+from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.text import ReportLine
 
@@ -36,7 +37,7 @@ def discover(
     """Query every API once and carry over from `last` what could not be read.
 
     Args:
-        settings: the endpoints, the keys, and what to read.
+        settings: the endpoints, the keys, what to read, and how SQL is shown.
         last: the last good discovery, whose nodes and edges are kept for every scope that fails now.
         progress: called with one readable line per step.
         transport: replaces the HTTP transport of the Confluent clients.
@@ -50,11 +51,13 @@ def discover(
     """
     # First, so that wrong AWS settings fail before Confluent is read.
     client = glue_client or glue.glue_client(settings.aws)
+    sql = settings.push.sql
     found = discover_confluent(
         settings.confluent,
         transport=transport,
         parser=parser,
         last=last,
+        sql=sql,
         progress=progress,
         clock=clock,
     )
@@ -62,7 +65,8 @@ def discover(
         require_environments(found)
     progress("Reading the Glue tables")
     region = settings.aws.region or client.meta.region_name
-    enriched = glue.enrich(found, client, region=region, clock=clock, last=last)
+    last = limited(last, sql) if last else None
+    enriched = glue.enrich(found, client, region=region, sql=sql, clock=clock, last=last)
     progress(f"Glue tables in {region}: {glue_counts(enriched.graph)}")
     return carry_forward(enriched, last)
 
@@ -74,6 +78,6 @@ def discover_confluent_only(settings: Settings, *, progress: ReportLine = lambda
         ConfigurationError: the settings are wrong, such as an unknown environment.
         LineageBridgeError: the environments could not be listed.
     """
-    found = discover_confluent(settings.confluent, progress=progress)
+    found = discover_confluent(settings.confluent, sql=settings.push.sql, progress=progress)
     require_environments(found)
     return found

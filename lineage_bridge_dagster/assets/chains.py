@@ -17,7 +17,7 @@ from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
-from lineage_bridge_dagster.lineage.hops import hop_kind
+from lineage_bridge_dagster.lineage.hops import hop_kind, shown_sql
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.specs.graph_view import GraphView
@@ -55,10 +55,11 @@ def materialize_chains(
     """Report the chains of these assets; the first step of a run stores the chains of all its tables."""
     inventory = instance.inventory
     with readable_failures():
+        sql = instance.push_settings().sql
         stored = instance.cache.get(
             context.run.run_id,
             "chains",
-            lambda: _write_chains(instance, context, selected_in_run(context, inventory.chains)),
+            lambda: _write_chains(instance, context, selected_in_run(context, inventory.chains), sql),
         )
         hops = incomplete = 0
         for asset in assets:
@@ -67,10 +68,10 @@ def materialize_chains(
             incomplete += not chain.complete
             yield MaterializeResult(
                 asset_key=asset.key,
-                data_version=DataVersion(chain_digest(chain)),
+                data_version=DataVersion(chain_digest(chain, sql)),
                 metadata={
                     **StandardMetadata(row_count=len(chain.hops)),
-                    **chain_metadata(chain, inventory.view),
+                    **chain_metadata(chain, sql, inventory.view),
                     **stored,
                 },
             )
@@ -83,7 +84,7 @@ def materialize_chains(
 
 
 def _write_chains(
-    instance: ComponentInstance, context: AssetExecutionContext, table_ids: Sequence[str]
+    instance: ComponentInstance, context: AssetExecutionContext, table_ids: Sequence[str], sql: str
 ) -> dict[str, Any]:
     """Store the chains of some tables in one commit, and describe it as metadata of each.
 
@@ -103,6 +104,7 @@ def _write_chains(
         table_ids=table_ids,
         catalog=catalog,
         namespace=instance.namespace,
+        sql=sql,
         progress=context.log.info,
     )
     context.log.info(
@@ -120,8 +122,14 @@ def _write_chains(
     }
 
 
-def chain_metadata(chain: Chain, view: GraphView | None = None) -> dict[str, Any]:
-    """Return a chain as tables, with its gaps; with a view of its discovery, also as a drawing."""
+def chain_metadata(chain: Chain, sql: str, view: GraphView | None = None) -> dict[str, Any]:
+    """Return a chain as tables, with its gaps; with a view of its discovery, also as a drawing.
+
+    Args:
+        chain: the chain.
+        sql: how SQL is shown.
+        view: of the chain's discovery.
+    """
     picture = image(drawing(view, chain.table), f"Upstream of {chain.table.label}") if view else None
     rows: list[dict[str, str | int | float | bool | None]] = [
         {"hop": hop.distance, "kind": hop_kind(hop.node.node_type), "name": hop.node.qualified_name}
@@ -133,7 +141,7 @@ def chain_metadata(chain: Chain, view: GraphView | None = None) -> dict[str, Any
         **LineageMetadata(
             drawing=MetadataValue.md(picture) if picture else None,
             hops=len(chain.hops),
-            chain=MetadataValue.md(chain_markdown(chain)),
+            chain=MetadataValue.md(chain_markdown(chain, sql)),
             hop_table=table(rows),
             incomplete=None if chain.complete else f"Not fully read, last known lineage kept: {incomplete}",
             stale_since=min(stale, default=None),
@@ -141,7 +149,7 @@ def chain_metadata(chain: Chain, view: GraphView | None = None) -> dict[str, Any
     }
 
 
-def chain_markdown(chain: Chain) -> str:
+def chain_markdown(chain: Chain, sql: str) -> str:
     """Return a table of the hops below a plain first line, which is what lists in the UI show."""
     farthest = max((hop.distance for hop in chain.hops), default=0)
     sources = [hop for hop in chain.hops if hop.distance == farthest][:3]
@@ -152,13 +160,12 @@ def chain_markdown(chain: Chain) -> str:
             hop.distance,
             hop_kind(hop.node.node_type).replace("_", " "),
             hop.node.qualified_name,
-            _note(hop.node),
+            _note(hop.node, sql),
         ]
         for hop in chain.hops
     ]
     return f"{first}\n\n{markdown_table(['hop', 'kind', 'name', 'note'], rows)}" if rows else first
 
 
-def _note(node: Node) -> str:
-    view = NodeView.of(node)
-    return view.connector_class or view.sql
+def _note(node: Node, sql: str) -> str:
+    return NodeView.of(node).connector_class or shown_sql(node, sql) or ""

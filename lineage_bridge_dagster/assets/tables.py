@@ -24,7 +24,7 @@ from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableRes
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.nodes import NodeView
-from lineage_bridge_dagster.lineage.redaction import redact_config
+from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
@@ -200,39 +200,44 @@ def _result(result: TableResult) -> dict[str, Any]:
 
 def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> dict[str, Any]:
     """Return what a push did to one table: outcome, versions, parameters before and after, and the chain."""
-    description = result.description_after
+    sql = settings.sql
+    description = shown_description(result.description_after, sql)
     return {
         **LineageMetadata(
             outcome=str(result.status),
             reason=result.reason or None,
             conflicts=result.conflicts or None,
-            diff=MetadataValue.md(parameter_diff(result.before, result.after)),
+            diff=MetadataValue.md(parameter_diff(result.before, result.after, sql)),
             description_tree=MetadataValue.md(_tree(chain, settings)),
             glue_description=MetadataValue.md(
                 f"In Glue\n\n{fenced(description)}" if description else "None."
             ),
-            parameters=MetadataValue.md(_parameters(result.after)),
+            parameters=MetadataValue.md(_parameters(result.after, sql)),
             table_version_before=result.version_before,
             table_version_after=result.version_after,
             result=MetadataValue.json(_result(result)),
         ),
-        **chain_metadata(chain),
+        **chain_metadata(chain, sql),
     }
 
 
-def _parameters(parameters: Mapping[str, str]) -> str:
+def _parameters(parameters: Mapping[str, str], sql: str) -> str:
     """Return all parameters in Glue, including those of other tools, with likely secrets redacted."""
-    rows = sorted(redact_config(parameters).items())
+    rows = sorted(shown_parameters(parameters, sql).items())
     return f"{len(rows)} parameters\n\n{markdown_table(['parameter', 'value'], rows)}"
 
 
-def parameter_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    """Return the changed parameters, one row each, below a plain first line with their number."""
+def parameter_diff(before: Mapping[str, str], after: Mapping[str, str], sql: str = "redacted") -> str:
+    """Return the changed parameters, one row each, below a plain first line with their number.
+
+    Likely secrets are redacted, and SQL is shown as the setting tells, also that of an earlier push.
+    """
     added = sorted(after.keys() - before.keys())
     removed = sorted(before.keys() - after.keys())
     changed = sorted(key for key in before.keys() & after.keys() if before[key] != after[key])
     if not (added or removed or changed):
         return f"No parameter changed; there are {len(after)}."
+    before, after = shown_parameters(before, sql), shown_parameters(after, sql)
     kept = len(after) - len(added) - len(changed)
     first = f"{len(added)} parameters added, {len(changed)} changed, {len(removed)} removed, {kept} untouched"
     rows: list[tuple[str, ...]] = [

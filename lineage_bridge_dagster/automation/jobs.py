@@ -42,6 +42,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
+from lineage_bridge_dagster.lineage.sql_policy import mode_of
 from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.names import Names
@@ -177,7 +178,8 @@ def _store(
 ) -> str:
     """Store what was found unless only times differ from the last state; return the state's version."""
     latest = store.latest_version()
-    if last and latest and _reasons(last) == _reasons(found) and graph_digest(last) == digest:
+    same = last and _reasons(last) == _reasons(found) and mode_of(last) == mode_of(found)
+    if last and latest and same and graph_digest(last) == digest:
         context.log.info(
             "Nothing has changed since the discovery of %s; its state is kept", last.discovered_at
         )

@@ -22,11 +22,13 @@ def chains(graph: Path | None, output: Path | None) -> None:
       lineage-bridge chains --graph lineage_graph.json --output chains.jsonl
       lineage-bridge chains | jq -c 'select(.hops | length > 10) | .table'
     """
+    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 
+    sql = Settings.from_env(groups=["push"]).push.sql
     discovery = load_or_discover(graph)
     lines = (
-        json.dumps(to_json(chain), ensure_ascii=False)
+        json.dumps(to_json(chain, sql), ensure_ascii=False)
         for chain in chains_of(discovery.graph, discovery.coverage)
     )
     if output is None:

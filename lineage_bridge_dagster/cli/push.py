@@ -62,7 +62,7 @@ def push(
             progress=lambda done, total, _result: status.update(f"Pushing {done}/{total}"),
         )
     if as_json:
-        click.echo(json.dumps(report.to_json(), ensure_ascii=False))
+        click.echo(json.dumps(report.to_json(settings.push.sql), ensure_ascii=False))
     else:
         _print_report(report, dry_run)
     if report.failed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.secrets import CachedSecrets
@@ -31,6 +33,17 @@ class SettingsReader:
 
     def push(self) -> PushSettings:
         return self._group("push").push
+
+    def sql_offline(self) -> str | None:
+        """How SQL is shown, without a call to AWS; None if only a secret could tell."""
+        asked: list[str] = []
+
+        def not_now(names: Sequence[str], _region: str | None, _profile: str | None) -> Mapping[str, str]:
+            asked.extend(names)
+            return {}
+
+        push = Settings.from_env(given=self._given, groups=["push"], secrets=not_now).push
+        return None if asked and "sql" not in push.model_fields_set else push.sql
 
     def aws(self) -> AwsSettings:
         return self._group("aws").aws

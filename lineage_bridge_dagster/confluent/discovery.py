@@ -44,6 +44,7 @@ from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.lineage.unknowns import note_lines, with_notes
 from lineage_bridge_dagster.text import ReportLine, first_few
@@ -67,6 +68,7 @@ def discover(
     transport: httpx.BaseTransport | None = None,
     parser: FlinkSqlParser | None = None,
     last: Discovery | None = None,
+    sql: str = "redacted",
     progress: ReportLine = _silent,
     clock: Clock = utc_now,
 ) -> Discovery:
@@ -77,6 +79,7 @@ def discover(
         transport: replaces the HTTP transport.
         parser: a running Flink parser to use; otherwise one is started if there is SQL to parse.
         last: the last discovery; SQL that it parsed is not parsed again.
+        sql: how statements and queries are shown: full, redacted, hash or none.
         progress: called with one readable line per step.
         clock: the time that nodes, edges and the discovery are stamped with.
 
@@ -120,7 +123,7 @@ def discover(
     if offsets is not None:
         unlisted = any(report.scope.api in _CONNECTOR_LISTS for report in coverage.incomplete)
         caches[OffsetCache.NAME] = offsets.to_json(keep_all=unlisted)
-    return Discovery(builder.graph, coverage, now, caches)
+    return limited(Discovery(builder.graph, coverage, now, caches), sql)
 
 
 def require_environments(discovery: Discovery) -> None:

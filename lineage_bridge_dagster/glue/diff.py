@@ -9,35 +9,48 @@ from collections.abc import Mapping, Sequence
 
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, PREFIX
 from lineage_bridge_dagster.lineage.hops import hop_kind
+from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
 from lineage_bridge_dagster.text import plural
 
+_NOT_SHOWN = "it differs only in SQL or secrets, which are not shown"
 #: Attributes of a hop that its line shows outside the JSON.
 _SHOWN = ("hop", "kind", "qualified_name", "display_name")
 
 
 def diff_lines(
-    before: Mapping[str, str], after: Mapping[str, str], description_before: str, description_after: str
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    description_before: str,
+    description_after: str,
+    sql: str = "redacted",
 ) -> tuple[str, ...]:
-    """Compare the parameters under our prefix, then the descriptions line by line; a chain, hop by hop."""
+    """Compare the parameters under our prefix, then the descriptions line by line; a chain, hop by hop.
+
+    Likely secrets are redacted, and SQL is shown as `sql` tells, also that of an earlier push.
+    """
     lines: list[str] = []
+    old_shown, new_shown = shown_parameters(before, sql), shown_parameters(after, sql)
     keys = {key for key in (*before, *after) if key.startswith(PREFIX)}
     for key in sorted(keys):
-        old, new = before.get(key), after.get(key)
-        if old == new:
+        old, new = old_shown.get(key), new_shown.get(key)
+        if before.get(key) == after.get(key):
             continue
-        if key == KEY_UPSTREAM_CHAIN:
+        if old == new:
+            lines.append(f"  {key}: {_NOT_SHOWN}")
+        elif key == KEY_UPSTREAM_CHAIN:
             lines.append(f"  {key}:")
             old_hops, new_hops = _parse(old), _parse(new)
             lines += _other_words(old_hops, new_hops)
             lines += _changes(_lines(old, old_hops), _lines(new, new_hops))
-            continue
-        if old is not None:
-            lines.append(f"- {key}: {old}")
-        if new is not None:
-            lines.append(f"+ {key}: {new}")
+        else:
+            lines += [f"- {key}: {old}"] if old is not None else []
+            lines += [f"+ {key}: {new}"] if new is not None else []
     if description_before != description_after:
-        lines.append("  description:")
-        lines += _changes(description_before.splitlines(), description_after.splitlines())
+        changes = _changes(
+            shown_description(description_before, sql).splitlines(),
+            shown_description(description_after, sql).splitlines(),
+        )
+        lines += ["  description:", *changes] if changes else [f"  description: {_NOT_SHOWN}"]
     return tuple(lines)
 
 

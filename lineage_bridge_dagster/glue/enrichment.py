@@ -46,6 +46,7 @@ def enrich(
     client: GlueClient,
     *,
     region: str,
+    sql: str = "redacted",
     clock: Callable[[], datetime] = utc_now,
     databases: Iterable[str] | None = None,
     max_concurrency: int = 8,
@@ -60,6 +61,7 @@ def enrich(
 
     Args:
         region: the client's region, for the scope `glue::{region}` of the coverage.
+        sql: how the SQL of earlier pushes is shown: full, redacted, hash or none.
         databases: read only these; None reads every database of the catalog.
         last: the last discovery. A table of it that cannot be read now gets no node here: it is carried over.
 
@@ -106,12 +108,12 @@ def enrich(
     for match in matches.values():
         by_place.setdefault(match.table.place, []).append(match)
     for place, matched in by_place.items():
-        _add_matched(graph, matched, scope, now, conflicts.get(place))
+        _add_matched(graph, matched, scope, now, conflicts.get(place), sql)
     for place, reasons in absent.items():
         _add_absent(graph, place, reasons, scope, now, known, conflicts.get(place))
     for table in scan.tables:
         if table.place not in by_place and table.carries_lineage:
-            graph.add_node(table_node(table, scope, now))
+            graph.add_node(table_node(table, scope, now, sql=sql))
 
     coverage = Coverage(discovery.coverage)
     unplaced = sum(TableflowNode.of(source).expected_place is None for source in sources)
@@ -205,11 +207,11 @@ def _source_status(match: TableMatch | None, reason: Reason | None, conflict: st
 
 
 def _add_matched(
-    graph: Graph, matches: list[TableMatch], scope: Scope, now: str, conflict: str | None
+    graph: Graph, matches: list[TableMatch], scope: Scope, now: str, conflict: str | None, sql: str
 ) -> None:
     """Add a Glue table and the edges from the Tableflow tables that became it."""
     sources = [match.source for match in matches]
-    node = table_node(matches[0].table, scope, now, source=_first(sources), conflict=conflict)
+    node = table_node(matches[0].table, scope, now, source=_first(sources), conflict=conflict, sql=sql)
     scopes = _scopes(sources, scope)
     node = graph.add_node(node.with_attributes(scopes=scopes, glue_status=str(GlueStatus.FOUND)))
     for match in matches:

@@ -15,13 +15,21 @@ from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.ids import glue_table_id
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.other_forms import serde_attributes
+from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
+from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
 from lineage_bridge_dagster.lineage.times import iso
 
 _ENVIRONMENT_LINE = re.compile(r"^Environment: (\S+)\s*$", re.MULTILINE)
 
 
 def table_node(
-    table: GlueTable, scope: Scope, now: str, *, source: Node | None = None, conflict: str | None = None
+    table: GlueTable,
+    scope: Scope,
+    now: str,
+    *,
+    source: Node | None = None,
+    conflict: str | None = None,
+    sql: str = "redacted",
 ) -> Node:
     """The `catalog_table` node of a Glue table.
 
@@ -31,6 +39,7 @@ def table_node(
         source: the Tableflow table that the Glue table belongs to. Without it, environment and cluster are
             those that the last push wrote, so that the table keeps its node id.
         conflict: the topics that claim the table, as a sentence.
+        sql: how the SQL of earlier pushes is shown.
     """
     region = scope.place
     environment = source.environment_id if source else _pushed_environment(table)
@@ -48,7 +57,7 @@ def table_node(
         cluster_name=source.cluster_name if source else None,
         catalog_type=AWS_GLUE,
         attributes={
-            **table_attributes(table, region),
+            **table_attributes(table, region, sql),
             "scope": str(scope),
             **{name: value for name, value in optional.items() if value},
         },
@@ -95,8 +104,11 @@ def absent_table_node(
     )
 
 
-def table_attributes(table: GlueTable, region: str) -> dict[str, Any]:
-    """The attributes that a Glue table's node takes from Glue, as JSON values."""
+def table_attributes(table: GlueTable, region: str, sql: str = "redacted") -> dict[str, Any]:
+    """The attributes that a Glue table's node takes from Glue, as JSON values, without secrets.
+
+    Parameters and comments are other people's too. A push does not use these: it reads the table again.
+    """
     raw = table.raw
     storage = raw.get("StorageDescriptor") or {}
     return {
@@ -107,12 +119,12 @@ def table_attributes(table: GlueTable, region: str) -> dict[str, Any]:
         "table_type": raw.get("TableType"),
         "columns": _columns(storage.get("Columns")),
         "partition_keys": _columns(raw.get("PartitionKeys")),
-        "storage_location": table.location or None,
+        "storage_location": redact_text(table.location) or None,
         "input_format": storage.get("InputFormat"),
         "output_format": storage.get("OutputFormat"),
-        **serde_attributes(storage.get("SerdeInfo") or {}),
-        "parameters": dict(table.parameters),
-        "description": table.description or None,
+        **serde_attributes(redact_config(storage.get("SerdeInfo") or {})),
+        "parameters": shown_parameters(table.parameters, sql),
+        "description": shown_description(table.description, sql) or None,
         "version_id": table.version_id,
         "catalog_id": table.catalog_id,
         "create_time": _time(raw.get("CreateTime")),
@@ -123,7 +135,11 @@ def table_attributes(table: GlueTable, region: str) -> dict[str, Any]:
 def _columns(columns: Any) -> list[dict[str, str | None]]:
     """The current columns. Iceberg also lists dropped ones, with `iceberg.field.current` set to false."""
     return [
-        {"name": column.get("Name"), "type": column.get("Type"), "comment": column.get("Comment")}
+        {
+            "name": column.get("Name"),
+            "type": column.get("Type"),
+            "comment": redact_text(column.get("Comment") or "") or None,
+        }
         for column in columns or ()
         if (column.get("Parameters") or {}).get("iceberg.field.current", "true") != "false"
     ]

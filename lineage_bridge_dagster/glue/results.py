@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from lineage_bridge_dagster.lineage.documents import PREFIX
+from lineage_bridge_dagster.lineage.sql_policy import shown_parameters
 
 
 class PushStatus(StrEnum):
@@ -62,8 +63,11 @@ class TableResult:
     def ok(self) -> bool:
         return self.status not in _NOT_OK
 
-    def to_json(self) -> dict[str, Any]:
-        """As JSON. Of the parameters only ours: the values of others may be confidential."""
+    def to_json(self, sql: str = "redacted") -> dict[str, Any]:
+        """As JSON, with SQL shown as `sql` tells.
+
+        Of the parameters only ours: the values of others may be confidential.
+        """
         return {
             "table": self.table,
             "name": self.name,
@@ -72,8 +76,8 @@ class TableResult:
             "hint": self.hint,
             "version_before": self.version_before,
             "version_after": self.version_after,
-            "parameters_before": _ours(self.before),
-            "parameters_after": _ours(self.after),
+            "parameters_before": _ours(self.before, sql),
+            "parameters_after": _ours(self.after, sql),
             "diff": list(self.diff),
             "attempts": self.attempts,
             "conflicts": self.conflicts,
@@ -105,14 +109,16 @@ class PushReport:
         """The result of a table, by node id or `DB.TABLE`; None if it was not pushed."""
         return next((result for result in self.results if table in (result.table, result.name)), None)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, sql: str = "redacted") -> dict[str, Any]:
+        """As JSON, with SQL shown as `sql` tells."""
         return {
             "dry_run": self.dry_run,
             "counts": self.counts,
             "calls": dict(self.calls),
-            "tables": [result.to_json() for result in self.results],
+            "tables": [result.to_json(sql) for result in self.results],
         }
 
 
-def _ours(parameters: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in sorted(parameters.items()) if key.startswith(PREFIX)}
+def _ours(parameters: Mapping[str, str], sql: str) -> dict[str, str]:
+    shown = shown_parameters(parameters, sql)
+    return {key: value for key, value in sorted(shown.items()) if key.startswith(PREFIX)}

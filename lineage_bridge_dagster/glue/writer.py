@@ -45,6 +45,7 @@ class _TablePush:
     """The state of the push to one table, over its attempts.
 
     Attributes:
+        sql: how the diff shows SQL.
         table: the table as the caller read it, for the first attempt.
         last_read: the table as it was read last.
         sent: the last update that was sent.
@@ -55,6 +56,7 @@ class _TablePush:
     document: LineageDocument | None
     complete: bool
     dry_run: bool
+    sql: str
     now: str
     table: GlueTable | None
     last_read: GlueTable | None = field(default=None, repr=False)
@@ -90,7 +92,9 @@ class _TablePush:
             description_after=update.description,
             version_before=table.version_id,
             version_after=version,
-            diff=diff_lines(table.parameters, update.parameters, table.description, update.description),
+            diff=diff_lines(
+                table.parameters, update.parameters, table.description, update.description, self.sql
+            ),
         )
 
     def _result(self, status: PushStatus, reason: str, hint: str = "", **changes: Any) -> TableResult:
@@ -163,6 +167,7 @@ class GlueLineageWriter:
             document=render(chain, self._settings) if chain and chain.hops else None,
             complete=complete,
             dry_run=dry_run,
+            sql=self._settings.sql,
             now=iso(self._clock()),
             table=table,
         )

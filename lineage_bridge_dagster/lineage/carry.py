@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
-from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
+from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import GLUE_STATUS_ATTRIBUTES
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, Edge, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.lineage.sql_policy import statement_hash
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN
 
 Entry = TypeVar("Entry", Node, Edge)
@@ -68,7 +69,7 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
         for edge in new.graph.edges.values():
             graph.add_edge(_stamped(edge, new.discovered_at))
         return replace(new, graph=graph)
-    proof = _Proof(new.coverage)
+    proof = _Proof(new, last)
     for node in new.graph.nodes.values():
         known = last.graph.nodes.get(node.node_id)
         seen = _stamped(node, new.discovered_at)
@@ -104,10 +105,11 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
 
 
 class _Proof:
-    """What a coverage proves, memoized: a graph has few scopes and many edges."""
+    """What the new coverage proves, memoized: a graph has few scopes and many edges."""
 
-    def __init__(self, coverage: Coverage) -> None:
-        self._coverage = coverage
+    def __init__(self, new: Discovery, last: Discovery) -> None:
+        self._new, self._last = new, last
+        self._coverage = new.coverage
         self._by_scope: dict[str, bool] = {}
 
     def covers(self, scope: str) -> bool:
@@ -129,7 +131,8 @@ class _Proof:
             seen.node_type in _COLUMN_APIS
             and bool(columns := known.attributes.get(COLUMN_LINEAGE))
             and columns != seen.attributes.get(COLUMN_LINEAGE)
-            and NodeView.of(seen).sql == NodeView.of(known).sql
+            and (statement := statement_hash(self._new, seen.node_id)) is not None
+            and statement == statement_hash(self._last, seen.node_id)
             and any(report.scope.api in _COLUMN_APIS[seen.node_type] for report in self._coverage.hiding)
         )
 

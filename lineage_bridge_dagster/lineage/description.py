@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lineage_bridge_dagster.lineage.hops import drop_order
@@ -19,6 +19,7 @@ _TIME_BYTES = 32
 #: Maximum characters of an SQL text, tried in this order; 0 omits it.
 _SQL_WIDTHS = (160, 80, 40, 0)
 
+_SQL_NOTE = re.compile(r"^(\s*- \w+: .*? \[SQL: )(.*)(\][ \t\r]*)$", re.MULTILINE)
 _OUR_LINE = re.compile(r"[ \t]*(?:- .*|→ .*|Environment: .*|Last synced: .*)?[ \t\r]*")
 
 
@@ -160,6 +161,11 @@ def join_description(users_text: str, block: str | None) -> str:
     if block is None:
         return users_text
     return users_text + _SEPARATOR + block if users_text else block
+
+
+def with_sql_notes(text: str, show: Callable[[str], str]) -> str:
+    """Return a description, or what is left of one, with the SQL of each hop as `show` returns it."""
+    return _SQL_NOTE.sub(lambda note: note[1] + show(note[2]) + note[3], text)
 
 
 def without_time(block: str) -> str:

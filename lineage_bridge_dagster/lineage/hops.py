@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import Field, NodeView
-from lineage_bridge_dagster.lineage.redaction import redact_sql
+from lineage_bridge_dagster.lineage.sql_modes import shown_text
 from lineage_bridge_dagster.lineage.text import clean, size
 
 #: Maximum bytes of `lineage_bridge.upstream_chain`, in UTF-8.
 MAX_CHAIN_BYTES = 64 * 1024
-
-#: How SQL text can be shown, from most to least detail.
-SQL_MODES = ("full", "redacted", "hash", "none")
-
 
 #: The kinds of hops that are not called as the type of their node.
 _KINDS: Mapping[str, str] = {NodeType.KAFKA_TOPIC: "topic"}
@@ -37,14 +32,7 @@ def shown_sql(node: Node, mode: str) -> str | None:
     Raises:
         ValueError: The mode is not one of `SQL_MODES`.
     """
-    if mode not in SQL_MODES:
-        raise ValueError(f"{mode!r} is not a way to show SQL; choose one of {', '.join(SQL_MODES)}")
-    text = NodeView.of(node).sql
-    if mode == "none" or not text.strip():
-        return None
-    if mode == "hash":
-        return "sha256:" + hashlib.sha256(clean(text).encode()).hexdigest()
-    return clean(redact_sql(text) if mode == "redacted" else text)
+    return clean(shown_text(NodeView.of(node).sql, mode)) or None
 
 
 def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, Any]:

@@ -95,6 +95,15 @@ def test_resources_read_from_the_environment_what_the_yaml_leaves_empty(environm
     assert resources["spark"].catalog_config == component.catalog()
 
 
+def test_how_sql_is_shown_is_read_without_a_call_to_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reader().sql_offline() == "redacted"
+    assert reader(sql="none").sql_offline() == "none"
+    monkeypatch.setenv("LINEAGE_BRIDGE_SECRETS", "prod/lineage")
+    assert reader(sql="none").sql_offline() == "none"
+    # Only the secret could tell.
+    assert reader().sql_offline() is None
+
+
 def test_malformed_variable_matters_only_to_its_own_group(
     environment: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.assets.tables import parameter_diff
+from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.spark.chains.lineage_tables import graph_records
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.glue.graphs import (
     CLUSTER,
@@ -14,7 +17,7 @@ from lineage_bridge_dagster_tests.glue.graphs import (
     add_table,
     tableflow_node,
 )
-from lineage_bridge_dagster_tests.glue.runs import enriched, glue_nodes, push
+from lineage_bridge_dagster_tests.glue.runs import enriched, glue_nodes, graph_of, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -47,6 +50,58 @@ def test_node_has_the_documented_attributes(client: GlueClient, catalog: Catalog
     assert node.url is not None
     assert "orders.v1?database=lkc-abc123" in node.url
     json.dumps(dict(attributes))
+
+
+def test_secrets_of_other_people_stay_in_glue(client: GlueClient, catalog: Catalog) -> None:
+    secrets = ("hunter2-p4ss", "AKIAIOSFODNN7EXAMPLE", "ur1-us3r", "t0ken-of-serde", "in-a-c0mment")
+    url = f"jdbc:postgresql://svc:{secrets[2]}@db.example:5432/shop"
+    catalog.create(
+        "orders.v1",
+        parameters={
+            "connection.password": secrets[0],
+            "note": f"written with {secrets[1]}",
+            "source": url,
+            "owner_note": "hands off",
+        },
+        Description=f"Loaded from {url}.\npassword={secrets[0]}",
+        StorageDescriptor={
+            "Location": "s3://bucket/orders.v1",
+            "Columns": [{"Name": "id", "Type": "bigint", "Comment": f"token={secrets[4]}"}],
+            "SerdeInfo": {"Name": "s", "Parameters": {"auth.token": secrets[3], "a": "b"}},
+            "Parameters": {"api.key": secrets[3]},
+        },
+    )
+    before = catalog.table("orders.v1")
+    found = enriched(client, tableflow_node("orders.v1"))
+    (node,) = glue_nodes(found).values()
+    stored = graph_json.dumps(found) + str([records.rows.to_pylist() for records in graph_records(found)])
+    for secret in secrets:
+        assert secret not in stored
+    assert node.attributes["parameters"] == {
+        **before["Parameters"],
+        "connection.password": "****",
+        "note": "written with ****",
+        "source": "jdbc:postgresql://****@db.example:5432/shop",
+    }
+    assert node.attributes["serde_details"] == {"Name": "s", "Parameters": {"auth.token": "****", "a": "b"}}
+    # A push carries them over as they are, and its results show none.
+    report = push(client, graph_of())
+    after = catalog.table("orders.v1")
+    assert {
+        key: value for key, value in after["Parameters"].items() if key in before["Parameters"]
+    } == before["Parameters"]
+    assert after["StorageDescriptor"] == before["StorageDescriptor"]
+    assert after["Description"].startswith(before["Description"] + "\n\n")
+    (result,) = report.results
+    assert result.before == before["Parameters"]
+    catalog.edit("orders.v1", Description="someone else's")
+    again = push(client, graph_of(), dry_run=True)
+    removed = push(client, Graph([next(graph_of().of_type("catalog_table"))]), dry_run=True)
+    shown = json.dumps([each.to_json() for each in (report, again, removed)]) + parameter_diff(
+        before["Parameters"], {"note": f"now with {secrets[1]}", "connection.password": "an0ther"}
+    )
+    for secret in (*secrets, "an0ther"):
+        assert secret not in shown
 
 
 def test_table_with_lineage_and_without_tableflow_keeps_its_node_id(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorLineage, ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.evidence import with_evidence
@@ -14,6 +15,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, Node, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
+from lineage_bridge_dagster.lineage.sql_modes import is_sql
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 
 
@@ -109,7 +111,7 @@ def _add(
             "connector_id": connector.id,
             "family": lineage.family,
             "state": connector.state,
-            "config": redact_config(connector.config),
+            "config": _config(connector.config),
             "dlq_topics": list(lineage.dlq_topics),
             "internal_topics": list(lineage.internal_topics),
             "absent_topics": sorted(not_written),
@@ -144,6 +146,11 @@ def _add(
     for name in lineage.internal_topics:
         if (topic := builder.graph.nodes.get(ids.topic_id(*place.key, name))) is not None:
             builder.graph.add_node(_marked_internal(topic))
+
+
+def _config(config: Mapping[str, str]) -> dict[str, Any]:
+    """A configuration without secrets; its SQL as written, until the discovery is complete."""
+    return redact_config(config) | {key: value for key, value in config.items() if is_sql(key, value)}
 
 
 def _names(lineage: ConnectorLineage) -> Iterator[str]:

@@ -23,7 +23,7 @@ from lineage_bridge_dagster.confluent.graph.flink_columns import JobText, JobTex
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
-from lineage_bridge_dagster.lineage.redaction import redact_sql, redact_text
+from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex, TopicRef, quoted
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
@@ -316,10 +316,10 @@ def _inputs(
 
 
 def _attributes(job: Job, lineage: TextLineage, evidence: list[str], warnings: list[str]) -> dict[str, Any]:
-    sql = redact_sql(job.sql)
     return {
-        "sql": sql,
-        "formatted_sql": formatted(sql),
+        # As written: the discovery is limited to what may be shown of it once it is complete.
+        "sql": job.sql,
+        "formatted_sql": formatted(job.sql),
         "statement_kind": lineage.kind or job.sql_kind,
         "materialized_table": True if job.table else None,
         "phase": job.phase,

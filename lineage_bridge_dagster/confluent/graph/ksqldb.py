@@ -16,7 +16,7 @@ from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Build
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
-from lineage_bridge_dagster.lineage.redaction import redact_sql, redact_text
+from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 from lineage_bridge_dagster.sql.formatting import formatted
 from lineage_bridge_dagster.sql.ksql import parser as ksql
@@ -155,7 +155,6 @@ def _add_query(
     if not_read or not_written:
         label = place.cluster.label if place else cluster.kafka_cluster_id
         warnings.append(absent_warning(dict.fromkeys([*not_read, *not_written]), label))
-    sql = redact_sql(query.statement)
     evidence = sorted({*flow.reads.values(), *flow.writes.values()})
     builder.add_node(
         node_id,
@@ -163,8 +162,9 @@ def _add_query(
         query.id,
         scope,
         attributes={
-            "sql": sql,
-            "formatted_sql": formatted(sql),
+            # As written: the discovery is limited to what may be shown of it once it is complete.
+            "sql": query.statement,
+            "formatted_sql": formatted(query.statement),
             "state": query.state,
             "query_type": query.query_type.upper(),
             "consumer_group": query.consumer_group,

@@ -18,6 +18,7 @@ import pyarrow as pa
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import glue_tables
+from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.spark.chains.adjacency import adjacency, shared
@@ -123,13 +124,14 @@ def write_lineage(
             the graph no longer has.
         catalog: the catalog's name in Spark.
         namespace: of the lineage tables.
-        sql: how the chains show SQL text: full, redacted, hash or none.
+        sql: how SQL is shown: full, redacted, hash or none.
         progress: called with each finished step and the seconds that it took.
 
     Raises:
         LineageBridgeError: a table is not in the graph, or commits kept conflicting.
         ConfigurationError: the catalog has no warehouse.
     """
+    discovery = limited(discovery, sql)
     graph = discovery.graph
     everything = table_ids is None
     if table_ids is None:

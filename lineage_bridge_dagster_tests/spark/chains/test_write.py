@@ -66,6 +66,21 @@ def test_500_tables_take_one_commit_and_unchanged_ones_none(spark: SparkSession,
     assert {snapshots(spark, database, t) for t in ("nodes", "edges", "upstream_chains")} == {1}
 
 
+@pytest.mark.parametrize("mode", ["full", "redacted", "none"])
+def test_every_lineage_table_shows_sql_as_the_setting_tells(
+    spark: SparkSession, database: str, mode: str
+) -> None:
+    sql = "INSERT INTO a SELECT 1 /*+ OPTIONS('password'='hunter2') */ -- zebra"
+    discovery = world(2)
+    for node in [*discovery.graph.of_type("flink_job")]:
+        discovery.graph.add_node(node.with_attributes(sql=sql, formatted_sql=sql, config={"query": sql}))
+    write_lineage(spark, discovery, None, "glue", database, sql=mode)
+    for table in ("nodes", "upstream_chains"):
+        rows = spark.table(quoted("glue", database, table)).collect()
+        assert ("zebra" in str(rows)) == (mode != "none")
+        assert ("hunter2" in str(rows)) == (mode == "full")
+
+
 def test_write_of_some_tables_keeps_the_rows_of_others(spark: SparkSession, database: str) -> None:
     before = world(6)
     write_lineage(spark, before, None, "glue", database)

@@ -1,0 +1,72 @@
+"""How SQL is shown: the values of the setting `push.sql`, and which settings of connectors are SQL."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from lineage_bridge_dagster.lineage.redaction import MASK, redact_sql
+from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
+from lineage_bridge_dagster.lineage.text import clean
+
+#: From most to least detail. A text as one mode shows it can be given to the same or a stricter one again.
+SQL_MODES = ("full", "redacted", "hash", "none")
+
+_HASH = re.compile(r"sha256:[0-9a-f]{64}")
+
+#: Words at the end of a connector's settings that hold statements or queries, of SQL and languages like it.
+_LANGUAGES = frozenset({"sql", "ksql", "kcql", "cql", "n1ql", "soql", "cypher", "query", "statement"})
+_WORD = re.compile(r"[A-Za-z0-9]+")
+#: A value that is a statement, whatever its setting is called.
+_STATEMENT = re.compile(
+    r"""(?xi) \s*+ (?: --[^\n]*+\n\s*+ | /\*(?:[^*]++|\*(?!/))*+\*/\s*+ )*+ [(\s]*+
+    (?: SELECT\s | WITH\s++[^\s(]++\s*+(?:\([^)]*+\)\s*+)?AS\s*+\( | (?:INSERT|UPSERT|MERGE|REPLACE)\s++INTO\s
+      | UPDATE\s++\S++\s++SET\s | DELETE\s++FROM\s | (?:CREATE|ALTER|DROP|TRUNCATE)\s++[A-Z]++\s
+      | (?:BEGIN|CALL|EXEC|EXECUTE|DECLARE)\s++\S )"""
+)
+
+
+def at_least_as_strict(mode: str, other: str) -> bool:
+    """Whether a mode shows no more than another one.
+
+    Raises:
+        ValueError: One of them is not one of `SQL_MODES`.
+    """
+    return _rank(mode) >= _rank(other)
+
+
+def shown_text(text: str, mode: str) -> str:
+    """Return a text as the mode shows it, empty if it shows none.
+
+    Raises:
+        ValueError: The mode is not one of `SQL_MODES`.
+    """
+    strictness = _rank(mode)
+    if mode == "none" or not text.strip():
+        return ""
+    if not strictness or text == MASK or _HASH.fullmatch(text):
+        return text
+    return redact_sql(text) if mode == "redacted" else sql_hash(text)
+
+
+def sql_hash(text: str) -> str:
+    """Return `sha256:` and the hash of a text in hexadecimal; of a hash, the hash itself."""
+    if _HASH.fullmatch(text):
+        return text
+    return "sha256:" + hashlib.sha256(clean(text).encode()).hexdigest()
+
+
+def is_sql(key: str, value: object) -> bool:
+    """Whether a connector's setting holds SQL: by its key (`query`, `connect.jdbc.kcql`), or by its value."""
+    if not isinstance(value, str) or is_secret_key(key):
+        return False
+    words = [word.lower().removesuffix("s") for word in _WORD.findall(key)]
+    if not _LANGUAGES.isdisjoint(words[-1:]) or words[-2:] in (["query", "suffix"], ["query", "masked"]):
+        return True
+    return _STATEMENT.match(value) is not None
+
+
+def _rank(mode: str) -> int:
+    if mode not in SQL_MODES:
+        raise ValueError(f"{mode!r} is not a way to show SQL; choose one of {', '.join(SQL_MODES)}")
+    return SQL_MODES.index(mode)

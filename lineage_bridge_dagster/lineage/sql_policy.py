@@ -1,0 +1,157 @@
+"""Where SQL may be seen: a discovery, and what a push wrote, limited to what the setting `push.sql` shows.
+
+Only a discovery in progress holds statements as they were written. What it stores, and everything that is
+made of it, has them as the setting of that time shows them. A setting that has become stricter since is
+applied again wherever something leaves the process; one that shows more takes effect with the next discovery.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from lineage_bridge_dagster.lineage.description import with_sql_notes
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
+from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.nodes import is_glue_table
+from lineage_bridge_dagster.lineage.redaction import MASK, redact_config, redact_sql, redact_text
+from lineage_bridge_dagster.lineage.sql_modes import at_least_as_strict, is_sql, shown_text, sql_hash
+
+#: Key in `Discovery.caches`: `{"mode", "hashes": {node id: hash}}`, the mode that limits the discovery and
+#: the hashes of the statements whose text it does not have.
+CACHE = "sql"
+
+#: The second is LineageBridge's name.
+_STATEMENTS = ("sql", "query")
+#: In place of a parser's message, which quotes the statement.
+_NOT_SHOWN = "the parser's message is not shown, since SQL is not"
+
+
+def limited(discovery: Discovery, mode: str) -> Discovery:
+    """Return the discovery with all SQL in it as the mode shows it, or as it was limited to before.
+
+    Args:
+        discovery: New, with statements as they were written; or stored, under any mode.
+        mode: One of `SQL_MODES`.
+
+    Raises:
+        ValueError: It is another mode.
+    """
+    known = mode_of(discovery)
+    if known is not None and at_least_as_strict(known, mode):
+        return discovery
+    nodes = discovery.graph.nodes
+    hashes = {node_id: found for node_id in nodes if (found := statement_hash(discovery, node_id))}
+    cache = {"mode": mode, **({"hashes": hashes} if mode == "none" and hashes else {})}
+    graph = Graph((limited_node(node, mode) for node in nodes.values()), discovery.graph.edges.values())
+    return replace(discovery, graph=graph, caches={**discovery.caches, CACHE: cache})
+
+
+def mode_of(discovery: Discovery) -> str | None:
+    """The mode that a discovery is limited to; None if that is not known, as for a graph from a file."""
+    cache = discovery.caches.get(CACHE)
+    mode = cache.get("mode") if isinstance(cache, Mapping) else None
+    try:
+        return mode if isinstance(mode, str) and at_least_as_strict(mode, "full") else None
+    except ValueError:
+        # A later version's.
+        return None
+
+
+def statement_hash(discovery: Discovery, node_id: str) -> str | None:
+    """A hash that changes with a node's statement, whatever the discovery shows of it; None if it is unknown.
+
+    It is of the redacted text: it tells nothing of a secret, and another mode does not change it.
+    """
+    text = discovery.graph.nodes[node_id].attributes.get("sql")
+    if isinstance(text, str) and text.strip():
+        return sql_hash(redact_sql(text))
+    cache = discovery.caches.get(CACHE)
+    hashes = cache.get("hashes") if isinstance(cache, Mapping) else None
+    found = hashes.get(node_id) if isinstance(hashes, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def limited_node(node: Node, mode: str) -> Node:
+    """Return a node of any kind with the SQL in its attributes as the mode shows it."""
+    glue = is_glue_table(node)
+    attributes: dict[str, Any] = {}
+    for name, value in node.attributes.items():
+        shown = value
+        if name in _STATEMENTS and isinstance(value, str):
+            shown = _stored(value, mode)
+        elif name == "formatted_sql" and isinstance(value, str):
+            shown = _stored(value, mode) if _shows_text(mode) else ""
+        elif name == "parse_error" and value and not _shows_text(mode):
+            shown = _NOT_SHOWN
+        elif name == "config" and isinstance(value, Mapping):
+            shown = _config(value, mode)
+        elif glue and name == "parameters" and isinstance(value, Mapping):
+            shown = shown_parameters(value, mode)
+        elif glue and name == "description" and isinstance(value, str):
+            shown = shown_description(value, mode)
+        if shown or not value:
+            attributes[name] = shown
+    return node if attributes == node.attributes else replace(node, attributes=attributes)
+
+
+def shown_parameters(parameters: Mapping[str, Any], mode: str) -> dict[str, Any]:
+    """Return a Glue table's parameters without secrets, with the SQL of a pushed chain as the mode shows it.
+
+    SQL that is there and not shown is `****`.
+    """
+    shown = redact_config({key: value for key, value in parameters.items() if key != KEY_UPSTREAM_CHAIN})
+    # In the order of the table.
+    return {
+        key: _chain(value, mode) if key == KEY_UPSTREAM_CHAIN else shown[str(key)]
+        for key, value in parameters.items()
+    }
+
+
+def shown_description(description: str, mode: str) -> str:
+    """Return a table's description without secrets, and with the SQL of our block as the mode shows it."""
+    return with_sql_notes(redact_text(description), lambda sql: _pushed(sql, mode))
+
+
+def _stored(text: str, mode: str) -> str:
+    """A statement as a discovery stores it; a hash is of the redacted text, whatever the discovery had."""
+    return shown_text(redact_sql(text) if mode == "hash" else text, mode)
+
+
+def _pushed(text: str, mode: str) -> str:
+    return _stored(text, mode) or MASK
+
+
+def _shows_text(mode: str) -> bool:
+    return not at_least_as_strict(mode, "hash")
+
+
+def _config(config: Mapping[str, Any], mode: str) -> dict[str, Any]:
+    """A connector's configuration; its SQL is redacted as any text is, too."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        if not is_sql(str(key), value):
+            found[str(key)] = value
+        elif text := _stored(value, mode):
+            found[str(key)] = redact_text(text) if mode == "redacted" else text
+    return found
+
+
+def _chain(text: Any, mode: str) -> Any:
+    """The JSON of a chain, with its SQL as the mode shows it; the same text if that changes nothing."""
+    if not isinstance(text, str):
+        return text
+    try:
+        hops = json.loads(text)
+    except ValueError:
+        hops = None
+    if not isinstance(hops, list) or not all(isinstance(hop, Mapping) for hop in hops):
+        # Someone has edited it: where its SQL is cannot be told.
+        return redact_text(text) if _shows_text(mode) else MASK
+    changed = [
+        {**hop, "sql": _pushed(hop["sql"], mode)} if isinstance(hop.get("sql"), str) else hop for hop in hops
+    ]
+    return text if changed == hops else json.dumps(changed, ensure_ascii=False, separators=(",", ":"))

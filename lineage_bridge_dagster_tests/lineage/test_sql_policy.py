@@ -1,0 +1,113 @@
+"""A discovery, and what a push wrote, limited to what the setting for SQL shows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
+from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.sql_modes import SQL_MODES, is_sql, shown_text
+from lineage_bridge_dagster.lineage.sql_policy import (
+    limited,
+    mode_of,
+    shown_description,
+    shown_parameters,
+    statement_hash,
+)
+
+SQL = "INSERT INTO a SELECT 1 /*+ OPTIONS('password'='hunter2') */ -- zebra"
+MODES = st.sampled_from(SQL_MODES)
+
+
+def job(**attributes: Any) -> Discovery:
+    return Discovery(Graph([Node("j", "confluent", "flink_job", "j", attributes={"sql": SQL, **attributes})]))
+
+
+def test_a_mode_that_is_applied_to_nothing_known_is_refused() -> None:
+    with pytest.raises(ValueError, match="redcated"):
+        limited(job(), "redcated")
+
+
+@given(st.lists(MODES, min_size=1, max_size=4))
+def test_the_strictest_mode_so_far_decides(modes: list[str]) -> None:
+    found = job(formatted_sql=SQL, parse_error="Encountered zebra")
+    for mode in modes:
+        found = limited(found, mode)
+    strictest = max(modes, key=SQL_MODES.index)
+    assert mode_of(found) == strictest
+    text = json.dumps(dict(found.graph.nodes["j"].attributes))
+    assert ("zebra" in text) == (strictest in ("full", "redacted"))
+    assert ("hunter2" in text) == (strictest == "full")
+    assert ("sha256:" in text) == (strictest == "hash")
+    # Whatever it shows, a discovery tells whether a statement has changed.
+    assert statement_hash(found, "j") == statement_hash(job(), "j")
+    assert statement_hash(found, "j") != statement_hash(job(sql=SQL + "s"), "j")
+
+
+def test_a_discovery_that_is_limited_already_is_not_computed_again() -> None:
+    found = limited(job(), "redacted")
+    assert limited(found, "full") is found
+    assert limited(found, "redacted") is found
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("query", "orders", True),
+        ("query.suffix", "FOR UPDATE", True),
+        ("query.masked", "${secrets:q}", True),
+        ("connect.jdbc.kcql", "x", True),
+        ("database.initial.statements", "SET x = 1", True),
+        ("snapshot.select.statement.overrides.shop.orders", "SELECT * FROM shop.orders", True),
+        ("anything", "-- why\n /* how */ (select 1 from t)", True),
+        ("anything", "WITH a AS (SELECT 1) SELECT * FROM a", True),
+        ("query.mode", "table", False),
+        ("query.timeout.ms", "1000", False),
+        ("quote.sql.identifiers", "always", False),
+        ("insert.mode", "upsert", False),
+        ("topics", "select-orders,update.orders", False),
+        ("query.password.query", "SELECT 1", False),
+        ("tasks.max", 3, False),
+    ],
+)
+def test_settings_of_connectors_that_hold_sql(key: str, value: object, expected: bool) -> None:
+    assert is_sql(key, value) == expected
+
+
+@pytest.mark.parametrize("mode", SQL_MODES)
+def test_sql_in_a_connectors_configuration_is_limited(mode: str) -> None:
+    config = {"query": SQL, "tasks.max": "1"}
+    node = Node("c", "confluent", "connector", "c", attributes={"config": config})
+    shown = limited(Discovery(Graph([node])), mode).graph.nodes["c"].attributes["config"]
+    assert shown.pop("tasks.max") == "1"
+    assert shown.get("query", "") == shown_text(SQL if mode != "hash" else shown_text(SQL, "redacted"), mode)
+
+
+@pytest.mark.parametrize("chain", ["[1", "{}", "7", '[{"sql": 1}]', '["zebra"]', "null"])
+def test_a_chain_that_someone_edited_shows_nothing_that_may_be_sql(chain: str) -> None:
+    shown = shown_parameters({KEY_UPSTREAM_CHAIN: chain + " zebra", "other": "x"}, "none")
+    assert shown == {KEY_UPSTREAM_CHAIN: "****", "other": "x"}
+    assert shown_parameters({KEY_UPSTREAM_CHAIN: chain}, "redacted")[KEY_UPSTREAM_CHAIN] == chain
+
+
+def test_a_pushed_chain_is_the_same_text_where_nothing_is_left_out() -> None:
+    chain = '[ {"hop":3, "sql":"SELECT 1", "name": "ü"} ]'
+    assert shown_parameters({KEY_UPSTREAM_CHAIN: chain}, "redacted") == {KEY_UPSTREAM_CHAIN: chain}
+    assert shown_parameters({KEY_UPSTREAM_CHAIN: chain}, "none") == {
+        KEY_UPSTREAM_CHAIN: '[{"hop":3,"sql":"****","name":"ü"}]'
+    }
+
+
+def test_a_description_loses_only_sql_and_secrets() -> None:
+    block = "Upstream lineage:\n- flink_job: [j] [SQL: SELECT a[1] FROM zebra]\n  - topic: t [3 columns]"
+    text = f"From s3://u:hunter2@b.\n{block}"
+    assert shown_description(text, "none") == f"From s3://****@b.\n{block}".replace(
+        "SELECT a[1] FROM zebra", "****"
+    )
+    assert shown_description(block, "redacted") == block
