@@ -13,6 +13,10 @@ from urllib.parse import quote
 from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
 from lineage_bridge_dagster.errors import ConfigurationError
 
+#: System properties of the AWS SDK for Java.
+PROFILE, REGION, GLUE_ENDPOINT = "aws.profile", "aws.region", "aws.endpointUrlGlue"
+_PROFILE_PROVIDER = "software.amazon.awssdk.auth.credentials.ProfileCredentialsProvider"
+
 #: Types whose commits are safe, as PyIceberg names them.
 _PYICEBERG_TYPES = {"glue": "glue", "rest": "rest", "jdbc": "sql", "hive": "hive"}
 
@@ -53,6 +57,9 @@ def spark_conf(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[s
     properties["io-impl"] = "org.apache.iceberg.aws.s3.S3FileIO"
     # A session that caches tables keeps reading the snapshot that it loaded first.
     properties["cache-enabled"] = "false"
+    if catalog.profile and not catalog.role_arn:
+        # Java's default chain prefers keys in the environment to a profile, unlike boto3.
+        properties["client.credentials-provider"] = _PROFILE_PROVIDER
     if catalog.role_arn:
         properties["client.factory"] = "org.apache.iceberg.aws.AssumeRoleAwsClientFactory"
         properties["client.assume-role.arn"] = catalog.role_arn
@@ -65,9 +72,18 @@ def spark_conf(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[s
     }
 
 
-def java_options(catalog: CatalogSettings) -> str:
-    """JVM options for the AWS SDK that no catalog property covers."""
-    return f"-Daws.profile={catalog.profile}" if catalog.profile else ""
+def java_properties(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[str, str]:
+    """Java's system properties for the AWS SDK, for what no property of the catalog covers.
+
+    To the clients that Iceberg 1.11 creates for a role (`AssumeRoleAwsClientFactory`), it passes neither the
+    endpoint of Glue nor, to that of STS, the region.
+    """
+    found = {PROFILE: catalog.profile or ""}
+    if catalog.role_arn:
+        found[REGION] = catalog.region or ""
+    if catalog.role_arn and catalog.type == "glue":
+        found[GLUE_ENDPOINT] = _glue_endpoint(catalog, variables) or ""
+    return {name: value for name, value in found.items() if value}
 
 
 def pyiceberg_properties(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[str, str]:

@@ -152,20 +152,28 @@ class Catalogs(Mapping[str, CatalogSettings]):
         """
         return catalog_properties.pyiceberg_properties(self[name], self._variables)
 
-    def java_options(self) -> str:
-        """JVM options for the AWS SDK that no catalog property covers.
+    def java_properties(self) -> dict[str, str]:
+        """Java's system properties for the AWS SDK, for what no property of a catalog covers.
 
         Raises:
-            ConfigurationError: catalogs have different profiles, where a JVM has one.
+            ConfigurationError: catalogs have different profiles, where a JVM has one, or roles with different
+                endpoints of Glue.
         """
-        profiles = {catalog.profile: name for name, catalog in self.items() if catalog.profile}
-        if len(profiles) > 1:
-            named = ", ".join(f"{profile} of {name}" for profile, name in profiles.items())
-            raise ConfigurationError(
-                f"One Spark session cannot use several AWS profiles: {named}.",
-                hint="Use one profile, and role_arn for the catalogs that need another identity.",
-            )
-        return next(filter(None, map(catalog_properties.java_options, self.values())), "")
+        found: dict[str, str] = {}
+        source: dict[str, str] = {}
+        for name, catalog in self.items():
+            for key, value in catalog_properties.java_properties(catalog, self._variables).items():
+                # Any region's STS will do.
+                if key != catalog_properties.REGION and found.get(key, value) != value:
+                    what = "AWS profiles" if key == catalog_properties.PROFILE else "endpoints of Glue"
+                    raise ConfigurationError(
+                        f"One Spark session cannot use several {what}: {found[key]} of {source[key]}, "
+                        f"{value} of {name}.",
+                        hint="Use one of them, and role_arn for the catalogs that need another identity.",
+                    )
+                found.setdefault(key, value)
+                source.setdefault(key, name)
+        return found
 
     @classmethod
     def of(cls, catalog: CatalogSettings, variables: Mapping[str, str] | None = None) -> Self:

@@ -15,6 +15,7 @@ from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalog_properties import GLUE_ENDPOINT, PROFILE, REGION
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import Settings
@@ -23,6 +24,11 @@ from lineage_bridge_dagster.jars.jvm import home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_CATALOG = "spark.sql.catalog."
+_JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+#: Prefix of the settings that record which of Java's system properties are this project's.
+_OURS = "spark.lineage_bridge.java."
 
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
@@ -62,7 +68,6 @@ class SparkResource(LazyPySparkResource):
         default_factory=list,
         description="AWS Secrets Manager secrets that contain LINEAGE_BRIDGE_* variables, by name or ARN.",
     )
-
     instance: str = Field(
         "",
         description="Name of the component's instance, which its default catalog is named after by default.",
@@ -110,14 +115,14 @@ def spark_session(
     master) stay as they are.
 
     Raises:
-        ConfigurationError: Java is missing or too old, or Spark did not start.
+        ConfigurationError: Java is missing or too old, Spark did not start, or a running session has a
+            catalog of the same name, or an AWS identity, that differs.
     """
     with _lock:
         from pyspark.sql import SparkSession
 
         if (running := _running()) is not None:
-            for key, value in catalogs.spark_conf().items():
-                running.conf.set(key, value)
+            _add(running, catalogs, _flat(conf))
             return running
         settings = session_conf(catalogs, conf)
         _point_at_java()
@@ -143,8 +148,7 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
 
     The user's lists (`spark.jars`, `spark.sql.extensions`) are appended to ours.
     """
-    flat = flatten_dict(dict(conf or {}))  # type: ignore[no-untyped-call]
-    user = {key: _text(value) for key, value in flat}
+    user = _flat(conf)
     master = user.get("spark.master") or os.environ.get("SPARK_MASTER") or "local[*]"
     settings = {
         "spark.master": master,
@@ -161,13 +165,84 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
     if master.startswith("local"):
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
-    if options := catalogs.java_options():
-        settings["spark.driver.extraJavaOptions"] = options
-        settings["spark.executor.extraJavaOptions"] = options
-    for key in ("spark.jars", "spark.sql.extensions"):
-        if key in user:
-            user[key] = f"{settings[key]},{user[key]}"
+    if properties := catalogs.java_properties():
+        settings |= {_OURS + name: value for name, value in properties.items()}
+        options = " ".join(_option(f"-D{name}={value}") for name, value in properties.items())
+        settings |= dict.fromkeys(_JAVA_OPTIONS, options)
+    for keys, separator in ((("spark.jars", "spark.sql.extensions"), ","), (_JAVA_OPTIONS, " ")):
+        for key in keys:
+            if key in user and key in settings:
+                user[key] = f"{settings[key]}{separator}{user[key]}"
     return {**settings, **user}
+
+
+def _add(running: SparkSession, catalogs: Catalogs, user: Mapping[str, str]) -> None:
+    """Add catalogs to a running session.
+
+    Spark keeps a catalog that it has loaded, whatever its configuration becomes: of two catalogs of one name,
+    the second one's tables would be read and written in the first one's account.
+
+    Raises:
+        ConfigurationError: the session has a catalog of the same name, or an AWS identity, that differs.
+    """
+    present: Mapping[str, str] = running.conf.getAll
+    wanted = catalogs.spark_conf()
+    for name in catalogs:
+        conf = {**_of_catalog(name, wanted), **_of_catalog(name, user)}
+        existing = _of_catalog(name, present)
+        if existing and existing != conf:
+            differing = sorted(
+                key.removeprefix(f"{_CATALOG}{name}.")
+                for key in existing.keys() | conf.keys()
+                if existing.get(key) != conf.get(key)
+            )
+            raise ConfigurationError(
+                f"Spark, which all code of a process shares, has a catalog {name!r} with other values of "
+                f"{', '.join(differing)}.",
+                hint="Give one of the two another name: set spark.catalog.name in the component's defs.yaml.",
+            )
+        if not existing:
+            for key, value in conf.items():
+                running.conf.set(key, value)
+    _set_java_properties(running, catalogs.java_properties(), present)
+
+
+def _set_java_properties(
+    running: SparkSession, wanted: Mapping[str, str], present: Mapping[str, str]
+) -> None:
+    """Set Java's system properties in a JVM that runs, unless it has others."""
+    assert running._jvm is not None  # noqa: S101 - a session that runs has one
+    system = running._jvm.java.lang.System
+    for name in (PROFILE, GLUE_ENDPOINT, REGION):
+        value, ours, actual = wanted.get(name), present.get(_OURS + name), system.getProperty(name)
+        # A property that only the user set is the user's affair; any region's STS will do.
+        if value == ours or (name == REGION and (actual or not value)):
+            continue
+        if value is None or ours is not None or actual not in (None, value):
+            raise ConfigurationError(
+                f"Spark, which all code of a process shares, runs with {name} {actual or 'unset'}, and the "
+                f"catalogs need {value or 'none'}.",
+                hint="Use one AWS profile in a code location, and role_arn for catalogs that need another "
+                "identity.",
+            )
+        system.setProperty(name, value)
+        running.conf.set(_OURS + name, value)
+
+
+def _of_catalog(name: str, conf: Mapping[str, str]) -> dict[str, str]:
+    key = f"{_CATALOG}{name}"
+    return {k: value for k, value in conf.items() if k == key or k.startswith(f"{key}.")}
+
+
+def _flat(conf: Mapping[str, Any] | None) -> dict[str, str]:
+    """A user's configuration by property name; it may be nested."""
+    flat = flatten_dict(dict(conf or {}))  # type: ignore[no-untyped-call]
+    return {key: _text(value) for key, value in flat}
+
+
+def _option(text: str) -> str:
+    """An option as Spark parses a list of them."""
+    return f'"{text}"' if " " in text else text
 
 
 def _point_at_java() -> None:

@@ -68,3 +68,11 @@ def test_role_is_assumed_by_icebergs_own_factory() -> None:
     assert conf["spark.sql.catalog.glue.client.factory"].endswith("AssumeRoleAwsClientFactory")
     assert conf["spark.sql.catalog.glue.client.assume-role.arn"] == "arn:aws:iam::111122223333:role/r"
     assert conf["spark.sql.catalog.glue.client.assume-role.region"] == "us-east-1"
+
+
+def test_profile_wins_over_keys_in_the_environment_as_in_boto3() -> None:
+    """The default chain of Java's SDK would take the keys."""
+    conf = spark_conf(CatalogSettings(profile="data-platform"), {})
+    provider = conf["spark.sql.catalog.glue.client.credentials-provider"]
+    assert provider == "software.amazon.awssdk.auth.credentials.ProfileCredentialsProvider"
+    assert "spark.sql.catalog.glue.client.credentials-provider" not in spark_conf(CatalogSettings(), {})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,3 +68,117 @@ def test_resource_is_created_without_starting_java() -> None:
 def test_unsafe_catalog_is_refused_by_the_resource() -> None:
     with pytest.raises(ConfigurationError, match="concurrent commits"):
         _ = SparkResource(catalog={"type": "hadoop"}).catalog_config
+
+
+PROFILE = CatalogSettings(profile="data platform", region="eu-west-1")
+ROLE = CatalogSettings(
+    role_arn="arn:aws:iam::111122223333:role/r", region="eu-west-1", glue_endpoint="https://glue.internal"
+)
+
+
+def test_java_options_of_the_user_keep_the_identity(archives: Path) -> None:
+    mine = "-XX:+UseSerialGC"
+    conf = session_conf(Catalogs.of(PROFILE), {f"spark.{side}.extraJavaOptions": mine for side in _SIDES})
+    for side in _SIDES:
+        options = shlex.split(conf[f"spark.{side}.extraJavaOptions"])
+        assert options == ["-Daws.profile=data platform", mine]
+
+
+_SIDES = ("driver", "executor")
+
+
+class Running:
+    """A session with a configuration and a JVM's system properties."""
+
+    def __init__(self, conf: dict[str, str] | None = None, properties: dict[str, str] | None = None) -> None:
+        self.getAll = {"spark.master": "local[2]", **(conf or {})}
+        self.set = self.getAll.__setitem__
+        self.conf = self
+        self.properties = properties or {}
+        self.getProperty = self.properties.get
+        self.setProperty = self.properties.__setitem__
+        self.System = self.lang = self.java = self._jvm = self
+
+
+def in_session(
+    monkeypatch: pytest.MonkeyPatch, running: Running, catalog: CatalogSettings, **conf: Any
+) -> None:
+    monkeypatch.setattr(session, "_running", lambda: running)
+    found: object = session.spark_session(Catalogs.of(catalog), conf)
+    assert found is running
+
+
+def test_catalogs_are_added_beside_those_of_a_running_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Running()
+    eu, us = CatalogSettings(name="eu", region="eu-west-1"), CatalogSettings(name="us", region="us-east-1")
+    for catalog in (eu, us, eu):
+        in_session(monkeypatch, running, catalog)
+    prefix = "spark.sql.catalog"
+    assert running.getAll[f"{prefix}.eu.client.region"] == "eu-west-1"
+    assert running.getAll[f"{prefix}.us.client.region"] == "us-east-1"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differing"),
+    [
+        ({"region": "eu-west-1"}, {"region": "us-east-1"}, "client.region"),
+        ({"catalog_id": "111122223333"}, {"catalog_id": "444455556666"}, "glue.id"),
+        ({"catalog_id": "111122223333"}, {}, "glue.id"),
+        ({}, {"warehouse": "s3://lake/w"}, "warehouse"),
+        ({"role_arn": ROLE.role_arn}, {}, "client.assume-role.arn"),
+        ({"properties": {"token": "one"}}, {"properties": {"token": "two"}}, "token"),
+    ],
+)
+def test_catalog_of_one_name_with_another_configuration_is_refused(
+    first: dict[str, Any], second: dict[str, Any], differing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark keeps a catalog that it has loaded: tables would be written to the other account."""
+    running = Running()
+    in_session(monkeypatch, running, CatalogSettings(**first))
+    before = dict(running.getAll)
+    with pytest.raises(ConfigurationError, match=f"'glue'.*{differing}") as raised:
+        in_session(monkeypatch, running, CatalogSettings(**second))
+    assert "spark.catalog.name" in raised.value.hint
+    assert "one" not in raised.value.message.replace(differing, "").split()
+    assert running.getAll == before
+
+
+def test_users_own_property_of_a_catalog_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = {"spark.sql.catalog.glue.s3.acl": "private"}
+    running = Running()
+    for _ in range(2):
+        in_session(monkeypatch, running, CatalogSettings(), **mine)
+    assert running.getAll.items() >= mine.items()
+
+
+def test_jvm_that_runs_gets_the_identity_or_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Running()
+    in_session(monkeypatch, running, PROFILE)
+    assert running.properties == {"aws.profile": "data platform"}
+    with pytest.raises(ConfigurationError, match=r"aws\.profile"):
+        in_session(monkeypatch, running, PROFILE.model_copy(update={"name": "other", "profile": "other"}))
+
+
+def test_catalogs_without_a_profile_do_not_take_that_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Running()
+    in_session(monkeypatch, running, PROFILE)
+    with pytest.raises(ConfigurationError, match=r"aws\.profile"):
+        in_session(monkeypatch, running, CatalogSettings(name="other"))
+
+
+def test_users_own_profile_of_the_jvm_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Running(properties={"aws.profile": "theirs"})
+    in_session(monkeypatch, running, CatalogSettings())
+    with pytest.raises(ConfigurationError, match=r"aws\.profile"):
+        in_session(monkeypatch, running, PROFILE.model_copy(update={"name": "other"}))
+    assert running.properties == {"aws.profile": "theirs"}
+
+
+def test_jvm_of_a_role_knows_the_region_of_sts_and_the_endpoint_of_glue(archives: Path) -> None:
+    """Iceberg passes neither to the clients that it creates for a role."""
+    conf = session_conf(Catalogs.of(ROLE))
+    for side in _SIDES:
+        assert set(shlex.split(conf[f"spark.{side}.extraJavaOptions"])) == {
+            "-Daws.region=eu-west-1",
+            "-Daws.endpointUrlGlue=https://glue.internal",
+        }
