@@ -237,6 +237,18 @@ def test_ksqldb_report_has_columns_writers_and_what_is_open() -> None:
     ]
 
 
+def test_a_replaced_query_is_no_second_writer() -> None:
+    create = "CREATE {}STREAM d AS SELECT id, {} AS x FROM s;"
+    sql = create.format("", "a") + create.format("OR REPLACE ", "b")
+    result = run("--dialect", "ksqldb", "--columns", stdin=sql)
+    assert result.stdout.count("columns  of D") == 2
+    assert "writers" not in result.stdout
+    assert (
+        run("--dialect", "ksqldb", "--columns", stdin=sql.replace("OR REPLACE ", "")).stdout.count("writers")
+        == 1
+    )
+
+
 def test_ksqldb_lines_have_columns_with_schemas() -> None:
     line = {
         "id": 1,

@@ -57,12 +57,14 @@ class TextColumns:
         written: Each column written, with its origins from all writers; a view defined twice as defined last.
         open: What is missing there.
         statements: The writers of each statement.
+        writers: Those whose columns are in `written`: no earlier definition of what is defined again.
         outputs: For each statement the columns that its query returns, in order, if requested.
     """
 
     written: tuple[ColumnLineage, ...]
     open: tuple[Open, ...]
     statements: tuple[tuple[Writer, ...], ...]
+    writers: tuple[Writer, ...]
     outputs: tuple[Relation | None, ...]
 
 
@@ -313,9 +315,8 @@ def united(
     columns = merged_columns(checked(writer, column) for writer in writers for column in writer.columns)
     unknown = (Open(writer.table, None, writer.open) for writer in writers if writer.open)
     known = (Open(column.table, column.column, column.open) for column in columns if column.open)
-    return TextColumns(
-        columns, tuple(dict.fromkeys((*known, *unknown, *unread))), tuple(written), tuple(outputs)
-    )
+    missing = tuple(dict.fromkeys((*known, *unknown, *unread)))
+    return TextColumns(columns, missing, tuple(written), tuple(writers), tuple(outputs))
 
 
 _NO_VIEW = _View(Tree(0, ()), lambda path: path)

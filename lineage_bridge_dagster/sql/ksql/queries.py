@@ -18,7 +18,7 @@ from lineage_bridge_dagster.sql.ksql.expressions import (
     read_list,
 )
 from lineage_bridge_dagster.sql.ksql.functions import AGGREGATES, COPIES, result_type
-from lineage_bridge_dagster.sql.ksql.names import PSEUDO_COLUMNS, WINDOW_BOUNDS, NameGenerator
+from lineage_bridge_dagster.sql.ksql.names import PSEUDO_COLUMNS, NameGenerator
 from lineage_bridge_dagster.sql.ksql.scopes import Join, Scope, Scoped, Table
 from lineage_bridge_dagster.sql.ksql.syntax import Query, Source, Tokens
 from lineage_bridge_dagster.sql.ksql.tokens import Cursor, Kind, KsqlError
@@ -34,8 +34,7 @@ class QueryReader:
         query: The query.
         tables: The stream or table of a name.
         types: Custom types.
-        is_written: Whether a stream or table is made of the result; the bounds of windows are then not among
-            its columns, unless they have aliases.
+        is_written: Whether a stream or table is made of the result; a star then has no bounds of windows.
     """
 
     def __init__(
@@ -82,8 +81,6 @@ class QueryReader:
         if item.star is Star.STRUCT:
             return self._fields(expression)
         name = item.alias or self._generated(expression, generator)
-        if self._is_written and not item.alias and name in WINDOW_BOUNDS:
-            return ()
         # A generated name depends on those of the columns before it.
         is_certain = bool(item.alias) or expression.of is Of.COLUMN or not after_unknown
         origin, of = self.origin(expression), self._type(expression)

@@ -109,7 +109,7 @@ def _statement(statement: Statement, number: int | None) -> Iterator[Text]:
 
 def _shared_tables(columns: TextColumns) -> Iterator[Text]:
     """The columns of tables with several writers, from all of them."""
-    tables = [writer.table for writers in columns.statements for writer in writers]
+    tables = [writer.table for writer in columns.writers]
     for table in dict.fromkeys(table for table in tables if tables.count(table) > 1):
         yield _line("columns", Text(f"of {name(table)}, from {tables.count(table)} writers"))
         for column in columns.written:
