@@ -20,8 +20,10 @@ _LATE, _STOPPED = 2, 3
 #: Minimum days and ticks of a cron expression to examine, so that they span a weekend and a year of months.
 _DAYS, _TICKS = 8, 14
 
-#: How many times a table's usual time between commits its topic's records may wait.
+#: By default, how many times a table's usual time between commits its topic's records may wait, but at least
+#: so many minutes.
 WARN_CADENCES, FAIL_CADENCES = 2.0, 4.0
+WARN_MINUTES, FAIL_MINUTES = 30.0, 60.0
 #: Fields that are numbers above zero, or empty.
 _OPTIONAL = (
     "warn_minutes",
@@ -37,6 +39,9 @@ _POSITIVE = Accepts(Annotated[float, Field(gt=0)])
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How long a record may wait before a warning and before an error.
+
+    What a user sets wins: minutes other than the default apply as they are, whatever the table's cadence,
+    unless the multiple is not the default either.
 
     Attributes:
         warn_minutes: minutes; None for no warning. So is `fail_minutes`.
@@ -55,42 +60,45 @@ class Limits:
     def for_cadence(self, cadence_minutes: float | None) -> Limits:
         """The limits of a table whose commits are usually this far apart, in minutes; None if unknown."""
 
-        def longer(minutes: float | None, cadences: float | None) -> float | None:
-            if minutes is None or cadences is None or cadence_minutes is None:
-                return minutes
-            return max(minutes, cadences * cadence_minutes)
+        if cadence_minutes is None:
+            return self
+        warn, fail = self.warn_minutes, self.fail_minutes
+        if warn == WARN_MINUTES or self.warn_cadences != WARN_CADENCES:
+            warn = _extended(warn, self.warn_cadences, cadence_minutes)
+        if fail == FAIL_MINUTES or self.fail_cadences != FAIL_CADENCES:
+            fail = _extended(fail, self.fail_cadences, cadence_minutes)
+        return replace(self, warn_minutes=warn, fail_minutes=fail)
 
-        return replace(
-            self,
-            warn_minutes=longer(self.warn_minutes, self.warn_cadences),
-            fail_minutes=longer(self.fail_minutes, self.fail_cadences),
-        )
+
+def _extended(minutes: float | None, cadences: float | None, cadence_minutes: float) -> float | None:
+    return minutes if minutes is None or cadences is None else max(minutes, cadences * cadence_minutes)
 
 
 class FreshnessConfig(YamlSection):
     """How long a record may wait for its Glue table, and the maximum age of a discovery."""
 
     warn_minutes: Annotated[float | None, _POSITIVE] = Field(
-        default=30.0,
+        default=WARN_MINUTES,
         description="Minutes that a topic's records may wait to appear in its table before the check "
-        "table_fresh warns, or longer by warn_cadences. Empty: no warning.",
+        "table_fresh warns. 30 is extended by warn_cadences; any other value applies as it is. Empty: no "
+        "warning.",
         examples=[30],
     )
     fail_minutes: Annotated[float | None, _POSITIVE] = Field(
-        default=60.0,
-        description="Minutes after which the check fails, or longer by fail_cadences. If warn_minutes is "
-        "empty too, there is no check.",
+        default=FAIL_MINUTES,
+        description="Minutes after which the check fails; 60 is extended by fail_cadences. If warn_minutes "
+        "is empty too, there is no check.",
         examples=[60],
     )
     warn_cadences: Annotated[float | None, _POSITIVE] = Field(
         default=WARN_CADENCES,
         description="Where a table's own commits are far apart, warn only after this many times the usual "
-        "time between them. Empty: after warn_minutes in any case.",
+        "time between them. Other than 2, it extends any warn_minutes. Empty: never longer.",
         examples=[2],
     )
     fail_cadences: Annotated[float | None, _POSITIVE] = Field(
         default=FAIL_CADENCES,
-        description="As many times after which the check fails. Empty: after fail_minutes in any case.",
+        description="As many times after which the check fails. Other than 4, it extends any fail_minutes.",
         examples=[4],
     )
     discovery_minutes: Annotated[float | None, _POSITIVE] = Field(

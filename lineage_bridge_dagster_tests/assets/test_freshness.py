@@ -275,7 +275,7 @@ def test_an_unreachable_topic_keeps_its_last_observation() -> None:
     cadence=st.integers(1, 20_000),
     waited=st.integers(0, 200_000),
     floors=st.tuples(st.integers(1, 500), st.integers(1, 500)),
-    multiples=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+    multiples=st.tuples(st.integers(5, 9), st.integers(5, 9)),
 )
 def test_limits_are_multiples_of_the_tables_cadence_above_the_minutes(
     cadence: int, waited: int, floors: tuple[int, int], multiples: tuple[int, int]

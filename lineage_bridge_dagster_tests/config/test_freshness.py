@@ -41,6 +41,14 @@ def test_limits_follow_a_tables_cadence_above_the_minutes() -> None:
     assert (hours.warn_minutes, hours.fail_minutes) == (12 * 60, 24 * 60)
 
 
+def test_minutes_of_a_users_own_apply_whatever_the_cadence() -> None:
+    strict = FreshnessConfig(fail_minutes=45).limits.for_cadence(6 * 60)
+    assert (strict.warn_minutes, strict.fail_minutes) == (12 * 60, 45)
+    both = FreshnessConfig(warn_minutes=45, warn_cadences=3).limits
+    assert both.for_cadence(60).warn_minutes == 180
+    assert both.for_cadence(10).warn_minutes == 45
+
+
 def test_limits_without_multiples_are_the_minutes() -> None:
     limits = FreshnessConfig(warn_cadences="", fail_cadences="").limits
     assert limits.for_cadence(6 * 60) == limits
