@@ -69,3 +69,19 @@ def test_missing_table_is_not_taken_for_one_that_is_gone() -> None:
     found = without(many(2), 1).discovery()
     assert not difference(found, TABLES, ["topic.00000"])
     assert difference(found, TABLES, []).gone == ("topic.00000",)
+
+
+def created(at: str) -> World:
+    """The world with a table that Glue created at this time."""
+    w = many(1)
+    (node,) = w.graph.of_type("catalog_table")
+    w.graph.add_node(node.with_attributes(create_time=at))
+    return w
+
+
+def test_table_that_was_dropped_and_created_again_is_pushed_again() -> None:
+    harness = Harness(created("2026-04-30T12:00:00.000Z"))
+    harness.push_everything()
+    assert not harness.tick().pushes
+    harness.load(created("2026-05-01T12:00:00.000Z"), "v2")
+    assert len(harness.tick().pushes) == 1

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 from dagster import (
+    AssetCheckEvaluation,
     AssetCheckKey,
     AssetKey,
     DagsterInstance,
@@ -299,3 +300,17 @@ def test_tables_of_a_push_that_is_running_are_left_to_it(
     )
     pushed = [key for request in requests(watched.tick()) for key in request.asset_selection or ()]
     assert [key.path[-1] for key in pushed if key.path[0] == "glue"] == left
+
+
+def test_check_of_a_table_that_glue_lacks_is_recorded_without_a_run(watched: Watched) -> None:
+    w = many(1)
+    (node,) = w.graph.of_type("catalog_table")
+    told = {"glue_status": "missing", "glue_absence": "dropped", "glue_reason": "it was dropped"}
+    w.graph.add_node(node.with_attributes(**told))
+    watched.load(w)
+    (event,) = watched.tick().asset_events
+    assert isinstance(event, AssetCheckEvaluation)
+    assert (event.asset_key.path[-1], event.check_name) == ("topic.00000", "tableflow_healthy")
+    assert not event.passed
+    assert f"there is no table in {REGION}, because it was dropped" in str(event.description)
+    assert not watched.tick().asset_events
