@@ -10,6 +10,7 @@ from typing import Any
 from dagster import AssetIn, AssetsDefinition, asset
 
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 
 TOPIC, TABLE = "orders.status", "orders.v1"
@@ -20,7 +21,7 @@ def example_assets(inventory: Inventory, io_manager_key: str) -> list[AssetsDefi
     """Return the example assets if one cluster has both of their inputs, else nothing."""
     for table in inventory.tables:
         view = GlueTableNode.of(table.node)
-        if view.shown_place.table != TABLE or view.conflict:
+        if view.shown_place.table != TABLE or view.conflict or not is_in_glue(table.node):
             continue
         for topic in inventory.topics:
             same_cluster = topic.node.cluster_id == table.node.cluster_id

@@ -161,11 +161,15 @@ def _topic_causes(source: Node) -> Iterator[_Cause]:
 
 def _integration_causes(tableflow: TableflowNode) -> Iterator[_Cause]:
     """What is wrong with every integration that could sync the table; one that works is enough."""
-    integrations = [one for one in tableflow.integrations if one.type == AWS_GLUE]
-    responsible = [one for one in integrations if one.syncs_topic] or integrations
-    causes = [_integration_cause(one) for one in responsible]
+    causes = [_integration_cause(one) for one in _responsible(tableflow)]
     if all(causes):
         yield from (cause for cause in causes[:1] if cause)
+
+
+def _responsible(tableflow: TableflowNode) -> list[CatalogIntegrationState]:
+    """The integrations with Glue that sync the topic, or all of the cluster's if none is known to."""
+    integrations = [one for one in tableflow.integrations if one.type == AWS_GLUE]
+    return [one for one in integrations if one.syncs_topic] or integrations
 
 
 def _integration_cause(integration: CatalogIntegrationState) -> _Cause | None:
@@ -195,7 +199,9 @@ def _failed_syncs(tableflow: TableflowNode) -> Iterator[_Cause]:
         repeats = tableflow.phase == "FAILED" and sync.error in ("", tableflow.error)
         if sync.status in ("FAILED", "DISCONNECTED") and not repeats:
             state = "failed" if sync.status == "FAILED" else "is disconnected"
-            yield Absence.SYNC_FAILED, _with_message(f"its sync to Glue {state}", sync.error), grant_sync()
+            responsible = _responsible(tableflow)
+            step = grant_sync(responsible[0].label if len(responsible) == 1 else "")
+            yield Absence.SYNC_FAILED, _with_message(f"its sync to Glue {state}", sync.error), step
             return
 
 

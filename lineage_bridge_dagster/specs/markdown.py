@@ -17,6 +17,9 @@ class Link(NamedTuple):
 #: Brackets and emphasis in a name, which would end or change the text of a link.
 _NOT_IN_LINKS, _ESCAPED = re.compile(r"([\[\]*_])"), r"\\\1"
 
+#: Characters of a paragraph that others wrote.
+_MAX_PARAGRAPH = 2_000
+
 #: A chain may have thousands of hops; an event or a description shows this many rows.
 MAX_ROWS = 200
 
@@ -43,6 +46,11 @@ def cell(value: object, limit: int = 300) -> str:
         text = text[: limit - 1] + "…"
     # Backticks are escaped too: one that lost its pair to the limit would turn the rest into code.
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")
+
+
+def paragraph(text: str) -> str:
+    """A text of others, such as an error message, as a paragraph without markup."""
+    return _NOT_IN_LINKS.sub(_ESCAPED, cell(text, _MAX_PARAGRAPH))
 
 
 def fenced(text: str, language: str = "") -> str:

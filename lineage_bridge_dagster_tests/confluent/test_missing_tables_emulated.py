@@ -115,7 +115,13 @@ def health(found: Discovery) -> CheckOutcome:
     ("overrides", "kind", "because"),
     [
         pytest.param(
-            {TABLEFLOW: {"phase": "FAILED", "error_message": "The bucket denies access."}},
+            {
+                TABLEFLOW: {
+                    "phase": "FAILED",
+                    "error_message": "The bucket denies access.",
+                    "sync_status": "FAILED",
+                }
+            },
             "tableflow_failed",
             "Tableflow failed: The bucket denies access",
             id="Tableflow failed",

@@ -266,7 +266,9 @@ def _topic(base: str, topic: Document) -> Json:
                     "catalog_integration_id": cluster.integration_id,
                     "catalog_type": "AWS_GLUE",
                     "sync_status": topic["sync_status"],
-                    "error_message": topic.get("sync_error_message") or topic["error_message"] or None,
+                    "error_message": (topic.get("sync_error_message") or topic["error_message"] or None)
+                    if topic["sync_status"] == "FAILED"
+                    else None,
                 }
             ]
             if topic["integrated"]

@@ -23,7 +23,8 @@ def description(node: Node, context: NodeContext) -> str:
     match node.node_type:
         case NodeType.KAFKA_TOPIC:
             view = TopicNode.of(node)
-            return _page(topic.first_line(node, context), facts=topic.facts(view, context))
+            absence = topic.absence(node, context)
+            return _page(topic.first_line(node, context), absence, facts=topic.facts(view, context))
         case NodeType.CONNECTOR | NodeType.FLINK_JOB | NodeType.KSQLDB_QUERY:
             details = (process.state(node), process.statement(node), feeds_table(node, context))
             return _page(process.first_line(node, context), *details, facts=process.facts(node, context))
@@ -33,7 +34,9 @@ def description(node: Node, context: NodeContext) -> str:
             if context.role is Role.CHAIN:
                 return _page(first, origin, _DIAGRAM)
             facts = table.facts(glue_table, context)
-            return _page(first, origin, facts=facts, below=table.athena(glue_table))
+            return _page(
+                first, table.absence(glue_table), origin, facts=facts, below=table.athena(glue_table)
+            )
         case NodeType.EXTERNAL_DATASET:
             return _page(f"External dataset: {plain(node.qualified_name)}")
         case _:

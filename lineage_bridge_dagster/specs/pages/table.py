@@ -12,7 +12,7 @@ from lineage_bridge_dagster.lineage.glue_status import (
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
-from lineage_bridge_dagster.specs.markdown import fenced
+from lineage_bridge_dagster.specs.markdown import fenced, paragraph
 from lineage_bridge_dagster.specs.pages.open_points import upstream_sentences
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain
 from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
@@ -34,13 +34,20 @@ def first_line(table: GlueTableNode, context: NodeContext) -> str:
     return plain(_PREFIXES.get(glue_status(table.node), "") + what)
 
 
+def absence(table: GlueTableNode) -> str:
+    """Why Glue does not have the table and what to do, as paragraphs; empty if it has it."""
+    if is_in_glue(table.node):
+        return ""
+    step = table.text("glue_next_step")
+    texts = [absence_sentence(table.node), f"What to do: {step}" if step else ""]
+    return "\n\n".join(paragraph(text) for text in texts if text)
+
+
 def facts(table: GlueTableNode, context: NodeContext) -> dict[str, str]:
     """What Glue and Tableflow report about the table."""
     sources = context.view.sources(table.node)
     syncs = [_tableflow(node) for node in sources if node.node_type == NodeType.TABLEFLOW_TABLE]
     return {
-        "In Glue": plain(absence_sentence(table.node)),
-        "What to do": "" if is_in_glue(table.node) else plain(table.text("glue_next_step")),
         "Region": plain(table.aws_region),
         "Location": plain(table.storage_location),
         "Tableflow": first_few(syncs, 3),

@@ -8,6 +8,7 @@ from lineage_bridge_dagster.lineage.glue_status import GlueStatus, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import TableflowNode, TopicNode, is_glue_table
 from lineage_bridge_dagster.specs.graph_view import NodeContext
+from lineage_bridge_dagster.specs.markdown import paragraph
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
 from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
 from lineage_bridge_dagster.text import byte_size, duration, first_few
@@ -49,22 +50,25 @@ def facts(topic: TopicNode, context: NodeContext) -> dict[str, str]:
         "Schema": _schema(topic),
         "Written by": titles(view.sources(topic.node)),
         "Read by": titles(reader for reader in readers if reader.node_type not in _TABLES),
-        "In Glue": first_few(sorted(filter(None, map(_glue, readers))), 3),
         "Tables": first_few(sorted({plain(table.label) for table in tables}), 10),
         **tableflow_rows(tableflow_of(topic.node, view)),
     }
 
 
-def _glue(table: Node) -> str:
-    """That Tableflow is on and Glue has no table of the topic alone, and why; empty if it has one."""
-    if table.node_type != NodeType.TABLEFLOW_TABLE:
-        return ""
-    tableflow = TableflowNode.of(table)
-    text = _WITHOUT_TABLE.get(tableflow.text("glue_status"), "")
-    if not text:
-        return ""
-    reason, step = tableflow.conflict or tableflow.text("glue_reason"), tableflow.text("glue_next_step")
-    return plain(f"{text}: {reason}." + (f" What to do: {step}" if step else ""))
+def absence(topic: Node, context: NodeContext) -> str:
+    """That Tableflow is on and Glue has no table of this topic alone, with the reason and what to do, as
+    paragraphs; empty if it has one, or if Tableflow is off."""
+    texts = []
+    for node in context.view.targets(topic):
+        tableflow = TableflowNode.of(node)
+        text = _WITHOUT_TABLE.get(tableflow.text("glue_status"), "")
+        if node.node_type == NodeType.TABLEFLOW_TABLE and text:
+            reason, step = (
+                tableflow.conflict or tableflow.text("glue_reason"),
+                tableflow.text("glue_next_step"),
+            )
+            texts += [f"{text}: {reason}.", f"What to do: {step}" if step else ""]
+    return "\n\n".join(paragraph(text) for text in texts if text)
 
 
 def _partitions(topic: TopicNode) -> str:
