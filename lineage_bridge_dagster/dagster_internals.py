@@ -6,7 +6,13 @@ upgrade, check these names first.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
+
+from dagster import AssetKey
+
+#: Raised where a step's context has no repository.
+from dagster._check import CheckError
 
 #: Materialization data that a check evaluation reported outside a run points to.
 from dagster._core.definitions.asset_checks.asset_check_evaluation import (
@@ -47,6 +53,7 @@ __all__ = [
     "DefsStateStorage",
     "NamespacedMetadataSet",
     "UnresolvedAssetJobDefinition",
+    "assets_beside",
     "code_server",
     "cron_string_iterator",
     "is_valid_cron_schedule",
@@ -74,3 +81,16 @@ def state_folder(storage: DefsStateStorage, key: str) -> Any:
     """The folder (a `UPath`) with the state versions of a component; None if the storage has no folders."""
     base = getattr(storage, "base_path", None)
     return None if base is None else base / storage._sanitize_key(key)
+
+
+def assets_beside(step_context: Any) -> Iterator[tuple[AssetKey, Mapping[str, Any]]]:
+    """Each asset, with its definition's metadata, of the code location that a step belongs to.
+
+    A run without a code location, as of `materialize`, has the assets of its job.
+    """
+    try:
+        graph = step_context.repository_def.asset_graph
+    except CheckError:
+        graph = step_context.job_def.asset_layer.asset_graph
+    for node in graph.asset_nodes:
+        yield node.key, node.metadata

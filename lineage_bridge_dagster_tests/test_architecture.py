@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "confluent": {"config", "lineage", "sql"},
     "discovery": {"config", "confluent", "glue", "lineage", "sql"},
     "specs": {"config", "dagster_internals", "glue", "lineage"},
-    "spark": {"config", "confluent", "iceberg", "jars", "lineage", "specs"},
+    "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs"},
 }
 ALLOWED["assets"] = {
     "config", "confluent", "dagster_internals", "discovery", "glue", "iceberg", "lineage", "spark", "specs",

@@ -93,11 +93,12 @@ def _write_chains(
     from lineage_bridge_dagster.spark.chains.write import write_lineage
 
     spark = instance.spark(context)
+    catalogs = spark.all_catalogs
+    catalog = catalogs.writable(catalogs.lineage.name).name
     context.log.info("Computing the chains of %s on Spark", plural(len(table_ids), "table"))
     started = time.monotonic()
     session = spark.spark_session
     context.log.info("Spark was ready after %.1f s", time.monotonic() - started)
-    catalog = spark.all_catalogs.lineage.name
     written = write_lineage(
         session,
         instance.inventory.discovery,

@@ -150,6 +150,14 @@ class CatalogSettings(BaseModel):
             glue_iceberg.check(self.name, self.uri, self.warehouse, self.signing_name)
         return self
 
+    @property
+    def glue_account(self) -> str | None:
+        """The account whose own Glue tables these are: empty for the caller's, None for other tables."""
+        if self.type == "glue":
+            return self.catalog_id or ""
+        own = self.type == "rest" and self.signing_name == "glue" and ":" not in (self.warehouse or ":")
+        return self.warehouse if own else None
+
     def beside(self, aws: BaseModel) -> Self:
         """Take what is not set, of the fields that follow those of the Glue catalog, from there.
 

@@ -117,6 +117,30 @@ class Catalogs(Mapping[str, CatalogSettings]):
     def __repr__(self) -> str:
         return f"Catalogs({', '.join(self._by_name)})"
 
+    @property
+    def glue(self) -> CatalogSettings:
+        """The catalog through which tables of the Glue Data Catalog are read, else the default one."""
+        found = (each for each in self.values() if each.type == "glue")
+        return self.default if self.default.type == "glue" else next(found, self.default)
+
+    def writable(self, name: str) -> CatalogSettings:
+        """The catalog of this name, to write to.
+
+        Raises:
+            ConfigurationError: there is none, or it is read-only.
+        """
+        found = self[name]
+        if found.read_only:
+            others = [each.name for each in self.values() if not each.read_only]
+            raise ConfigurationError(
+                f"The catalog {name!r} is read-only, so nothing is written to it.",
+                hint="Set lineage_bridge/catalog in the asset's metadata (for the lineage tables: "
+                "spark.lineage_catalog) to a catalog that takes writes"
+                + (f": {', '.join(others)}." if others else ".")
+                + f" If {name} takes them, remove its read_only.",
+            )
+        return found
+
     def spark_conf(self) -> dict[str, str]:
         """Spark's configuration of all catalogs.
 

@@ -31,7 +31,7 @@ from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata, column_schema
 from lineage_bridge_dagster.specs.pages.columns import column_table
 from lineage_bridge_dagster.specs.pages.feeds import all_feeds
-from lineage_bridge_dagster.specs.pages.tableflow import tableflow_metadata, tableflow_of
+from lineage_bridge_dagster.specs.pages.tableflow import TABLEFLOW, tableflow_metadata, tableflow_of
 
 #: Attributes that are shown elsewhere, or that are internal.
 _NOT_DETAILS = frozenset(
@@ -155,7 +155,10 @@ def _glue_table(table: GlueTableNode, context: NodeContext) -> dict[str, Any]:
     place, region = table.shown_place, table.aws_region
     own: dict[str, Any] = {"database": place.database, "table": place.table}
     if context.role is Role.ITSELF:
-        own |= tableflow_metadata(tableflow_of(table.node, context.view))
+        writers = tableflow_of(table.node, context.view)
+        own |= tableflow_metadata(writers)
+        topics = ", ".join(sorted(f"{each.node.cluster_id}.{each.topic}" for each in writers))
+        own["written_by"] = f"{TABLEFLOW} from {topics}" if writers else None
     if context.role is Role.ITSELF and not is_in_glue(table.node):
         own["not_in_glue"] = f"{absence_sentence(table.node)} {table.text('glue_next_step')}".rstrip()
     elif context.role is Role.ITSELF and region:

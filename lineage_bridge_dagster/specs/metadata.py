@@ -79,8 +79,10 @@ class LineageMetadata(_MetadataSet):
     column_lineage: MarkdownMetadataValue | None = None
     cluster: str | None = None
     environment: str | None = None
+    catalog: str | None = None
     database: str | None = None
     table: str | None = None
+    written_by: str | None = None
     topic: str | None = None
     bootstrap: str | None = None
     schema_registry_url: str | None = None

@@ -20,6 +20,7 @@ from dagster import (
 from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
+from lineage_bridge_dagster.dagster_internals import assets_beside
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
@@ -27,7 +28,8 @@ from lineage_bridge_dagster.spark.io.increments import FULL_REFRESH, Downstream,
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteMode, WriteOptions, plain
 from lineage_bridge_dagster.spark.io.read import read_asset
 from lineage_bridge_dagster.spark.io.slices import Slice, slice_of
-from lineage_bridge_dagster.spark.io.source import AssetSource, database_and_table
+from lineage_bridge_dagster.spark.io.source import AssetSource
+from lineage_bridge_dagster.spark.io.targets import output_table, refuse_tableflows, require_namespace
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.keys import NAMESPACE
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
@@ -40,7 +42,8 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
     """Gives an asset lazy DataFrames of its upstream assets, and writes the DataFrame that it returns.
 
     The table of an output is `lineage_bridge/database` and `lineage_bridge/table` of the asset's metadata,
-    or `dagster/table_name`, or the last two parts of its key.
+    or `dagster/table_name`, or the last two parts of its key. `lineage_bridge/catalog` names its catalog, by
+    default that of `spark.catalog`.
     """
 
     spark: ResourceDependency[SparkResource]
@@ -83,7 +86,12 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
         metadata = (upstream.definition_metadata if upstream else None) or {}
         key = tuple(context.asset_key.path) if context.has_asset_key else ()
         label = "/".join(key) or context.name
+        _check_outputs(context)
         source = AssetSource.from_metadata(metadata or context.definition_metadata, self._with_database(key))
+        catalogs = self.spark.all_catalogs
+        catalog = source.catalog_in(catalogs)
+        if source.kind != "topic":
+            catalogs.spark_conf_of(catalog.name)
         options = ReadOptions.from_metadata(
             context.definition_metadata if metadata or key else {}, source.kind, label
         )
@@ -99,7 +107,7 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
         return read_asset(
             self.spark.spark_session,
             source,
-            self.spark.catalog_config.name,
+            catalog.name,
             self.namespace,
             confluent=self.confluent.settings,
             options=options,
@@ -116,6 +124,7 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
 
         key = tuple(context.asset_key.path) if context.has_asset_key else ()
         label = "/".join(key) or context.name
+        table = self.table(context.step_context, context.definition_metadata, key)
         if not isinstance(obj, DataFrame):
             raise LineageBridgeError(
                 f"{label} returned a {type(obj).__name__}; this IO manager writes PySpark DataFrames.",
@@ -123,7 +132,6 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
                 "io_manager_key.",
             )
         partitioned = context.has_asset_key and context.has_asset_partitions
-        table = self._table(context.definition_metadata, key)
         options = WriteOptions.resolve(
             context.definition_metadata,
             context.output_metadata,
@@ -141,6 +149,8 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
         if partitioned and options.partition_expr:
             slice_ = slice_of(context.asset_partitions_def, keys, options.partition_expr, label)
         consumed = downstream.consumed if downstream else {}
+        if table.catalog != self.spark.catalog_config.name:
+            require_namespace(obj.sparkSession, table)
         result = write_frame(obj, table, options, run_marker(context.run_id, consumed), slice_)
         try:
             metadata = output_metadata(
@@ -157,15 +167,22 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
     def _defaults(self) -> WriteOptions:
         return WriteOptions(write_mode=self.write_mode, preview_rows=self.preview_rows)
 
-    def _table(self, metadata: Mapping[str, Any], key: tuple[str, ...]) -> TableName:
-        database, table = database_and_table(metadata, self._with_database(key))
-        if not database or not table:
-            raise ConfigurationError(
-                f"{'/'.join(key) or 'The output'} names no database to write to.",
-                hint="Set dagster/table_name to database.table in its metadata, or set the IO manager's "
-                "database.",
-            )
-        return TableName(self.spark.catalog_config.name, database, table)
+    def table(self, step: Any, metadata: Mapping[str, Any], key: tuple[str, ...]) -> TableName:
+        """The table of an asset that this IO manager writes.
+
+        Args:
+            step: the context of the step.
+            metadata: that of the asset's definition.
+            key: the asset's key.
+
+        Raises:
+            ConfigurationError: the table is not one to write to: its catalog is unknown or read-only, or
+                Tableflow writes it.
+        """
+        catalogs = self.spark.all_catalogs
+        table = output_table(metadata, self._with_database(key), catalogs)
+        refuse_tableflows(table, catalogs, (each for _, each in assets_beside(step)))
+        return table
 
     def _with_database(self, key: tuple[str, ...]) -> tuple[str, ...]:
         """The key, with the IO manager's database before a key of one part."""
@@ -180,8 +197,21 @@ class PySparkIcebergIOManager(ConfigurableIOManager):
             options = WriteOptions.resolve(metadata, {}, self._defaults(), partitioned=False, asset=label)
             _check_incremental_mode(options, label)
             full_refresh = step.run_tags.get(FULL_REFRESH, "").lower() == "true"
-            self._downstream[at] = Downstream(self._table(metadata, tuple(key.path)), full_refresh)
+            self._downstream[at] = Downstream(self.table(step, metadata, tuple(key.path)), full_refresh)
         return self._downstream[at]
+
+
+def _check_outputs(context: InputContext) -> None:
+    """Fail before Spark starts if the step of an input has an output that its IO manager would refuse."""
+    step = context.step_context
+    layer = step.job_def.asset_layer
+    definition = layer.get_assets_def_for_node(step.node_handle)
+    if definition is None or all(output.dagster_type.is_nothing for output in step.op_def.output_defs):
+        return
+    for key in definition.keys:
+        manager = getattr(step.resources, layer.get(key).io_manager_key, None)
+        if isinstance(manager, PySparkIcebergIOManager):
+            manager.table(step, definition.metadata_by_key.get(key, {}), tuple(key.path))
 
 
 def _downstream_of(context: InputContext, label: str) -> Downstream:

@@ -255,7 +255,7 @@ def _unreadable(spark: SparkSession, table: TableName, error: Exception) -> Line
             f"Table {table.database}.{table.table} of catalog {table.catalog} could not be read: "
             f"{root_cause(error)}",
             hint="Check that the catalog and its storage can be reached, and that the credentials allow "
-            "glue:GetTable, glue:GetTables and s3:GetObject.",
+            "reading: glue:GetTable, glue:GetTables and s3:GetObject for tables of Glue.",
         )
     near = difflib.get_close_matches(table.table, names, 3)
     similar = f" It has {', '.join(near)}." if near else ""

@@ -6,6 +6,7 @@ The keys of the metadata, which the translator sets:
 |---|---|---|
 | `lineage_bridge/node_id` | all | the node's id; on a chain, the table's |
 | `lineage_bridge/node_type` | all | `kafka_topic`, `catalog_table` or `upstream_chain` |
+| `lineage_bridge/catalog` | tables | the name of its catalog in the settings |
 | `dagster/table_name` | tables | `database.table`; the parts below take precedence |
 | `lineage_bridge/database`, `lineage_bridge/table` | tables | the parts, for names with dots |
 | `lineage_bridge/topic`, `lineage_bridge/cluster_id`, `lineage_bridge/environment_id` | topics | |
@@ -23,6 +24,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 
@@ -30,6 +33,7 @@ Kind = Literal["topic", "table", "chain"]
 
 _TEXTS = (
     "node_id",
+    "catalog",
     "topic",
     "cluster_id",
     "environment_id",
@@ -52,6 +56,10 @@ class AssetSource:
 
     kind: Kind
     node_id: str = ""
+    #: Empty: the one that `catalog_in` tells.
+    catalog: str = ""
+    #: Whether discovery found the asset.
+    discovered: bool = False
     database: str = ""
     table: str = ""
     topic: str = ""
@@ -87,7 +95,14 @@ class AssetSource:
                 hint="Depend on a topic, a Glue table or an upstream chain.",
             )
         database, table = database_and_table(metadata, key)
-        source = cls(kind=kind, database=database, table=table, **texts, **_subjects(metadata))
+        source = cls(
+            kind=kind,
+            discovered=bool(node_type),
+            database=database,
+            table=table,
+            **texts,
+            **_subjects(metadata),
+        )
         identified = {
             "topic": source.topic and source.bootstrap,
             "table": source.database and source.table,
@@ -99,6 +114,21 @@ class AssetSource:
                 hint="Run a new discovery, which builds its definition again.",
             )
         return source
+
+    def catalog_in(self, catalogs: Catalogs) -> CatalogSettings:
+        """The catalog that has the asset.
+
+        It is the one that its metadata names; else that of the lineage tables for a chain, Glue for a table
+        that discovery found there, and the default one for any other table.
+
+        Raises:
+            ConfigurationError: its metadata names a catalog that does not exist.
+        """
+        if self.catalog:
+            return catalogs[self.catalog]
+        if self.kind == "chain":
+            return catalogs.lineage
+        return catalogs.glue if self.discovered else catalogs.default
 
 
 def database_and_table(metadata: Mapping[str, Any], key: tuple[str, ...] = ()) -> tuple[str, str]:

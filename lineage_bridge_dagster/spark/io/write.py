@@ -29,6 +29,7 @@ from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
 from lineage_bridge_dagster.spark.io.plan import Action, TableState, WritePlan, plan_write
 from lineage_bridge_dagster.spark.io.slices import Slice
+from lineage_bridge_dagster.spark.io.targets import refuse_tableflows_location
 from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
 from lineage_bridge_dagster.spark.merge import merge, persisted
 
@@ -75,10 +76,11 @@ def write_frame(
         slice_: the partitions that the rows belong to; a row outside them fails the write.
 
     Raises:
-        ConfigurationError: an option names a column that does not exist.
+        ConfigurationError: an option names a column that does not exist, or Tableflow writes the table.
         LineageBridgeError: the table cannot take the frame, or the commit failed; the message says which.
     """
     spark = frame.sparkSession
+    refuse_tableflows_location(spark, table)
     types = types_of(frame, slice_.exprs, f"partition_expr of {table}") if slice_ is not None else {}
     if options.overwrite_filter and options.write_mode == "overwrite_slice":
         filtered(frame, options.overwrite_filter, f"overwrite_filter of {table}")

@@ -1,0 +1,131 @@
+"""Whether an asset's table may be written: decided before Spark starts, by the settings and the definitions.
+
+Tableflow's tables are read-only for everyone else: Tableflow does not know of another writer's commit, and
+goes on from its own metadata (Confluent's documentation of Tableflow's catalog integrations).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.iceberg.catalog_errors import hint_of
+from lineage_bridge_dagster.iceberg.tableflow import is_tableflow_location
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, load_table
+from lineage_bridge_dagster.spark.io.source import AssetSource, database_and_table
+from lineage_bridge_dagster.spark.java_errors import root_cause
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.specs.pages.tableflow import TABLEFLOW
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def output_table(metadata: Mapping[str, Any], key: tuple[str, ...], catalogs: Catalogs) -> TableName:
+    """The table that an asset is written to.
+
+    Raises:
+        ConfigurationError: its metadata names no database or an unknown catalog, or the catalog is read-only
+            or not known to Spark.
+    """
+    database, table = database_and_table(metadata, key)
+    if not database or not table:
+        raise ConfigurationError(
+            f"{'/'.join(key) or 'The output'} names no database to write to.",
+            hint="Set dagster/table_name to database.table in its metadata, or set the IO manager's "
+            "database.",
+        )
+    named = _text(metadata, "catalog")
+    catalog = catalogs.writable(named or catalogs.default.name)
+    catalogs.spark_conf_of(catalog.name)
+    return TableName(catalog.name, database, table)
+
+
+def refuse_tableflows(table: TableName, catalogs: Catalogs, definitions: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse a table that an asset of the graph shows to be Tableflow's.
+
+    Args:
+        table: the table to write.
+        catalogs: the catalogs.
+        definitions: the metadata of each asset in the code location.
+
+    Raises:
+        ConfigurationError: Tableflow writes it.
+    """
+    wanted = (table.database.lower(), table.table.lower())
+    for metadata in definitions:
+        writer = _text(metadata, "written_by")
+        if not writer.startswith(TABLEFLOW):
+            continue
+        database, name = database_and_table(metadata)
+        if (database.lower(), name.lower()) == wanted and _same(
+            catalogs[table.catalog], AssetSource.from_metadata(metadata).catalog_in(catalogs)
+        ):
+            raise _tableflows(table, writer)
+
+
+def refuse_tableflows_location(spark: SparkSession, table: TableName) -> None:
+    """Refuse a table whose files are where Tableflow keeps those of a topic.
+
+    Raises:
+        ConfigurationError: they are.
+    """
+    if exists(spark, table) and is_tableflow_location(str(load_table(spark, table).location())):
+        raise _tableflows(table, TABLEFLOW)
+
+
+def require_namespace(spark: SparkSession, table: TableName) -> None:
+    """Check that a catalog can be reached and has the namespace of a table.
+
+    Raises:
+        ConfigurationError: it has not.
+        LineageBridgeError: the catalog cannot be reached, or refuses the caller.
+    """
+    try:
+        if spark.catalog.databaseExists(quoted(table.catalog, table.database)):
+            return
+        rows = spark.sql(f"SHOW NAMESPACES IN {quoted(table.catalog)}").collect()
+    except Exception as error:
+        cause = root_cause(error)
+        raise LineageBridgeError(
+            f"Catalog {table.catalog} did not answer, so {table} was not written: {cause}",
+            hint=hint_of(f"{cause}\n{error}"),
+        ) from error
+    names = [str(row[0]) for row in rows]
+    near = difflib.get_close_matches(table.database, names, 3)
+    shown = near or names[:10]
+    raise ConfigurationError(
+        f"Catalog {table.catalog} has no namespace {table.database}"
+        + (f"; it has {', '.join(shown)}." if shown else "."),
+        hint="Correct dagster/table_name in the asset's metadata, or create the namespace: "
+        f"CREATE NAMESPACE {quoted(table.catalog, table.database)} in Spark SQL.",
+    )
+
+
+def _same(one: CatalogSettings, other: CatalogSettings) -> bool:
+    """Whether two catalogs have the same tables: by name, or as ways to the Glue tables of one account."""
+    if one.name == other.name:
+        return True
+    accounts = (one.glue_account, other.glue_account)
+    if None in accounts or (one.region and other.region and one.region != other.region):
+        return False
+    return "" in accounts or accounts[0] == accounts[1]
+
+
+def _tableflows(table: TableName, writer: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{writer} writes {table}, and another writer's commit would corrupt it. No write_mode changes that, "
+        "and nothing was written.",
+        hint="Give the asset a table of its own (dagster/table_name in its metadata), and read this one as "
+        "an input.",
+    )
+
+
+def _text(metadata: Mapping[str, Any], field: str) -> str:
+    value = metadata.get(LineageMetadata.key(field))
+    return str(getattr(value, "value", value) or "")
