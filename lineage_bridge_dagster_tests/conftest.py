@@ -36,9 +36,11 @@ def shared(*parts: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_ambient_configuration(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove a developer's own variables, which must not influence tests."""
+    """Remove a developer's own variables and AWS profiles, which must not influence tests."""
     if request.node.get_closest_marker("stack"):
         return
     for name in list(os.environ):
         if name.startswith(("LINEAGE_BRIDGE_", "AWS_", "DAGSTER_HOME")):
             monkeypatch.delenv(name)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, os.devnull)

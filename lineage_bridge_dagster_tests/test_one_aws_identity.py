@@ -165,3 +165,50 @@ def test_every_use_reads_awss_own_variables_of_the_region_alike(
     sources.set("environment", environment)
     sources.set("file", file)
     assert {identity.region for identity in sources.identities().values()} == {region}
+
+
+@pytest.mark.parametrize(
+    ("variables", "region"),
+    [
+        ({}, "eu-central-1"),
+        ({"AWS_PROFILE": "work"}, "eu-central-2"),
+        ({"LINEAGE_BRIDGE_AWS_PROFILE": "work"}, "eu-central-2"),
+        ({"LINEAGE_BRIDGE_AWS_PROFILE": "work", "AWS_REGION": "eu-west-1"}, "eu-west-1"),
+        ({"LINEAGE_BRIDGE_AWS_PROFILE": "missing"}, None),
+    ],
+)
+def test_region_of_the_profile_serves_every_use(
+    variables: dict[str, str], region: str | None, sources: Sources, tmp_path: Path
+) -> None:
+    config = tmp_path / "config"
+    config.write_text("[default]\nregion = eu-central-1\n[profile work]\nregion = eu-central-2\n")
+    sources.set("environment", {"AWS_CONFIG_FILE": str(config), **variables})
+    assert {identity.region for identity in sources.identities().values()} == {region}
+
+
+@pytest.mark.parametrize(
+    ("variables", "given", "style"),
+    [
+        ({}, None, "virtual"),
+        ({}, "https://s3.internal", "path"),
+        ({"AWS_ENDPOINT_URL_S3": "https://s3.internal"}, None, "path"),
+        ({"AWS_ENDPOINT_URL": "https://aws.internal"}, None, "path"),
+        ({"LINEAGE_BRIDGE_CATALOG_S3_ENDPOINT": "https://s3.internal"}, None, "path"),
+        ({"AWS_ENDPOINT_URL_S3": "https://s3", "LINEAGE_BRIDGE_CATALOG_S3_PATH_STYLE": "no"}, None, ""),
+    ],
+)
+def test_s3_reads_address_buckets_as_spark_does(
+    variables: dict[str, str], given: str | None, style: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"AWS_REGION": "eu-west-1", **variables}.items():
+        monkeypatch.setenv(name, value)
+    spark: dict[str, Any] = {"catalog": {"s3_endpoint": given}}
+    component = LineageBridgeComponent(spark=spark)  # type: ignore[arg-type]
+    resources: Any = component.build_defs_from_state(None, None).resources  # type: ignore[arg-type]
+    catalogs = resources["spark"].all_catalogs
+    client = resources["glue"].storage_client(catalogs.default)
+    conf = catalogs.spark_conf()
+    assert (conf.get("spark.sql.catalog.glue.s3.path-style-access") == "true") == (style == "path")
+    assert ((client.meta.config.s3 or {}).get("addressing_style") == "path") == (style == "path")
+    endpoint = conf.get("spark.sql.catalog.glue.s3.endpoint")
+    assert endpoint is None or client.meta.endpoint_url == endpoint

@@ -5,6 +5,7 @@ boto3's own chain finds what the settings leave out, including `AWS_ENDPOINT_URL
 
 from __future__ import annotations
 
+import os
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
+_S3_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _CONNECT_TIMEOUT_SECONDS = 5
 _READ_TIMEOUT_SECONDS = 30
 #: Attempts per call within botocore. Few, because a write that is retried without a new read conflicts with
@@ -63,15 +65,17 @@ def s3_client(
     Args:
         settings: the identity and region; the `endpoint_url` is for Glue only.
         endpoint_url: endpoint of S3, for private endpoints.
-        path_style: use path-style bucket addresses; by default only with an endpoint.
+        path_style: use path-style bucket addresses; by default only with an endpoint, given or from
+            `AWS_ENDPOINT_URL[_S3]`.
         max_concurrency: concurrent calls, and the size of the connection pool.
 
     Raises:
         ConfigurationError: no region, an unknown profile or a malformed endpoint.
     """
-    use_path_style = bool(endpoint_url) if path_style is None else path_style
+    if path_style is None:
+        path_style = bool(endpoint_url or any(map(os.environ.get, _S3_ENDPOINTS)))
     config = client_config(max_concurrency)
-    if use_path_style:
+    if path_style:
         config = config.merge(Config(s3={"addressing_style": "path"}))
     session = aws_session(settings)
     try:

@@ -31,6 +31,7 @@ from lineage_bridge_dagster.config.credentials import (
     slot_of,
     variable_of,
 )
+from lineage_bridge_dagster.config.profiles import region_of_profile
 from lineage_bridge_dagster.config.secrets import ReadSecrets, SecretsManagerSource, read_secrets
 from lineage_bridge_dagster.config.value_types import NameList, Region, RoleArn, Url
 from lineage_bridge_dagster.config.variables import PREFIX, FromVariables, VariablesSource, variables_of
@@ -204,6 +205,8 @@ class Settings(BaseSettings):
     ) -> Self:
         """Read the settings from `LINEAGE_BRIDGE_*` variables; boto3 reads AWS's own.
 
+        A region that no variable sets is that of the AWS profile, if it has one.
+
         Args:
             env: the variables; by default the environment's and those of a `.env` file in this folder or
                 above it.
@@ -239,7 +242,11 @@ class Settings(BaseSettings):
         except ValidationError as error:
             explained = _explained(cls, error, chosen, ChainMap(*map(dict, variables)))
         else:
-            beside = settings.model_copy(update={"catalog": settings.catalog.beside(settings.aws)})
+            aws = settings.aws
+            if env is None and "aws" in groups and not aws.region:
+                # Java's SDK and the signatures of requests need it from us; boto3 would find it itself.
+                aws = aws.model_copy(update={"region": region_of_profile(aws.profile)})
+            beside = settings.model_copy(update={"aws": aws, "catalog": settings.catalog.beside(aws)})
             beside._variables = _merged([*variables, stored.variables])
             return beside
         # Raised outside the except clause: pydantic's error, as its context, would show the value.
