@@ -275,8 +275,8 @@ class _Reader:
     def _variable(self, token: Token) -> Expression:
         """A variable: a literal or a name, by its value. Unquoted text that is neither is a name."""
         cursor = self.cursor
-        value = cursor.variables.get(token.text.upper())
-        if value is None:
+        value = cursor.substituted(token.text)
+        if "${" in value:
             cursor.at += 1
             return Expression(Of.VARIABLE, token.text)
         inner = tokens(value)

@@ -1,7 +1,8 @@
 """A text of ksqlDB's SQL -> its tokens, with names folded as in ksqlDB. Pure.
 
 The rules are those of ksqlDB's grammar: `'...'` with `''` for a quote; names in backticks or double quotes
-keep their case, all others are upper-cased; `-- ...` to the end of the line; `/* ... */`; `${variable}`.
+keep their case, all others are upper-cased; `-- ...` to the end of the line; `/* ... */`; `${variable}`, also
+as a part of a name.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _TOKEN = re.compile(
     | (?P<unclosed> /\*.* )
     | (?P<string>   '(?:[^']|'')*' )
     | (?P<quoted>   `(?:[^`]|``)*` | "(?:[^"]|"")*" )
-    | (?P<variable> \$\{[A-Za-z_][A-Za-z0-9_@]*\} )
+    | (?P<variable> (?: [A-Za-z0-9_@]* \$\{[A-Za-z_][A-Za-z0-9_@]*\} )+ [A-Za-z0-9_@]* )
     | (?P<number>   (?:\d+\.?\d*|\.\d+)[Ee][+-]?\d+\b | \d+\.\d* | \.\d+ | \d+(?![A-Za-z_@\d]) )
     | (?P<word>     [A-Za-z0-9_][A-Za-z0-9_@]* )
     | (?P<sign>     := | -> | => | <> | != | <= | >= | \|\| | [-+*/%=<>()\[\],.;:] )
@@ -191,9 +192,9 @@ class Cursor:
         if token.is_any("-", "+"):
             return token.text + self.literal()
         if token.kind is Kind.VARIABLE:
-            return self._value_of(token.text).strip("'")
+            return self.substituted(token.text).strip("'")
         # ksqlDB substitutes variables before it parses, in strings as well.
-        return _VARIABLE.sub(lambda found: self._value_of(found.group()), token.text)
+        return self.substituted(token.text)
 
     def skip_to(self, *ends: tuple[str, ...]) -> bool:
         """Skip to the first of these outside parentheses, else to the end. Returns whether one was found.
@@ -276,19 +277,17 @@ class Cursor:
             shown = shown[:1]
         return KsqlError(f"{shown!r} where {expected} was expected", token.start)
 
+    def substituted(self, text: str) -> str:
+        """A text with the values of its variables; those that are not set stay as written."""
+        return _VARIABLE.sub(lambda found: self.variables.get(found.group().upper(), found.group()), text)
+
     def _resolved(self, token: Token) -> str:
-        if token.kind is not Kind.VARIABLE:
-            return token.text
-        value = self._value_of(token.text)
-        if value == token.text:
+        value = self.substituted(token.text)
+        if token.kind is not Kind.VARIABLE or value == token.text:
             return value
         if len(value) > 1 and value[0] == value[-1] and value[0] in '`"':
             return value[1:-1]
         return value.upper()
-
-    def _value_of(self, variable: str) -> str:
-        """A variable's value; the variable itself when it is not set."""
-        return self.variables.get(variable.upper(), variable)
 
 
 def _is_name(token: Token) -> bool:
