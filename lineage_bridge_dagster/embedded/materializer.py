@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlsplit
@@ -36,10 +37,14 @@ import httpx
 from dotenv import dotenv_values
 
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.graph.tableflow import DEFAULT_ERROR_TOPIC
+from lineage_bridge_dagster.embedded.dead_letters import DeadLetterTopic
+from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, fetch_schemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
@@ -84,6 +89,7 @@ _log = logging.getLogger("lineage_bridge_dagster.materializer")
 class Entry:
     """A Tableflow topic as the emulator's `/emulator/tableflow` lists it."""
 
+    environment: str
     cluster: str
     topic: str
     subject: str
@@ -95,6 +101,8 @@ class Entry:
     database: str
     table: str
     failures: Failures
+    #: The dead letter queue, for failures that are logged.
+    error_topic: str
     portable_names: bool
     iceberg: bool
     phase: str
@@ -104,8 +112,10 @@ class Entry:
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
         config = raw.get("config") or {}
-        failures = (config.get("error_handling") or {}).get("mode", "SUSPEND")
+        handling = config.get("error_handling") or {}
+        failures = handling.get("mode", "SUSPEND")
         return cls(
+            environment=raw["environment"],
             cluster=raw["cluster"],
             topic=raw["topic"],
             subject=raw["subject"],
@@ -117,6 +127,7 @@ class Entry:
             database=raw["glue_database"],
             table=raw["glue_table"],
             failures=failures if failures in ("SKIP", "LOG") else "SUSPEND",
+            error_topic=handling.get("target") or DEFAULT_ERROR_TOPIC,
             portable_names=config.get("metadata_column_naming_scheme") == "PORTABLE",
             iceberg="ICEBERG" in (raw.get("table_formats") or ["ICEBERG"]),
             phase=raw.get("phase", "PENDING"),
@@ -179,7 +190,16 @@ class TableWriter:
         )
         bootstrap = Bootstrap.of_cluster(confluent.settings, entry.bootstrap, "", entry.cluster)
         self._topic = KafkaTopic(entry.topic, bootstrap)
-        self._table = TopicTable(spark, self._topic, entry.table_config(catalog), self._schemas)
+        queue = DeadLetterTopic(
+            entry.error_topic,
+            KafkaBroker(entry.bootstrap),
+            partial(_register, confluent, entry.schema_registry_url),
+            environment=entry.environment,
+            cluster=entry.cluster,
+        )
+        self._table = TopicTable(
+            spark, self._topic, entry.table_config(catalog), self._schemas, dead_letter_queue=queue
+        )
         self._checked_at = self._retry_at = float("-inf")
         self._failures = 0
         self._written_offsets: Any = None
@@ -207,9 +227,11 @@ class TableWriter:
 
     def matches(self, entry: Entry) -> bool:
         """Whether the topic's listing is unchanged; a restarted broker may have another port."""
-        return (
-            entry.table_config("") == self.entry.table_config("") and entry.bootstrap == self.entry.bootstrap
-        )
+
+        def place(one: Entry) -> tuple[TopicTableConfig, str, str]:
+            return one.table_config(""), one.bootstrap, one.error_topic
+
+        return place(entry) == place(self.entry)
 
     @property
     def backing_off(self) -> bool:
@@ -228,6 +250,14 @@ class TableWriter:
         key, value = (fetch_schemas(self._registry, url, known.subject, known=known) for known in cached)
         self._cached_schemas = TopicSchemas(key, value)
         return self._cached_schemas
+
+
+def _register(confluent: ConfluentSession, registry: str, subject: str, schema: str) -> int:
+    """Register an Avro schema, and return its id."""
+    path = f"/subjects/{quote(subject, safe='')}/versions"
+    url = confluent.data_url(registry, path, field="schema_registry_url")
+    body = {"schemaType": "AVRO", "schema": schema}
+    return int(confluent.post_query(url, Access("schema_registry"), body)["id"])
 
 
 class Materializer:

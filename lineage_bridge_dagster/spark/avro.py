@@ -116,7 +116,6 @@ def decoded(payload: Column, schemas: SubjectSchemas, *, corrupt: Corrupt = "FAI
         LineageBridgeError: the subject has no Avro schema.
     """
     from pyspark.sql import functions as F
-    from pyspark.sql.avro.functions import from_avro
 
     if schemas.reader is None:
         raise LineageBridgeError(
@@ -128,10 +127,35 @@ def decoded(payload: Column, schemas: SubjectSchemas, *, corrupt: Corrupt = "FAI
     column: Any = F
     for writer_id, writer in sorted(schemas.writers.items()):
         # CASE is lazy: this decoder, which would fail on other schemas' bytes, sees only rows of its id.
-        value = from_avro(body, writer, {"avroSchema": schemas.reader, "mode": corrupt})
+        value = _read(body, writer, schemas.reader, corrupt)
         column = column.when(number == writer_id, value)
     result: Column = column
     return result
+
+
+def _read(body: Column, writer: str, reader: str, corrupt: Corrupt) -> Column:
+    """Decode a body; null for one that does not match its schema, unless that fails the query.
+
+    In place of a record that it cannot read, Spark returns one whose fields are all null. A body may be such
+    a record, so it is then read again as an array of one, in place of which Spark returns null.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.avro.functions import from_avro
+
+    value = from_avro(body, writer, {"avroSchema": reader, "mode": corrupt})
+    if corrupt == "FAILFAST" or not _is_record(reader):
+        return value
+    # A block of one item, and the empty block that ends an array.
+    array = F.concat(F.lit(b"\x02"), body, F.lit(b"\x00"))
+    options = {"avroSchema": _array_of(reader), "mode": corrupt}
+    unread = from_avro(array, _array_of(writer), options).isNull()
+    for field_ in json.loads(reader)["fields"]:
+        unread = value.getField(field_["name"]).isNull() & unread
+    return F.when(~unread, value)
+
+
+def _array_of(schema: str) -> str:
+    return json.dumps({"type": "array", "items": json.loads(schema)})
 
 
 def unknown_id(payload: Column, schemas: SubjectSchemas) -> Column:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fastavro
 import pytest
 from starlette.testclient import TestClient
 
@@ -123,6 +127,7 @@ def local(spark: SparkSession, spark_aws: StrictAws, monkeypatch: pytest.MonkeyP
     with TestClient(create_app(brokers, bootstrap=addresses)) as client:
         by_address = {addresses[cluster]: broker for cluster, broker in brokers.items()}
         monkeypatch.setattr(materializer, "KafkaTopic", partial(MemoryTopic, by_address))
+        monkeypatch.setattr(materializer, "KafkaBroker", by_address.__getitem__)
         emulator = Emulator(
             "http://testserver", TestClient(client.app, base_url="http://testserver/emulator/")
         )
@@ -196,6 +201,27 @@ class TestTables:
         assert phase == "FAILED"
         assert "partition 0 offset 1" in message
         assert local.status("revenue.by-country") == ("RUNNING", "")
+
+    def test_a_record_that_is_logged_is_in_the_dead_letter_queue_with_its_schema(self, local: Local) -> None:
+        local.broker.create_topic("tableflow-errors", 1, {})
+        local.produce("clickstream", 12)
+        local.broker.produce("clickstream", [Message(4, b"k", b"not avro")])
+        local.materializer.step()
+        assert local.status("clickstream") == ("RUNNING", "")
+        assert local.rows("clickstream") == 12
+        (message,) = local.broker.records("tableflow-errors")
+        with local.registry() as registry:
+            schema = registry.get("/subjects/tableflow-errors-value/versions/latest").json()
+        assert message.value[:5] == struct.pack(">bI", 0, schema["id"])
+        body = io.BytesIO(message.value[5:])
+        letter = fastavro.schemaless_reader(body, json.loads(schema["schema"]), None)
+        assert letter["error_message"] == "a value of schema id (none) is not of subject clickstream-value"
+        assert (letter["affected_database"], letter["affected_name"]) == (CLUSTER.id, "clickstream")
+        source = letter["source_record"]
+        assert (source["topic"], source["partition"], source["offset"]) == ("clickstream", 4, 2)
+        assert (source["key"], source["value"]) == (b"k", b"not avro")
+        local.materializer.step()
+        assert len(local.broker.records("tableflow-errors")) == 1
 
     def test_stop_takes_effect_between_tables(self, local: Local) -> None:
         local.produce(TOPIC, 3)

@@ -14,7 +14,15 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, decoded, fetch_schemas, unknown_id
 from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, failure, settings
-from lineage_bridge_dagster_tests.spark.records import ORDER_V1, ORDER_V2, ORDERS, order_v1, order_v2, payload
+from lineage_bridge_dagster_tests.spark.records import (
+    ORDER_V1,
+    ORDER_V2,
+    ORDERS,
+    order_v1,
+    order_v2,
+    payload,
+    subject,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,6 +63,16 @@ class TestDecoding:
         records = frame(spark, order_v1(1)[:5] + b"\x02\xff\xff")
         with pytest.raises(Exception, match=r"(?i)malformed"):
             records.select(decoded(records.value, ORDERS)).collect()
+
+    def test_corrupt_bytes_are_null_unlike_a_record_of_nulls(self, spark: SparkSession) -> None:
+        optional = {"type": ["null", "string"], "default": None}
+        schema = {"type": "record", "name": "O", "fields": [{"name": n, **optional} for n in ("a", "b")]}
+        empty = payload(3, schema, {"a": None, "b": None})
+        records = frame(spark, empty, empty[:5] + b"\x09\xff", empty[:6])
+        value = decoded(records.value, subject("o", (3, schema)), corrupt="PERMISSIVE")
+        rows = records.select("n", value.alias("v")).orderBy("n").collect()
+        assert rows[0].v.asDict() == {"a": None, "b": None}
+        assert [row.v for row in rows[1:]] == [None, None]
 
     def test_error_names_a_subject_without_avro_schema(self, spark: SparkSession) -> None:
         with pytest.raises(LineageBridgeError, match="json-value"):

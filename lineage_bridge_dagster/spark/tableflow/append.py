@@ -7,6 +7,9 @@ The columns are the key's fields (or `key`, the bytes, for a key without a schem
 Tableflow's metadata columns. Sources: the OpenAPI's `metadata_column_naming_scheme` for the two ways to name
 metadata columns, Confluent's pages on Tableflow's schemas and write modes for the rest. Spark does not expose
 a record's leader epoch, so that column is null.
+
+With error handling LOG, records that cannot be decoded go to a dead letter queue before the commit that
+leaves them out: none is lost, and one is written twice only if the process ends in between.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -30,6 +34,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
     location,
 )
 from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.spark.tableflow.dead_letters import BATCH, DeadLetterQueue, dead_letters
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -67,7 +72,8 @@ class TopicTableConfig:
     Attributes:
         name: the table's name.
         location: base location of its data and metadata.
-        failures: what a record that cannot be decoded does: stop the table, or be left out (SKIP, LOG).
+        failures: what a record that cannot be decoded does: stop the table (SUSPEND), or be left out (SKIP),
+            in the dead letter queue if there is one (LOG).
         portable_names: whether metadata columns are named `cflt_metadata_...` and not `$$...`.
     """
 
@@ -102,9 +108,19 @@ class TopicTable:
         schemas: Callable[[], TopicSchemas],
         *,
         max_records: int = 100_000,
+        dead_letter_queue: DeadLetterQueue | None = None,
     ) -> None:
-        """Schemas evolve: each step calls `schemas`. A step reads at most about `max_records`."""
+        """Schemas evolve: each step calls `schemas`. A step reads at most about `max_records`.
+
+        Raises:
+            ValueError: failures are logged, and there is no dead letter queue to log them to.
+        """
+        if config.failures == "LOG" and dead_letter_queue is None:
+            raise ValueError(f"{config.name} logs its failures, so it needs a dead letter queue.")
         self.config = config
+        self._dead_letter_queue = dead_letter_queue if config.failures == "LOG" else None
+        #: The dead letters that are written and that no commit has passed yet.
+        self._written: set[tuple[int, int, str]] = set()
         self._spark = spark
         self._topic = topic
         self._schemas = schemas
@@ -129,6 +145,8 @@ class TopicTable:
         is dropped from the catalog, and its files stay.
         """
         spark, config = self._spark, self.config
+        if self._dead_letter_queue is not None:
+            self._dead_letter_queue.prepare()
         ensure_namespace(spark, config.name.catalog, config.name.database)
         if exists(spark, config.name):
             if location(spark, config.name) == config.location:
@@ -159,6 +177,8 @@ class TopicTable:
             return Advance(0, 0, start, True)
         spark, config, schemas = self._spark, self.config, self._schemas()
         records = self._topic.read(spark, start, end)
+        if self._dead_letter_queue is not None:
+            self._log_failures(self._dead_letter_queue, records, schemas)
         seen, appended = Observation(), Observation()
         frame = rows(records.observe(seen, F.count(F.lit(1)).alias("n")), schemas, config)
         frame = frame.observe(appended, F.count(F.lit(1)).alias("n"))
@@ -175,8 +195,17 @@ class TopicTable:
                     hint="Set the Tableflow topic's error_handling to SKIP or LOG to leave such records out.",
                 ) from error
             raise
+        self._written.clear()
         count = int(appended.get["n"])
         return Advance(count, int(seen.get["n"]) - count, end, end == last)
+
+    def _log_failures(self, queue: DeadLetterQueue, records: DataFrame, schemas: TopicSchemas) -> None:
+        """Write the records that will have no row, but for those of a step before whose commit failed."""
+        found = dead_letters(records, ("key", schemas.key), ("value", schemas.value))
+        fresh = (letter for letter in found if letter.identity not in self._written)
+        while batch := list(islice(fresh, BATCH)):
+            queue.write(batch)
+            self._written.update(letter.identity for letter in batch)
 
 
 def next_range(done: Offsets, first: Offsets, last: Offsets, max_records: int) -> tuple[Offsets, Offsets]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,8 +10,10 @@ from pyiceberg.catalog import load_catalog
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, location
+from lineage_bridge_dagster.spark.tableflow import append
 from lineage_bridge_dagster.spark.tableflow.append import (
     SuspendedError,
     TopicSchemas,
@@ -18,7 +21,9 @@ from lineage_bridge_dagster.spark.tableflow.append import (
     TopicTableConfig,
     next_range,
 )
+from lineage_bridge_dagster.spark.tableflow.dead_letters import DeadLetter
 from lineage_bridge_dagster_tests.spark.records import (
+    AT,
     ORDER_V1,
     ORDERS,
     ORDERS_V1,
@@ -49,8 +54,30 @@ def topic_table(
     return table
 
 
-def ids(spark: SparkSession, config: TopicTableConfig) -> list[int]:
-    return sorted(row.id for row in spark.table(config.name.sql).select("id").collect())
+def ids(spark: SparkSession, config: TopicTableConfig) -> list[Any]:
+    rows = spark.table(config.name.sql).select("id").collect()
+    return sorted((row.id for row in rows), key=lambda number: number or 0)
+
+
+@dataclass
+class Queue:
+    """A dead letter queue in memory."""
+
+    letters: list[DeadLetter] = field(default_factory=list)
+    error: Exception | None = None
+    is_prepared: bool = False
+
+    def prepare(self) -> None:
+        self.is_prepared = True
+
+    def write(self, letters: list[DeadLetter]) -> None:
+        if self.error:
+            raise self.error
+        self.letters += letters
+
+
+def failing_commit(*_: Any) -> None:
+    raise LineageBridgeError("the catalog is down")
 
 
 VALUES = TopicSchemas(value=ORDERS_V1)
@@ -168,11 +195,64 @@ class TestTables:
             table.advance()
         assert "SKIP or LOG" in raised.value.hint
         assert table.offsets() == {}
+        # Bytes that are not of their schema.
+        topic.add(0, order_v1(1)[:5] + b"\x02\xff\xff")
         skipping = topic_table(spark, topic, table_config(database, failures="SKIP"), VALUES)
         done = skipping.advance()
-        assert (done.rows, done.skipped) == (3, 1)
+        assert (done.rows, done.skipped) == (3, 2)
         # The tombstone is a row too.
         assert [row.id for row in spark.table(config.name.sql).orderBy("$$offset").collect()] == [1, 3, None]
+
+    def test_logged_failures_are_in_the_dead_letter_queue_before_the_commit(
+        self, spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        topic, queue = InMemoryTopic(), Queue()
+        headers = [("trace", b"a"), ("trace", b"b"), ("empty", None)]
+        corrupt = order_v1(1)[:5] + b"\x02\xff\xff"
+        topic.add(0, order_v1(1))
+        topic.add(0, b"not avro", key=b"k", headers=headers)
+        topic.add(1, corrupt, order_v1(3), None)
+        config = table_config(database, failures="LOG")
+        table = topic_table(spark, topic, config, VALUES, dead_letter_queue=queue)
+        assert queue.is_prepared
+
+        # While the queue cannot be written, nothing is committed; then the commit fails, too.
+        queue.error = LineageBridgeError("the broker is down")
+        with pytest.raises(LineageBridgeError, match="the broker is down"):
+            table.advance()
+        assert table.offsets() == {}
+        queue.error = None
+        with monkeypatch.context() as broken:
+            broken.setattr(append, "commit", failing_commit)
+            with pytest.raises(LineageBridgeError, match="the catalog is down"):
+                table.advance()
+        assert len(queue.letters) == 2
+        done = table.advance()
+        assert (done.rows, done.skipped, ids(spark, config)) == (3, 2, [None, 1, 3])
+        topic.add(0, b"not avro")
+        assert table.advance().skipped == 1
+
+        first, second, third = sorted(queue.letters, key=lambda letter: letter.identity)
+        assert (first.topic, first.partition, first.offset, first.timestamp) == ("orders.v1", 0, 1, AT)
+        assert (first.key, first.value, first.timestamp_type) == (b"k", b"not avro", "CREATE_TIME")
+        assert first.headers == tuple(headers)
+        assert first.error == "a value of schema id (none) is not of subject orders.v1-value"
+        assert (second.partition, second.offset, second.value) == (0, 2, b"not avro")
+        assert (third.partition, third.offset, third.value) == (1, 0, corrupt)
+        assert third.error == "a value of schema id 7 does not match that schema"
+
+    def test_letters_of_a_commit_that_failed_are_written_again_by_another_process(
+        self, spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        topic, queue = InMemoryTopic(), Queue()
+        topic.add(0, b"not avro", order_v1(1))
+        config = table_config(database, failures="LOG")
+        with monkeypatch.context() as broken:
+            broken.setattr(append, "commit", failing_commit)
+            with pytest.raises(LineageBridgeError, match="the catalog is down"):
+                topic_table(spark, topic, config, VALUES, dead_letter_queue=queue).advance()
+        assert topic_table(spark, topic, config, VALUES, dead_letter_queue=queue).advance().rows == 1
+        assert [letter.offset for letter in queue.letters] == [0, 0]
 
     def test_corrupt_record_suspends_the_table(self, spark: SparkSession, database: str) -> None:
         topic = InMemoryTopic()
@@ -232,3 +312,8 @@ class TestTables:
 )
 def test_the_next_range(done: Any, first: Any, last: Any, expected: Any) -> None:
     assert next_range(done, first, last, 20 if len(first) > 1 else 100) == expected
+
+
+def test_logged_failures_need_a_dead_letter_queue() -> None:
+    with pytest.raises(ValueError, match="needs a dead letter queue"):
+        TopicTable(None, InMemoryTopic(), table_config("db", failures="LOG"), TopicSchemas)  # type: ignore[arg-type]
