@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import lineage_bridge_dagster
 from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.watched_lists import GLUE, ListScope
 from lineage_bridge_dagster.cli.push import push
@@ -212,3 +213,14 @@ def test_s3_reads_address_buckets_as_spark_does(
     assert ((client.meta.config.s3 or {}).get("addressing_style") == "path") == (style == "path")
     endpoint = conf.get("spark.sql.catalog.glue.s3.endpoint")
     assert endpoint is None or client.meta.endpoint_url == endpoint
+
+
+def test_one_module_alone_creates_sessions() -> None:
+    package = Path(lineage_bridge_dagster.__file__).parent
+    # The embedded stack has keys of its own.
+    found = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] != "embedded" and "import boto3" in path.read_text()
+    }
+    assert found == {"config/aws.py"}

@@ -33,6 +33,18 @@ def aws_session(settings: AwsSettings) -> boto3.Session:
     """Return a session with a region. The credentials of a `role_arn` renew themselves.
 
     Raises:
+        ConfigurationError: no region, an unknown profile, or no credentials to assume the role with.
+    """
+    session = base_session(settings)
+    if settings.role_arn:
+        return _assume(session, settings.role_arn, settings.region or session.region_name)
+    return session
+
+
+def base_session(settings: AwsSettings) -> boto3.Session:
+    """Return a session with a region, and with the credentials that a `role_arn` is assumed with.
+
+    Raises:
         ConfigurationError: no region, or an unknown profile.
     """
     try:
@@ -42,14 +54,11 @@ def aws_session(settings: AwsSettings) -> boto3.Session:
             f"The AWS profile {settings.profile!r} is not configured.",
             hint="Correct LINEAGE_BRIDGE_AWS_PROFILE, or add the profile with `aws configure --profile`.",
         ) from error
-    region = settings.region or session.region_name
-    if not region:
+    if not (settings.region or session.region_name):
         raise ConfigurationError(
             "No AWS region is set.",
             hint="Set LINEAGE_BRIDGE_AWS_REGION (or AWS_REGION), or configure a region for the profile.",
         )
-    if settings.role_arn:
-        return _assume(session, settings.role_arn, region)
     return session
 
 

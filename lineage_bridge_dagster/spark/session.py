@@ -165,6 +165,11 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
     if master.startswith("local"):
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
+    if "AWS_ACCESS_KEY_ID" in os.environ and any(c.profile and c.role_arn for c in catalogs.values()):
+        _log.warning(
+            "Spark assumes the role of a catalog with the keys in AWS_ACCESS_KEY_ID, and everything else "
+            "with the profile: unset AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN."
+        )
     if properties := catalogs.java_properties():
         settings |= {_OURS + name: value for name, value in properties.items()}
         options = " ".join(_option(f"-D{name}={value}") for name, value in properties.items())

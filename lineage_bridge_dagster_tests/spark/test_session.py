@@ -182,3 +182,27 @@ def test_jvm_of_a_role_knows_the_region_of_sts_and_the_endpoint_of_glue(archives
             "-Daws.region=eu-west-1",
             "-Daws.endpointUrlGlue=https://glue.internal",
         }
+
+
+@pytest.mark.parametrize(
+    ("keys", "catalog", "warned"),
+    [
+        (True, ROLE.model_copy(update={"profile": "work"}), True),
+        (False, ROLE.model_copy(update={"profile": "work"}), False),
+        (True, ROLE, False),
+        (True, PROFILE, False),
+    ],
+)
+def test_keys_that_spark_alone_would_use_are_named(
+    keys: bool,
+    catalog: CatalogSettings,
+    warned: bool,
+    archives: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    if keys:
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAKEY")
+    session_conf(Catalogs.of(catalog))
+    assert ("AWS_ACCESS_KEY_ID" in caplog.text) == warned
+    assert "AKIAKEY" not in caplog.text
