@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -43,6 +44,8 @@ from lineage_bridge_dagster.automation.schedules import (
 )
 from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
 from lineage_bridge_dagster.automation.state import StateStore, read_state, warn_unreadable
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import contradictions
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
@@ -237,6 +240,13 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 "catalogs": self._given_catalogs(),
             }
         )
+
+    def contradictions(self) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:
+        """What is wrong with the catalogs, which have one name each and fields that must fit together."""
+        given = self.spark.catalog.given().get("name") or os.environ.get(PREFIX + "CATALOG_NAME")
+        default = given or CatalogSettings().name + (f"_{self.name}" if self.name else "")
+        for path, error in contradictions(default, [each.given() for each in self.catalogs]):
+            yield ("catalogs", *path), error
 
     def _given_catalogs(self) -> dict[str, Any]:
         named = [catalog.given() for catalog in self.catalogs]

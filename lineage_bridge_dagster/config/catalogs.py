@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from lineage_bridge_dagster.config import catalog_properties, glue_iceberg
 from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
@@ -49,6 +49,49 @@ class CatalogsSettings(BaseModel):
             if name not in off and not _is_incidental(name, fields)
         }
         return {**data, "named": named}
+
+
+def contradictions(
+    default: str, given: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:
+    """What is wrong with a list of catalogs as a file gives them, and where in the list.
+
+    Fields that come from elsewhere (variables, the region of `aws`) are not missed here.
+
+    Args:
+        default: the name of the catalog beside the list.
+        given: the fields of each catalog.
+    """
+    seen = {default}
+    for index, fields in enumerate(given):
+        name = str(fields.get("name") or "")
+        if not name:
+            yield (
+                (index,),
+                ConfigurationError(
+                    "The catalog has no name",
+                    hint="Write a name, for example name: lake, which assets refer to.",
+                ),
+            )
+            continue
+        if name in seen:
+            yield (
+                (index, "name"),
+                ConfigurationError(
+                    f"Another catalog has the name {name} (spark.catalog has {default})",
+                    hint="Write another name.",
+                ),
+            )
+        seen.add(name)
+        if name == glue_iceberg.S3_TABLES:
+            continue
+        try:
+            CatalogSettings.model_validate({**_defaults(name), **fields})
+        except ConfigurationError as error:
+            yield (index,), error
+        except ValidationError:
+            # The fields are checked one by one, each at its line.
+            continue
 
 
 class Catalogs(Mapping[str, CatalogSettings]):

@@ -90,7 +90,7 @@ def check(name: str, uri: str | None, warehouse: str | None, signing_name: str |
     url = urlsplit(uri if uri is not None else endpoint_of("us-east-1"))
     if url.scheme not in ("http", "https") or not url.hostname:
         raise ConfigurationError(
-            f"The uri of the REST catalog {name!r} is not a URL: {uri}",
+            f"The uri of the REST catalog {name!r} is not a URL with its scheme.",
             hint=f"Write {_field(name, 'uri')} as in {endpoint_of('us-east-1')}.",
         )
     host = _HOST.fullmatch(url.hostname)

@@ -27,6 +27,7 @@ from lineage_bridge_dagster.config.yaml_errors import (
     templates_in,
     variables_in,
 )
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.text import did_you_mean
 
 
@@ -54,7 +55,7 @@ class YamlSection(Model, Resolvable):
         try:
             for name, value in fields.items():
                 _check(cls, name, value, rendered=True)
-            return cls(**fields)
+            section = cls(**fields)
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
@@ -62,6 +63,15 @@ class YamlSection(Model, Resolvable):
             source = f"Set {variables[0]}, which the value comes from, to" if variables else "Write"
             remedy = f"{source} {yaml_schema.expected(cls, name)}."
             raise error_at(context.at_path(name), _message(first["msg"]), remedy) from None
+        for path, wrong in section.contradictions():
+            for part in path:
+                context = context.at_path(part)
+            raise error_at(context, wrong.message, wrong.hint.rstrip(".") + ".") from None
+        return section
+
+    def contradictions(self) -> Iterator[tuple[Path, ConfigurationError]]:
+        """What is wrong with values that are right each for itself, and where."""
+        yield from ()
 
     def given(self) -> dict[str, Any]:
         """The fields that are not empty."""

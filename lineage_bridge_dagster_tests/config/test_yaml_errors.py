@@ -26,6 +26,8 @@ from lineage_bridge_dagster_tests.bad_instance import (
 )
 from lineage_bridge_dagster_tests.dagster_ui import eventually, webserver
 
+ENDPOINT = "https://glue.eu-west-1.amazonaws.com/iceberg"
+
 _ERROR = """query { workspaceOrError { ... on Workspace { locationEntries { loadStatus
   locationOrLoadError { __typename ... on PythonError { message causes { message } } } } } } }"""
 
@@ -171,3 +173,54 @@ def test_account_id_in_a_variable_stays_text(
     monkeypatch.setenv("LINEAGE_BRIDGE_AWS_CATALOG_ID", "111122223333")
     with loaded({"aws": {"catalog_id": "{{ env.LINEAGE_BRIDGE_AWS_CATALOG_ID }}"}}) as definitions:
         assert (definitions.resources or {})["glue"].catalog_id == "111122223333"
+
+
+@pytest.mark.parametrize(
+    ("catalogs", "place", "problem", "remedy"),
+    [
+        ([{"type": "rest"}], r"catalogs\.0", "has no name", "name: lake"),
+        ([{"name": "lake"}, {"name": "lake"}], r"catalogs\.1\.name", "Another catalog", "another name"),
+        ([{"name": "glue"}], r"catalogs\.0\.name", "spark.catalog has glue", "another name"),
+        ([{"name": "lake", "type": "rest"}], r"catalogs\.0", "has no uri", "Set its uri"),
+        (
+            [{"name": "lake"}, {"name": "b", "type": "rest", "uri": ENDPOINT, "warehouse": "s3://b"}],
+            r"catalogs\.1",
+            "not a location such as s3://b",
+            "111122223333:s3tablescatalog/bucket",
+        ),
+    ],
+)
+def test_catalogs_that_cannot_work_are_named_with_their_line(
+    instance: DagsterInstance, catalogs: list[dict[str, Any]], place: str, problem: str, remedy: str
+) -> None:
+    text = load_error({"catalogs": catalogs})
+    assert re.search(rf"defs\.yaml:\d+ - attributes\.{place}: ", text), text
+    assert problem in text
+    assert remedy in text
+
+
+@pytest.mark.parametrize(
+    ("catalogs", "place", "remedy"),
+    [
+        ([{"name": "lake", "type": "hadoop"}], r"catalogs\.0\.type", "glue, rest, jdbc or hive"),
+        ([{"name": "lake", "uir": "https://c"}], r"catalogs\.0\.uir", "Did you mean 'uri'?"),
+        (["lake"], r"catalogs\.0", "a mapping of name, type"),
+        ({"lake": {}}, "catalogs", "a list"),
+    ],
+)
+def test_mistakes_in_a_list_of_catalogs_are_named_with_their_line(
+    instance: DagsterInstance, catalogs: Any, place: str, remedy: str
+) -> None:
+    text = load_error({"catalogs": catalogs})
+    assert re.search(rf"attributes\.{place} at \S+defs\.yaml:\d+", text), text
+    assert remedy in text
+
+
+def test_fields_of_a_catalog_may_be_templates(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKE_URI", "https://catalog.example.com")
+    lake = {"name": "lake", "type": "rest", "uri": "{{ env('LAKE_URI') }}", "read_only": "on"}
+    with loaded({"catalogs": [lake], "spark": {"lineage_catalog": ""}}) as definitions:
+        found = (definitions.resources or {})["spark"].all_catalogs["lake"]
+    assert (found.uri, found.read_only) == ("https://catalog.example.com", True)
