@@ -15,7 +15,6 @@ from dagster import AssetCheckResult, AssetCheckSeverity, AssetKey, MetadataValu
 
 from lineage_bridge_dagster.confluent.graph.type_mapping import ColumnMatch, Match, compare_columns
 from lineage_bridge_dagster.glue.absence import describe_command, grant_sync
-from lineage_bridge_dagster.glue.results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.coverage import Coverage, Status
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
 from lineage_bridge_dagster.lineage.glue_status import (
@@ -34,6 +33,7 @@ from lineage_bridge_dagster.lineage.nodes import (
     TableflowNode,
     TopicNode,
 )
+from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import parse_iso, utc_now
 from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.specs.graph_view import GraphView

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from lineage_bridge_dagster.glue.results import TableResult
+from lineage_bridge_dagster.lineage.push_results import TableResult
 from lineage_bridge_dagster.text import counted
 
 #: A line is logged after this share of the total, or this many items if that is more, or these seconds.

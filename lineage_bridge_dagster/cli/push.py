@@ -12,7 +12,7 @@ from lineage_bridge_dagster.cli.graph import graph_option, load_or_discover
 from lineage_bridge_dagster.cli.output import EXIT_FAILED, err, exit_by_coverage
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.glue.results import PushReport
+    from lineage_bridge_dagster.lineage.push_results import PushReport
 
 
 @click.command()

@@ -5,8 +5,8 @@ from lineage_bridge_dagster.glue.enrichment import enrich
 from lineage_bridge_dagster.glue.errors import GlueError
 from lineage_bridge_dagster.glue.push import push_tables
 from lineage_bridge_dagster.glue.reader import GlueReader
-from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.glue.tables import GlueTable
+from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
 
 __all__ = [
     "GlueError",

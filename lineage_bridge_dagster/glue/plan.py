@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, is_set, writable_fields
-from lineage_bridge_dagster.glue.lost_detail import lost_detail
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.description import join_description, split_description
 from lineage_bridge_dagster.lineage.documents import (
@@ -23,6 +22,7 @@ from lineage_bridge_dagster.lineage.documents import (
     LineageDocument,
     digest,
 )
+from lineage_bridge_dagster.lineage.lost_detail import lost_detail
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
 
 #: Glue's limit `KeyString`, from its API model.

@@ -19,7 +19,6 @@ from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.errors import GlueError
 from lineage_bridge_dagster.glue.plan import Update, plan_update
 from lineage_bridge_dagster.glue.reader import read_pages
-from lineage_bridge_dagster.glue.results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.glue.targets import PushTarget, push_target, select_tables
 from lineage_bridge_dagster.glue.writer import GlueLineageWriter
@@ -31,6 +30,7 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
+from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from lineage_bridge_dagster.glue.results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,9 @@ from typing import TYPE_CHECKING, Any
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.glue.diff import diff_lines
 from lineage_bridge_dagster.glue.errors import GlueConflictError, GlueError, GlueNotFoundError, translate
 from lineage_bridge_dagster.glue.plan import Hold, NoChange, Refuse, Update, plan_update
 from lineage_bridge_dagster.glue.reader import GlueReader
-from lineage_bridge_dagster.glue.results import PushStatus, TableResult
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.glue.targets import PushTarget
 from lineage_bridge_dagster.lineage.chains import Chain
@@ -31,6 +29,8 @@ from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument, re
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import absence_sentence, is_in_glue
 from lineage_bridge_dagster.lineage.nodes import NodeView
+from lineage_bridge_dagster.lineage.push_diff import diff_lines
+from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue import glue_client
 from lineage_bridge_dagster.glue.push import push_tables
-from lineage_bridge_dagster.glue.results import PushStatus
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.live import LiveStack
 

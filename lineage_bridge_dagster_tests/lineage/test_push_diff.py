@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from lineage_bridge_dagster.glue.diff import diff_lines
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
+from lineage_bridge_dagster.lineage.push_diff import diff_lines
 
 
 def chain(*names: str) -> str:
