@@ -66,7 +66,7 @@ def why_absent(
         source: the Tableflow table's node.
         region: the region in which Glue was read.
         database: about the expected database; None if that is unknown.
-        last_found: ISO 8601 time at which an earlier discovery found the table.
+        last_found: ISO 8601 time of the last discovery that found the table.
     """
     tableflow = TableflowNode.of(source)
     place = tableflow.expected_place
@@ -90,7 +90,7 @@ def why_absent(
     if not causes:
         causes = [_unexplained(place, region, database, last_found)]
     elif last_found:
-        causes.append((Absence.DROPPED, f"Glue had it until {last_found}", ""))
+        causes.append((Absence.DROPPED, f"it was last found at {last_found}", ""))
     kind = causes[0][0]
     return Reason(
         GlueStatus.MISSING,
@@ -246,14 +246,15 @@ def _unexplained(place: GluePlace, region: str, database: DatabaseReading, last_
         return (
             Absence.DATABASE_NOT_VISIBLE,
             f"Tableflow reports it as synced, but the Glue database {place.database} does not exist in "
-            f"{region} or is not visible to this role",
+            f"{region} or is not visible to this role"
+            + (f" (the table was last found at {last_found})" if last_found else ""),
             f"{account} may read the database: glue:GetDatabases and glue:GetTables, and DESCRIBE in Lake "
             "Formation.",
         )
     if last_found:
         return (
             Absence.DROPPED,
-            f"it was dropped: Glue had it until {last_found}",
+            f"it was dropped: it was last found at {last_found}",
             "Tableflow creates it again with a sync; if it does not, suspend and resume Tableflow for the "
             "topic. If the topic needs no table any more, disable Tableflow.",
         )

@@ -74,7 +74,7 @@ def enrich(
     sources = [
         _without_status(node) for node in tableflow_tables if AWS_GLUE in TableflowNode.of(node).catalog_types
     ]
-    known = _KnownTables(last.graph if last else Graph())
+    known = _KnownTables(last or Discovery(Graph()))
     scan = _scan(sources, known, GlueReader(client), databases, max_concurrency)
     matches = match_tables(sources, scan.tables)
     unmatched = (TableflowNode.of(node).expected_place for node in sources if node.node_id not in matches)
@@ -161,7 +161,8 @@ def _without_status(node: Node) -> Node:
 class _KnownTables:
     """The Glue tables of the last discovery, by the Tableflow tables that became them."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, last: Discovery) -> None:
+        graph, self._discovered_at = last.graph, last.discovered_at
         self._table_of = {
             edge.src_id: graph.nodes[edge.dst_id]
             for edge in graph.edges.values()
@@ -184,7 +185,7 @@ class _KnownTables:
             return None
         if not is_in_glue(table):
             return NodeView.of(table).text("glue_last_found") or None
-        return NodeView.of(table).stale_since or table.last_seen
+        return NodeView.of(table).stale_since or self._discovered_at or table.last_seen
 
 
 def _database(source: Node, scan: CatalogScan) -> DatabaseReading | None:

@@ -2,8 +2,8 @@
 
 A Glue table's node exists as soon as Tableflow says that the topic syncs to Glue. Its attributes tell the
 rest: `glue_status` (a `GlueStatus`), and without a table `glue_absence` (an `Absence`), `glue_reason` (a
-clause) and `glue_next_step` (sentences). `glue_last_found` is the ISO 8601 time at which a table that is
-missing now was last seen. A node without `glue_status`, such as one from a file, counts as found.
+clause) and `glue_next_step` (sentences). `glue_last_found` is the ISO 8601 time of the last discovery that
+found a table which is missing now. A node without `glue_status`, such as one from a file, counts as found.
 """
 
 from __future__ import annotations

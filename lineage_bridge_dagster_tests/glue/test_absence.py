@@ -130,7 +130,7 @@ def reason(database: DatabaseReading | None = VISIBLE, **attributes: Any) -> Rea
         pytest.param(
             {"last_found": "2026-04-29T00:00:00Z"},
             "dropped",
-            "it was dropped: Glue had it until 2026-04-29T00:00:00Z",
+            "it was dropped: it was last found at 2026-04-29T00:00:00Z",
             "disable Tableflow",
             id="dropped",
         ),
@@ -167,6 +167,14 @@ def test_database_that_glue_does_not_return_is_named() -> None:
         f"the Glue database {CLUSTER} does not exist in {REGION} or is not visible to this role" in found.text
     )
     assert "DESCRIBE in Lake Formation" in found.next_step
+
+
+def test_table_that_was_found_once_says_when() -> None:
+    when = "2026-04-29T00:00:00Z"
+    assert f"last found at {when}" in reason(DatabaseReading(visible=False), last_found=when).text
+    assert reason(phase="FAILED", last_found=when).text == (
+        f"Tableflow failed without a message, and it was last found at {when}"
+    )
 
 
 def test_database_is_not_blamed_before_the_first_sync() -> None:
