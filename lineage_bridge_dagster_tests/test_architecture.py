@@ -25,6 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "sql": {"jars", "lineage"},
     "glue": {"config", "lineage"},
     "confluent": {"config", "lineage", "sql"},
+    "iam": {"config", "confluent", "glue", "lineage"},
     "discovery": {"config", "confluent", "glue", "lineage", "sql"},
     "specs": {"config", "dagster_internals", "glue", "lineage"},
     "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs"},
@@ -36,7 +37,7 @@ ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}
-ALLOWED["cli"] = {"config", "discovery", "embedded", "glue", "lineage", "sql"}
+ALLOWED["cli"] = {"config", "confluent", "discovery", "embedded", "glue", "iam", "lineage", "sql"}
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.
 PURE = {"lineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"}}

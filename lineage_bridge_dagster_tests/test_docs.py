@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any
 import click
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.glue.policies import discovery_policy, freshness_policy, push_policy
 from lineage_bridge_dagster.lineage.unknowns import Unknown
 from lineage_bridge_dagster_tests import connector_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, world
@@ -56,14 +55,12 @@ def _blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^ *```{language}\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
 
 
-def test_iam_policy_matches_the_code() -> None:
-    scope = ("111122223333", "us-east-1", ["analytics_eu", "lkc-abc123"])
-    policy = json.loads(_blocks("docs/configuration.md", "json")[0])
-    assert policy["Statement"] == [
-        *discovery_policy(*scope)["Statement"],
-        *push_policy(*scope)["Statement"],
-        *freshness_policy("us-east-1", ["your-tableflow-bucket"])["Statement"],
-    ]
+def test_iam_policy_is_the_output_of_its_command() -> None:
+    command = shlex.split(_blocks("docs/configuration.md", "bash")[0].replace("\\\n", " "))
+    assert command[0] == "lineage-bridge"
+    result = CliRunner().invoke(main, command[1:])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert _blocks("docs/configuration.md", "json")[0] == result.stdout
 
 
 def test_example_subclass_changes_keys_groups_owners_and_descriptions() -> None:

@@ -6,6 +6,7 @@ import click
 
 from lineage_bridge_dagster.cli.chains import chains
 from lineage_bridge_dagster.cli.extract import extract
+from lineage_bridge_dagster.cli.iam_policy import iam_policy
 from lineage_bridge_dagster.cli.local import local_command
 from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableGroup
@@ -27,5 +28,5 @@ def main() -> None:
     """
 
 
-for _command in (extract, chains, push, sql, local_command()):
+for _command in (extract, chains, push, sql, iam_policy, local_command()):
     main.add_command(_command)

@@ -1,0 +1,264 @@
+"""`lineage-bridge iam-policy`: the least IAM policy for what is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lineage_bridge_dagster.cli.graph import output_option
+from lineage_bridge_dagster.cli.output import err
+from lineage_bridge_dagster.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.iam.purposes import Purpose
+    from lineage_bridge_dagster.iam.scope import Scope
+    from lineage_bridge_dagster.iam.trust import Trust
+    from lineage_bridge_dagster.lineage.model import Graph
+
+#: Purpose -> what it needs the policy for, as in `iam.purposes.Purpose`.
+_PURPOSES = {
+    "read-only": "Discovery and checks: reads Glue's tables and their metadata files.",
+    "push": "The same, and updates of tables.",
+    "collector": "Reads the descriptions of all databases and tables.",
+    "lineage-tables": "Creates and writes the lineage tables.",
+    "s3tables": "Tables of an S3 Tables bucket, through Glue's Iceberg endpoint.",
+    "athena": "Queries of the tables and of their lineage.",
+    "tableflow-storage": "For the role that Confluent assumes: Tableflow's files in S3.",
+    "tableflow-glue": "For the role that Confluent assumes: Tableflow's tables in Glue.",
+}
+
+
+def _purpose_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name, text in reversed(_PURPOSES.items()):
+        command = click.option(f"--{name}", is_flag=True, help=text)(command)
+    return command
+
+
+@click.command("iam-policy")
+@_purpose_options
+@click.option(
+    "--graph",
+    "graph_file",
+    type=click.Path(path_type=Path),
+    help="A lineage_graph.json, or a folder with nodes.parquet and edges.parquet: its databases and buckets.",
+)
+@click.option("--account", metavar="ID", help="AWS account of the catalog.")
+@click.option("--region", help="Region of the catalog.")
+@click.option("--database", "databases", multiple=True, help="Database of Tableflow's tables; repeatable.")
+@click.option("--bucket", "buckets", multiple=True, help="Bucket of Tableflow's tables; repeatable.")
+@click.option("--lineage-database", help="Database of the lineage tables.  [default: lineage_bridge]")
+@click.option("--warehouse", metavar="S3_URL", help="Location of the lineage tables.")
+@click.option("--table-bucket", help="S3 Tables bucket.")
+@click.option("--namespace", "namespaces", multiple=True, help="Namespace of the table bucket; repeatable.")
+@click.option("--workgroup", help="Workgroup of Athena.  [default: primary]")
+@click.option("--results", metavar="S3_URL", help="Location of Athena's results.")
+@click.option(
+    "--environment", "environments", multiple=True, metavar="ENV", help="Confluent environment; repeatable."
+)
+@click.option("--provider-integration", metavar="CSPI", help="Confluent's integration, if there are several.")
+@click.option("--principal", metavar="ARN", help="Confluent's role, which assumes yours.")
+@click.option("--external-id", metavar="ID", help="The external id of the provider integration.")
+@click.option("--trust", is_flag=True, help="Print the trust policy of the role that Confluent assumes.")
+@click.option("--group", is_flag=True, help="Shorten the policy: names with a common prefix as one pattern.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", "cloudformation", "terraform"]),
+    default="json",
+    show_default=True,
+)
+@output_option
+def iam_policy(
+    graph_file: Path | None,
+    environments: tuple[str, ...],
+    provider_integration: str | None,
+    principal: str | None,
+    external_id: str | None,
+    trust: bool,
+    group: bool,
+    form: str,
+    output: Path | None,
+    **given: Any,
+) -> None:
+    """Print the least IAM policy for what is configured; notes go to stderr.
+
+    Options that name a purpose can be combined. Without any: discovery and pushes, the lineage tables if they
+    have a location, and the table bucket if there is one. Account, region, databases and buckets come from
+    the options, the settings, the graph and the AWS identity; what is unknown is a placeholder such as
+    <ACCOUNT>, which IAM refuses.
+
+    The tableflow-* policies are for a role that Confluent assumes. CloudFormation and Terraform create it
+    with its trust policy; as JSON, --trust prints that one. Principal and external id are read from
+    Confluent's provider integration with the Cloud API key.
+
+    If Lake Formation governs the tables, it must grant DESCRIBE on them as well, and ALTER for pushes.
+
+    \b
+    Examples:
+      lineage-bridge iam-policy --push --graph lineage_graph.json
+      lineage-bridge iam-policy --read-only --account 111122223333 --database lkc-abc123 --bucket tables
+      lineage-bridge iam-policy --tableflow-storage --tableflow-glue --graph lineage_graph.json --trust
+      lineage-bridge iam-policy --lineage-tables --athena --format terraform -o lineage_bridge.tf
+    """
+    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.iam import render
+    from lineage_bridge_dagster.iam.purposes import Purpose, statements
+    from lineage_bridge_dagster.iam.scope import placeholders
+    from lineage_bridge_dagster.iam.statements import policy
+    from lineage_bridge_dagster.lineage import graph_json
+
+    purposes = [purpose for purpose in Purpose if given.pop(purpose.replace("-", "_"))]
+    settings = Settings.from_env(secrets=_not_read)
+    graph = graph_json.load(graph_file).graph if graph_file else None
+    scope = _scope(settings, graph, given)
+    purposes = purposes or _configured(scope)
+    for_confluent = _check_roles(purposes, trust)
+    document = policy(statements(purposes, scope.grouped() if group else scope))
+    trusted = (
+        _trust(graph, environments, provider_integration, principal, external_id)
+        if for_confluent and (trust or form != "json")
+        else None
+    )
+    if form == "terraform":
+        text = render.to_terraform(document, trusted)
+    elif form == "cloudformation":
+        text = render.to_cloudformation(document, trusted)
+    else:
+        text = render.to_json(trusted.document() if trusted else document)
+    for note in placeholders(text):
+        err.print(f"Note: {note}", style="yellow", markup=False)
+    if not trust:
+        _note_size(document, group)
+    if for_confluent and trusted is None:
+        err.print("Note: --trust prints the trust policy of the role that Confluent assumes.", markup=False)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        from lineage_bridge_dagster.lineage.files import write_atomically
+
+        write_atomically(output, [text])
+
+
+def _scope(settings: Settings, graph: Graph | None, given: dict[str, Any]) -> Scope:
+    """What the policy applies to: the options, then the settings and the graph, then the identity."""
+    from lineage_bridge_dagster.iam.scope import ACCOUNT, place_of, scope_of
+
+    for name in ("warehouse", "results"):
+        if given[name]:
+            given[name] = place_of(given[name]) or _no_location(name, given[name])
+    named: dict[str, Any] = {
+        name: tuple(sorted(value)) if isinstance(value, tuple) else value
+        for name, value in given.items()
+        if value
+    }
+    if "databases" in named:
+        named["databases"] = tuple(sorted(name.lower() for name in named["databases"]))
+    scope = replace(scope_of(settings, graph), **named)
+    return replace(scope, account=_caller_account(settings) or ACCOUNT) if scope.account == ACCOUNT else scope
+
+
+def _not_read(names: Sequence[str], region: str | None, profile: str | None) -> dict[str, str]:  # noqa: ARG001
+    """No secret: a policy names the secrets, and grants what reading them takes."""
+    return {}
+
+
+def _no_location(option: str, value: str) -> str:
+    raise ConfigurationError(
+        f"--{option} is not a location in S3: {value}", hint=f"Write it as in --{option} s3://bucket/prefix."
+    )
+
+
+def _caller_account(settings: Settings) -> str:
+    """The account of the AWS identity; empty if there is none, or it can't be asked."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from lineage_bridge_dagster.config.aws import aws_session, client_config
+
+    try:
+        session = aws_session(settings.aws)
+        if session.get_credentials() is None:
+            return ""
+        return str(session.client("sts", config=client_config(1)).get_caller_identity()["Account"])
+    except (ConfigurationError, BotoCoreError, ClientError):
+        return ""
+
+
+def _configured(scope: Scope) -> list[Purpose]:
+    from lineage_bridge_dagster.iam.purposes import Purpose
+
+    found = [Purpose.PUSH]
+    if scope.has_lineage_tables:
+        found.append(Purpose.LINEAGE_TABLES)
+    if scope.has_table_bucket:
+        found.append(Purpose.S3_TABLES)
+    return found
+
+
+def _check_roles(purposes: Sequence[Purpose], trust: bool) -> bool:
+    """Whether the policy is for the role that Confluent assumes.
+
+    Raises:
+        ConfigurationError: it would be for two roles, or a trust policy is asked for this project's own.
+    """
+    confluent = [purpose for purpose in purposes if purpose.for_confluent]
+    own = [purpose for purpose in purposes if not purpose.for_confluent]
+    if confluent and own:
+        raise ConfigurationError(
+            f"--{own[0]} and --{confluent[0]} are for different roles: this project's, and the one that "
+            "Confluent assumes.",
+            hint="Run the command once for each role.",
+        )
+    if trust and not confluent:
+        raise ConfigurationError(
+            "Only the role that Confluent assumes has a trust policy with an external id.",
+            hint="Add --tableflow-storage or --tableflow-glue.",
+        )
+    return bool(confluent)
+
+
+def _trust(
+    graph: Graph | None,
+    environments: Iterable[str],
+    integration: str | None,
+    principal: str | None,
+    external_id: str | None,
+) -> Trust:
+    """Who assumes the role: from the options, else from Confluent's provider integrations."""
+    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.confluent.api.provider_integrations import ProviderIntegrationClient
+    from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+    from lineage_bridge_dagster.iam.scope import EXTERNAL_ID, PRINCIPAL, environments_of
+    from lineage_bridge_dagster.iam.trust import Trust, trust_of, wanted_integrations
+
+    if principal or external_id:
+        return Trust(principal or PRINCIPAL, external_id or EXTERNAL_ID)
+    settings = Settings.from_env(groups=["confluent"])
+    where = sorted(environments) or environments_of(settings, graph)
+    if not where or not settings.confluent.credential("confluent_cloud"):
+        return Trust()
+    with ConfluentSession(settings.confluent) as session:
+        client = ProviderIntegrationClient(session)
+        found = [each for environment in where for each in client.integrations(environment)]
+    return trust_of(found, {integration} if integration else wanted_integrations(graph))
+
+
+def _note_size(document: dict[str, Any], grouped: bool) -> None:
+    from lineage_bridge_dagster.iam.statements import MANAGED_POLICY_LIMIT, size
+
+    if (length := size(document)) > MANAGED_POLICY_LIMIT:
+        how = (
+            "Write one policy for each purpose, or name fewer databases with --database."
+            if grouped
+            else "Add --group to join names with a common prefix, or write one policy for each purpose."
+        )
+        err.print(
+            f"Note: the policy has {length:,} characters, and IAM takes {MANAGED_POLICY_LIMIT:,} in a "
+            f"managed policy. {how}",
+            style="yellow",
+            markup=False,
+        )

@@ -1,0 +1,40 @@
+"""Provider integrations (`pim/v1`): the roles by which Confluent reaches an AWS account."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.records import Record
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+
+
+class AwsConfig(Record):
+    """`AwsIntegrationConfig`: Confluent's role assumes the customer's with the external id."""
+
+    kind: str = ""
+    iam_role_arn: str = ""
+    external_id: str = ""
+    customer_iam_role_arn: str = ""
+
+
+class ProviderIntegration(Record):
+    """`pim/v1` Integration."""
+
+    id: str
+    display_name: str = ""
+    config: AwsConfig = Field(default_factory=AwsConfig)
+
+
+class ProviderIntegrationClient:
+    """Lists an environment's integrations with AWS; raises `ConfluentError`."""
+
+    def __init__(self, session: ConfluentSession) -> None:
+        self._session = session
+
+    def integrations(self, environment: str) -> list[ProviderIntegration]:
+        url = self._session.control_url("/pim/v1/integrations")
+        params = {"environment": environment}
+        found = list_records(self._session, ProviderIntegration, url, Access("confluent_cloud"), params)
+        return [integration for integration in found if integration.config.kind == "AwsIntegrationConfig"]

@@ -1,0 +1,1 @@
+"""The least IAM policies for what is configured: statements, purposes, trust policies and their rendering."""

@@ -1,0 +1,231 @@
+"""What each purpose needs: the actions that it calls, on the resources of a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+
+from lineage_bridge_dagster.iam.scope import Scope
+from lineage_bridge_dagster.iam.statements import Statement, allow
+
+_READ = ("glue:GetTable", "glue:GetTables")
+
+
+class Purpose(StrEnum):
+    """What a policy is for; each is an option of the command."""
+
+    READ_ONLY = "read-only"
+    PUSH = "push"
+    COLLECTOR = "collector"
+    LINEAGE_TABLES = "lineage-tables"
+    S3_TABLES = "s3tables"
+    ATHENA = "athena"
+    TABLEFLOW_STORAGE = "tableflow-storage"
+    TABLEFLOW_GLUE = "tableflow-glue"
+
+    @property
+    def for_confluent(self) -> bool:
+        """Whether the policy is for the role that Confluent assumes, not for this project's own."""
+        return self in (Purpose.TABLEFLOW_STORAGE, Purpose.TABLEFLOW_GLUE)
+
+
+def statements(purposes: Iterable[Purpose], scope: Scope) -> list[Statement]:
+    """What several purposes need together."""
+    return [statement for purpose in purposes for statement in _STATEMENTS[purpose](scope)]
+
+
+def _read_only(scope: Scope) -> list[Statement]:
+    """Discovery and checks: lists databases, reads tables, and the metadata files of the tables."""
+    return [
+        *_secrets(scope),
+        _list_databases(scope),
+        allow("ReadGlueTables", _READ, _tables(scope, scope.databases)),
+        _metadata_files(scope),
+    ]
+
+
+def _push(scope: Scope) -> list[Statement]:
+    """The same, and updates of tables. It creates and deletes none, and reads no data."""
+    return [
+        *_secrets(scope),
+        _list_databases(scope),
+        allow("PushLineage", (*_READ, "glue:UpdateTable"), _tables(scope, scope.databases)),
+        _metadata_files(scope),
+    ]
+
+
+def _collector(scope: Scope) -> list[Statement]:
+    """Reads the descriptions of all databases and tables, and nothing else."""
+    return [allow("ReadGlueCatalog", ("glue:GetDatabases", *_READ), _tables(scope, ("*",)))]
+
+
+def _lineage_tables(scope: Scope) -> list[Statement]:
+    """Creates the database of the lineage tables, and writes them: files in S3, commits in Glue."""
+    bucket, _, prefix = scope.warehouse.partition("/")
+    database = (scope.lineage_database,)
+    return [
+        allow(
+            "CreateLineageDatabase", ("glue:CreateDatabase", "glue:GetDatabase"), _databases(scope, database)
+        ),
+        allow(
+            "WriteLineageTables",
+            ("glue:CreateTable", "glue:GetTable", "glue:UpdateTable"),
+            _tables(scope, database),
+        ),
+        allow(
+            "WriteLineageFiles",
+            ("s3:DeleteObject", "s3:GetObject", "s3:PutObject"),
+            [scope.s3(f"{scope.warehouse}/*")],
+        ),
+        allow(
+            "ListLineageFiles",
+            ("s3:ListBucket",),
+            [scope.s3(bucket)],
+            {"StringLike": {"s3:prefix": [f"{prefix}/*"]}} if prefix else None,
+        ),
+    ]
+
+
+def _s3_tables(scope: Scope) -> list[Statement]:
+    """Reads and writes tables of an S3 Tables bucket through Glue's Iceberg endpoint.
+
+    Lake Formation lends the credentials for S3, so none of S3 is allowed here. Actions and resources are
+    those of the S3 guide, "Accessing Amazon S3 tables using the AWS Glue Iceberg REST endpoint".
+    """
+    catalog = f"s3tablescatalog/{scope.table_bucket}"
+    resources = [
+        scope.arn("glue", "catalog"),
+        scope.arn("glue", "catalog/s3tablescatalog"),
+        scope.arn("glue", f"catalog/{catalog}"),
+        *(scope.arn("glue", f"database/{catalog}/{namespace}") for namespace in scope.namespaces),
+        *(scope.arn("glue", f"table/{catalog}/{namespace}/*") for namespace in scope.namespaces),
+    ]
+    actions = {"glue:GetCatalog", "glue:GetDatabase", "glue:GetDatabases", *_READ}
+    if scope.writes_table_bucket:
+        actions |= {"glue:CreateTable", "glue:UpdateTable"}
+    return [
+        allow("S3TablesThroughGlue", actions, resources),
+        # The action has no resources: Lake Formation's grants say which tables.
+        allow("LakeFormationCredentials", ("lakeformation:GetDataAccess",), ["*"]),
+    ]
+
+
+def _athena(scope: Scope) -> list[Statement]:
+    """Queries of the tables, and of the lineage tables if there are any, in one workgroup."""
+    buckets, files, databases = [*scope.buckets], [f"{bucket}/*" for bucket in scope.buckets], scope.databases
+    if scope.has_lineage_tables:
+        buckets.append(scope.warehouse.partition("/")[0])
+        files.append(f"{scope.warehouse}/*")
+        databases = (*databases, scope.lineage_database)
+    return [
+        allow(
+            "RunQueries",
+            (
+                "athena:GetQueryExecution",
+                "athena:GetQueryResults",
+                "athena:GetWorkGroup",
+                "athena:StartQueryExecution",
+                "athena:StopQueryExecution",
+            ),
+            [scope.arn("athena", f"workgroup/{scope.workgroup}")],
+        ),
+        allow(
+            "ReadTableDescriptions",
+            ("glue:GetDatabase", "glue:GetDatabases", *_READ),
+            _tables(scope, databases),
+        ),
+        allow("ReadTableFiles", ("s3:GetObject",), map(scope.s3, files)),
+        allow("ListTableFiles", ("s3:GetBucketLocation", "s3:ListBucket"), map(scope.s3, buckets)),
+        allow(
+            "WriteQueryResults",
+            ("s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"),
+            [scope.s3(f"{scope.results}/*")],
+        ),
+        allow(
+            "ListQueryResults",
+            ("s3:GetBucketLocation", "s3:ListBucket", "s3:ListBucketMultipartUploads"),
+            [scope.s3(scope.results.partition("/")[0])],
+        ),
+    ]
+
+
+def _tableflow_storage(scope: Scope) -> list[Statement]:
+    """What Tableflow needs in the buckets of its tables (Confluent, "Configure Storage for Tableflow")."""
+    return [
+        allow(
+            "TableflowBuckets",
+            ("s3:GetBucketLocation", "s3:ListBucket", "s3:ListBucketMultipartUploads"),
+            map(scope.s3, scope.buckets),
+        ),
+        allow(
+            "TableflowFiles",
+            (
+                "s3:AbortMultipartUpload",
+                "s3:DeleteObject",
+                "s3:GetObject",
+                "s3:ListMultipartUploadParts",
+                "s3:PutObject",
+                "s3:PutObjectTagging",
+            ),
+            [scope.s3(f"{bucket}/*") for bucket in scope.buckets],
+        ),
+    ]
+
+
+def _tableflow_glue(scope: Scope) -> list[Statement]:
+    """What Tableflow needs in Glue (Confluent, "Integrate Tableflow with the AWS Glue Data Catalog").
+
+    Confluent's own example allows it on everything in the region; these are the databases that it writes.
+    """
+    changes = ("Create", "Delete", "Get", "Update")
+    return [
+        allow(
+            "TableflowCatalog",
+            [f"glue:{change}{what}" for change in changes for what in ("Database", "Table")],
+            _tables(scope, scope.databases),
+        )
+    ]
+
+
+def _list_databases(scope: Scope) -> Statement:
+    # GetDatabases lists the whole catalog, so it can be allowed only on all of its databases.
+    return allow("ListGlueDatabases", ("glue:GetDatabases",), _databases(scope, ("*",)))
+
+
+def _metadata_files(scope: Scope) -> Statement:
+    """The metadata files of the tables, for the times of their last commits; no data.
+
+    A bucket with a key of its own also needs kms:Decrypt on that key.
+    """
+    files = [scope.s3(f"{bucket}/*/metadata/*") for bucket in scope.buckets]
+    return allow("ReadTableMetadata", ("s3:GetObject",), files)
+
+
+def _secrets(scope: Scope) -> list[Statement]:
+    # Secrets Manager appends a hyphen and six characters to a secret's name in its ARN.
+    arns = [
+        name if name.startswith("arn:") else scope.arn("secretsmanager", f"secret:{name}-??????")
+        for name in scope.secrets
+    ]
+    return [allow("ReadKeys", ("secretsmanager:GetSecretValue",), arns)] if arns else []
+
+
+def _databases(scope: Scope, databases: Iterable[str]) -> list[str]:
+    return [scope.arn("glue", "catalog"), *(scope.arn("glue", f"database/{name}") for name in databases)]
+
+
+def _tables(scope: Scope, databases: Iterable[str]) -> list[str]:
+    names = tuple(databases)
+    return [*_databases(scope, names), *(scope.arn("glue", f"table/{name}/*") for name in names)]
+
+
+_STATEMENTS: Mapping[Purpose, Callable[[Scope], list[Statement]]] = {
+    Purpose.READ_ONLY: _read_only,
+    Purpose.PUSH: _push,
+    Purpose.COLLECTOR: _collector,
+    Purpose.LINEAGE_TABLES: _lineage_tables,
+    Purpose.S3_TABLES: _s3_tables,
+    Purpose.ATHENA: _athena,
+    Purpose.TABLEFLOW_STORAGE: _tableflow_storage,
+    Purpose.TABLEFLOW_GLUE: _tableflow_glue,
+}

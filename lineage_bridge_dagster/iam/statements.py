@@ -1,0 +1,73 @@
+"""Statements of IAM policies, and the policy that they form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Characters of a managed policy, without white space (IAM's guide, "IAM and AWS STS quotas").
+MANAGED_POLICY_LIMIT = 6_144
+
+#: IAM's language version.
+VERSION = "2012-10-17"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is allowed on which resources.
+
+    Attributes:
+        sid: its name, letters and digits.
+        actions: such as `glue:GetTable`.
+        resources: ARNs, or `*` for an action that has no resources.
+        condition: by operator, then by key, as in a policy's JSON.
+    """
+
+    sid: str
+    actions: frozenset[str]
+    resources: frozenset[str]
+    condition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def allows_all_of(self, other: Statement) -> bool:
+        """Whether the other statement adds nothing to this one."""
+        return (
+            other.actions <= self.actions
+            and other.resources <= self.resources
+            and (not self.condition or other.condition == self.condition)
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The statement as in a policy's JSON, in a fixed order."""
+        document: dict[str, Any] = {
+            "Sid": self.sid,
+            "Effect": "Allow",
+            "Action": sorted(self.actions),
+            "Resource": sorted(self.resources),
+        }
+        return document | ({"Condition": dict(self.condition)} if self.condition else {})
+
+
+def allow(
+    sid: str,
+    actions: Iterable[str],
+    resources: Iterable[str],
+    condition: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Statement:
+    """A statement of these actions and resources."""
+    return Statement(sid, frozenset(actions), frozenset(resources), condition or {})
+
+
+def policy(statements: Iterable[Statement]) -> dict[str, Any]:
+    """The policy of these statements, without those that add nothing to another one."""
+    kept: list[Statement] = []
+    for statement in statements:
+        if not any(other.allows_all_of(statement) for other in kept):
+            kept = [other for other in kept if not statement.allows_all_of(other)] + [statement]
+    return {"Version": VERSION, "Statement": [statement.document() for statement in kept]}
+
+
+def size(document: Mapping[str, Any]) -> int:
+    """The characters of a policy that count against IAM's quota: all but white space."""
+    return len(json.dumps(document, separators=(",", ":"), ensure_ascii=False))
