@@ -73,3 +73,18 @@ def test_each_catalog_writes_to_its_own_account_and_frames_meet(
 def test_catalog_of_one_name_in_two_accounts_is_refused(spark: SparkSession, other: CatalogSettings) -> None:
     with pytest.raises(ConfigurationError, match=r"'glue'.*glue\.endpoint.*warehouse"):
         spark_session(Catalogs.of(other.model_copy(update={"name": "glue"})))
+
+
+def test_the_same_catalog_again_is_accepted(
+    spark: SparkSession, spark_catalog: CatalogSettings, other: CatalogSettings
+) -> None:
+    """Each run, and each resource of a run, asks for its catalogs; secrets count as they are."""
+    key = "s3.secret-access-key"
+    secret = other.model_copy(update={"name": "with_secret", "properties": {key: "hidden"}})
+    for _ in range(2):
+        for catalog in (spark_catalog, secret):
+            assert spark_session(Catalogs.of(catalog)).conf.get("spark.sql.catalog.glue")
+    changed = secret.model_copy(update={"properties": {key: "other"}})
+    with pytest.raises(ConfigurationError, match=key) as raised:
+        spark_session(Catalogs.of(changed))
+    assert "hidden" not in str(raised.value)
