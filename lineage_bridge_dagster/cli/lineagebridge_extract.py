@@ -73,15 +73,17 @@ def main(
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.discovery import discover, discover_confluent_only
     from lineage_bridge_dagster.lineage import graph_json
+    from lineage_bridge_dagster.lineage.sql_policy import limited
 
     if no_enrich and enrich_only:
         raise click.UsageError(f"--no-enrich and --enrich-only exclude each other.\n{_OURS}")
     if metrics or metrics_lookback_hours is not None:
         err.print("--metrics is ignored: this project reads no metrics of Confluent.", style="yellow")
     if enrich_only:
-        aws = Settings.from_env(groups=["aws"]).aws
-        client = glue.glue_client(aws)
-        discovery = glue.enrich(graph_json.load(output), client, region=client.meta.region_name)
+        enriching = Settings.from_env(groups=["aws", "push"])
+        client, sql = glue.glue_client(enriching.aws), enriching.push.sql
+        known = limited(graph_json.load(output), sql)
+        discovery = glue.enrich(known, client, region=client.meta.region_name, sql=sql)
     else:
         given = {"environments": list(environments), "clusters": list(clusters)}
         settings = confluent_settings(given)

@@ -90,6 +90,17 @@ def test_a_graph_can_be_read_first_and_enriched_later(
     assert any(scope["scope"].startswith("glue:") for scope in after["coverage"])
 
 
+def test_enriched_file_shows_sql_as_the_setting_tells(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_BRIDGE_PUSH_SQL", "full")
+    assert extract("--env", world.ENVIRONMENT_ID, "--no-enrich").exit_code == 0
+    assert "INSERT INTO" in json.dumps(graph())
+    monkeypatch.setenv("LINEAGE_BRIDGE_PUSH_SQL", "none")
+    assert extract("--enrich-only").exit_code == 0
+    assert "INSERT INTO" not in json.dumps(graph())
+
+
 def test_metrics_are_named_as_ignored(catalog: Catalog) -> None:
     result = extract(
         "--env", world.ENVIRONMENT_ID, "--metrics", "--metrics-lookback-hours", "6", "--no-enrich"
