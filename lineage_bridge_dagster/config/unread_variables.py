@@ -41,6 +41,8 @@ _READ_ELSEWHERE = frozenset(
 )
 #: Settings whose value is the name of a variable.
 _NAMING = (PREFIX + "CATALOG_CREDENTIAL_VARIABLE", PREFIX + "CATALOG_TOKEN_VARIABLE")
+#: Secrets of the component's `catalogs`, whose names only its YAML has (`catalog.secret_variables`).
+_CATALOG_SECRET = re.compile(rf"{PREFIX}CATALOG_\w+_(CREDENTIAL|TOKEN)")
 
 _OTHER_CATALOG = "This project pushes to AWS Glue: keep LineageBridge for {}"
 _WATCHER = "The lineage sensor watches for changes: LINEAGE_BRIDGE_SENSORS=on"
@@ -90,7 +92,12 @@ def unread_variables(variables: Mapping[str, str | None] | None = None) -> list[
 
 def is_read(name: str, variables: Mapping[str, str | None]) -> bool:
     """Whether anything reads a variable, given the others."""
-    return name in _known() or is_credential(name) or name in {variables.get(naming) for naming in _NAMING}
+    return (
+        name in _known()
+        or is_credential(name)
+        or bool(_CATALOG_SECRET.fullmatch(name))
+        or name in {variables.get(naming) for naming in _NAMING}
+    )
 
 
 def _instead(name: str) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from dagster import DagsterInstance
 
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster_tests.assets.location import Location
@@ -23,3 +26,16 @@ def test_a_failed_computation_of_chains_is_not_repeated_in_the_run(
     assert len(built.spark.writes) == 1
     failures = [e.event_specific_data for e in result.all_events if e.is_step_failure]
     assert "LINEAGE_BRIDGE_CATALOG_WAREHOUSE" in failures[0].user_failure_data.description
+
+
+def test_lineage_tables_in_a_read_only_catalog_fail_before_spark_starts(
+    location: Build, strict_aws: StrictAws, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = location(many(1))
+    read_only = Catalogs.of(CatalogSettings(read_only=True))
+    monkeypatch.setattr(type(built.spark), "all_catalogs", read_only)
+    monkeypatch.setattr(type(built.spark), "spark_session", property(lambda _: pytest.fail("Spark started")))
+    result = built.materialize(instance, job="materialize_lineage")
+    assert not built.spark.writes
+    failures = [e.event_specific_data for e in result.all_events if e.is_step_failure]
+    assert "spark.lineage_catalog" in failures[0].user_failure_data.description

@@ -85,3 +85,10 @@ def test_every_variable_in_the_code_is_known() -> None:
     }
     assert len(named) > 40
     assert {name for name in named if not is_read(name, {})} == set()
+
+
+def test_secrets_of_a_catalog_in_the_yaml_are_read() -> None:
+    lake = {"LINEAGE_BRIDGE_CATALOG_LAKE_CREDENTIAL": "a:b", "LINEAGE_BRIDGE_CATALOG_LAKE_TOKEN": "t"}
+    assert unread_variables(lake) == []
+    (warning,) = unread_variables({"LINEAGE_BRIDGE_CATALOG_CREDENTAIL": "a:b"})
+    assert "LINEAGE_BRIDGE_CATALOG_CREDENTIAL" in warning
