@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from lineage_bridge_dagster.cli.chains import chains
+from lineage_bridge_dagster.cli.clean import clean
 from lineage_bridge_dagster.cli.extract import extract
 from lineage_bridge_dagster.cli.iam_policy import iam_policy
 from lineage_bridge_dagster.cli.local import local_command
@@ -28,5 +29,5 @@ def main() -> None:
     """
 
 
-for _command in (extract, chains, push, sql, iam_policy, local_command()):
+for _command in (extract, chains, push, clean, sql, iam_policy, local_command()):
     main.add_command(_command)

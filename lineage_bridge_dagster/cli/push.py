@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from lineage_bridge_dagster.cli.graph import graph_option, load_or_discover
 from lineage_bridge_dagster.cli.output import EXIT_FAILED, err, exit_by_coverage
-
-if TYPE_CHECKING:
-    from lineage_bridge_dagster.lineage.push_results import PushReport
+from lineage_bridge_dagster.cli.push_report import print_report
 
 
 @click.command()
@@ -64,24 +61,8 @@ def push(
     if as_json:
         click.echo(json.dumps(report.to_json(settings.push.sql), ensure_ascii=False))
     else:
-        _print_report(report, dry_run)
+        print_report(report, dry_run)
     if report.failed:
         raise SystemExit(EXIT_FAILED)
     if graph is None or len(discovery.coverage):
         exit_by_coverage(discovery.coverage)
-
-
-def _print_report(report: PushReport, dry_run: bool) -> None:
-    for result in report.results:
-        click.echo(f"{result.status:<10} {result.name}" + (f"  {result.reason}" if result.reason else ""))
-        if result.hint and not result.ok:
-            click.echo(f"{'':<10} -> {result.hint}")
-        if dry_run and result.diff:
-            for line in result.diff:
-                click.secho(f"    {line}", fg={"+": "green", "-": "red"}.get(line[:1]))
-    would = "would be " if dry_run else ""
-    click.echo(
-        ", ".join(
-            f"{count} {would * (status == 'updated')}{status}" for status, count in report.counts.items()
-        )
-    )

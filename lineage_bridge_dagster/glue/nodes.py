@@ -42,7 +42,7 @@ def table_node(
         sql: how the SQL of earlier pushes is shown.
     """
     region = scope.place
-    environment = source.environment_id if source else _pushed_environment(table)
+    environment = source.environment_id if source else pushed_environment(table)
     cluster = source.cluster_id if source else table.parameters.get(KEY_CLUSTER_ID)
     optional = {"conflict": conflict, "not_writable": table.read_only_reason}
     return Node(
@@ -150,7 +150,7 @@ def _time(value: object) -> str | None:
     return iso(value) if isinstance(value, datetime) else None
 
 
-def _pushed_environment(table: GlueTable) -> str | None:
+def pushed_environment(table: GlueTable) -> str | None:
     """The environment that the last push wrote, in a parameter or in the description."""
     if pushed := table.parameters.get(KEY_ENVIRONMENT_ID):
         return pushed

@@ -107,7 +107,9 @@ def plan_update(
     current_digest = digest(
         current if options.set_parameters else {}, current_block if options.set_description else None
     )
-    if current_digest == wanted_digest:
+    # The digest leaves out what tells about the push; a removal takes that, too.
+    left = document is None and options.set_parameters and bool(current)
+    if current_digest == wanted_digest and not left:
         return NoChange(table)
     if not complete:
         if document is None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -19,6 +17,7 @@ from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.errors import GlueError
 from lineage_bridge_dagster.glue.plan import Update, plan_update
 from lineage_bridge_dagster.glue.reader import read_pages
+from lineage_bridge_dagster.glue.table_runs import ProgressCallback, Reading, TableRun
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.glue.targets import PushTarget, push_target, select_tables
 from lineage_bridge_dagster.glue.writer import GlueLineageWriter
@@ -38,13 +37,6 @@ if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
 logger = logging.getLogger(__name__)
-
-#: Called after each table with the number of tables done, the total, and the table's result; never
-#: concurrently.
-ProgressCallback = Callable[[int, int, TableResult], None]
-
-#: The most tables that are read but not pushed yet; the record of a table may be 100 kB.
-_READ_AHEAD = 200
 
 
 def push_tables(
@@ -92,31 +84,29 @@ class _Push:
         self._settings = settings
         self._region = region
         self._dry_run = dry_run
-        self._progress = progress
+        self._tables = TableRun(settings.max_concurrency, progress)
         self._index = UpstreamIndex.of(discovery.graph)
         self._gaps = Gaps(discovery.graph, discovery.coverage)
-        self._lock = threading.Lock()
-        #: By the table's node id, or by the name in the selection if the graph has no such table.
-        self._results: dict[str, TableResult] = {}
-        self._total = 0
 
     def run(self, selection: Collection[str] | None) -> PushReport:
         nodes = list(glue_tables(self._graph))
         selected, unknown = select_tables(nodes, selection)
-        self._total = len(selected) + len(unknown)
+        self._tables.total = len(selected) + len(unknown)
         targets: list[PushTarget] = []
         for node in selected:
             target = push_target(node, self._region)
             if isinstance(target, PushTarget):
                 targets.append(target)
             else:
-                self._done(target)
+                self._tables.done(target)
         for result in unknown:
-            self._done(result)
+            self._tables.done(result)
         self._remove([target for target in targets if not self._has_upstream(target.node)], nodes)
         self._push_each(self._read([target for target in targets if self._has_upstream(target.node)]))
         order = [node.node_id for node in selected] + [result.table for result in unknown]
-        return PushReport(tuple(self._results[key] for key in order), self._dry_run, self._writer.calls)
+        return PushReport(
+            tuple(self._tables.results[key] for key in order), self._dry_run, self._writer.calls
+        )
 
     def _has_upstream(self, node: Node) -> bool:
         return bool(self._index.sources(node.node_id))
@@ -146,11 +136,11 @@ class _Push:
             )
             hint = "If this is expected, raise LINEAGE_BRIDGE_PUSH_MAX_REMOVAL_SHARE for one push."
             for target in removals:
-                self._done(target.result(PushStatus.REFUSED, reason, hint))
+                self._tables.done(target.result(PushStatus.REFUSED, reason, hint))
         self._push_each(
             (target, tables.get(target.node.node_id))
             for target in targets
-            if target.node.node_id not in self._results
+            if target.node.node_id not in self._tables.results
         )
 
     def _plans_removal(self, table: GlueTable) -> bool:
@@ -176,26 +166,8 @@ class _Push:
                     logger.info("%s could not be read: %s", target.place.dotted, error.message)
             yield target, table
 
-    def _push_each(self, readings: Iterable[tuple[PushTarget, GlueTable | None]]) -> None:
-        free = threading.BoundedSemaphore(_READ_AHEAD)
-
-        def push(target: PushTarget, table: GlueTable | None) -> None:
-            try:
-                self._done(self._push(target, table))
-            finally:
-                free.release()
-
-        pool = ThreadPoolExecutor(self._settings.max_concurrency, thread_name_prefix="glue-push")
-        try:
-            futures = []
-            for target, table in readings:
-                free.acquire()
-                futures.append(pool.submit(push, target, table))
-            for future in futures:
-                future.result()
-        finally:
-            # After an interrupt, pushes that have started are completed, and no others start.
-            pool.shutdown(wait=True, cancel_futures=True)
+    def _push_each(self, readings: Iterable[Reading]) -> None:
+        self._tables.each(readings, self._push)
 
     def _push(self, target: PushTarget, table: GlueTable | None) -> TableResult:
         node_id = target.node.node_id
@@ -207,15 +179,4 @@ class _Push:
                 chain, complete = None, self._coverage.covers_all_table_sources
             return self._writer.push(target, chain, complete=complete, table=table, dry_run=self._dry_run)
         except Exception as error:  # a bug in the chain of one table must not stop the push of the others
-            logger.exception("The push to %s failed", target.place.dotted)
-            return target.result(
-                PushStatus.FAILED,
-                f"{type(error).__name__}: {error}",
-                "This is a bug: the log has the traceback.",
-            )
-
-    def _done(self, result: TableResult) -> None:
-        with self._lock:
-            self._results[result.table] = result
-            if self._progress is not None:
-                self._progress(len(self._results), self._total, result)
+            return target.bug(error)

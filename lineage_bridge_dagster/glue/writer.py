@@ -46,6 +46,7 @@ class _TablePush:
 
     Attributes:
         sql: how the diff shows SQL.
+        removal_reason: why our lineage is removed, if it is.
         table: the table as the caller read it, for the first attempt.
         last_read: the table as it was read last.
         sent: the last update that was sent.
@@ -59,6 +60,7 @@ class _TablePush:
     sql: str
     now: str
     table: GlueTable | None
+    removal_reason: str
     last_read: GlueTable | None = field(default=None, repr=False)
     sent: Update | None = None
     in_doubt: bool = False
@@ -85,7 +87,7 @@ class _TablePush:
         table = update.table
         return self._result(
             PushStatus.UPDATED,
-            "lineage removed: the table has no upstream any more" if update.removal else "",
+            self.removal_reason if update.removal else "",
             before=table.parameters,
             after=update.parameters,
             description_before=table.description,
@@ -153,6 +155,7 @@ class GlueLineageWriter:
         complete: bool,
         table: GlueTable | None = None,
         dry_run: bool = False,
+        removal_reason: str = "lineage removed: the table has no upstream any more",
     ) -> TableResult:
         """Push the lineage of one table. Errors of Glue are reported in the result, not raised.
 
@@ -161,6 +164,7 @@ class GlueLineageWriter:
             complete: whether every scope that the chain passes through was fully read.
             table: the table if it was just read, to save a call. An outdated one only costs a conflict.
             dry_run: plan, but do not write.
+            removal_reason: the reason in the result of a removal.
         """
         push = _TablePush(
             target,
@@ -170,6 +174,7 @@ class GlueLineageWriter:
             sql=self._settings.sql,
             now=iso(self._clock()),
             table=table,
+            removal_reason=removal_reason,
         )
         retrying = Retrying(
             stop=stop_after_attempt(self._settings.max_attempts),

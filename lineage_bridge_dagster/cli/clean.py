@@ -1,0 +1,59 @@
+"""`lineage-bridge clean`: takes all that is ours out of Glue again."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from lineage_bridge_dagster.cli.output import EXIT_FAILED, err
+from lineage_bridge_dagster.cli.push_report import print_report
+from lineage_bridge_dagster.text import first_few, plural
+
+
+@click.command()
+@click.option(
+    "--table", "tables", multiple=True, metavar="DB.TABLE", help="Clean only this table; can be repeated."
+)
+@click.option("--dry-run", is_flag=True, help="Show the diff of each table and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.option("--yes", is_flag=True, help="Do not ask; without a terminal, nothing is asked either.")
+def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, yes: bool) -> None:
+    """Take our lineage out of Glue: the lineage_bridge.* parameters and the block of the description.
+
+    Everything else stays as it is, byte for byte. Without --table, every table of the catalog that carries
+    our lineage is cleaned. Switch the sensor and the schedules off first, or they write it again.
+
+    \b
+    Examples:
+      lineage-bridge clean --dry-run
+      lineage-bridge clean --table lkc-abc123.orders.v1
+      lineage-bridge clean --yes --json | jq .counts
+    """
+    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.glue.clean import Cleaning
+    from lineage_bridge_dagster.glue.client import glue_client
+
+    settings = Settings.from_env(groups=["aws", "push"])
+    client = glue_client(settings.aws)
+    cleaning = Cleaning(client, settings.push)
+    with err.status("Looking for lineage"):
+        found = cleaning.find(tables or None)
+    if found.tables and not dry_run and not yes and sys.stdin.isatty():
+        names = first_few([target.place.dotted for target, _ in found.tables])
+        count = plural(len(found.tables), "Glue table")
+        question = f"Remove the lineage of {count} in {client.meta.region_name} ({names})?"
+        click.confirm(question, abort=True, err=True)
+    with err.status("Cleaning") as status:
+        report = cleaning.remove(
+            found,
+            dry_run=dry_run,
+            progress=lambda done, total, _result: status.update(f"Cleaning {done}/{total}"),
+        )
+    if as_json:
+        click.echo(json.dumps(report.to_json(settings.push.sql), ensure_ascii=False))
+    else:
+        print_report(report, dry_run)
+    if report.failed:
+        raise SystemExit(EXIT_FAILED)
