@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "iceberg": {"config"},
     "sql": {"jars", "lineage"},
     "glue": {"config", "lineage"},
+    "targets": {"config", "iceberg", "lineage"},
     "confluent": {"config", "lineage", "sql"},
     "iam": {"config", "confluent", "glue", "lineage"},
     "discovery": {"config", "confluent", "glue", "lineage", "sql"},

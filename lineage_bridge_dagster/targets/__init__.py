@@ -1,0 +1,1 @@
+"""Lineage in tables of catalogs that Glue's `UpdateTable` does not reach."""
