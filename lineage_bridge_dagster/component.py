@@ -47,6 +47,7 @@ from lineage_bridge_dagster.automation.state import StateStore, read_state, warn
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import contradictions
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
+from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
 from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
@@ -247,6 +248,15 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         default = given or CatalogSettings().name + (f"_{self.name}" if self.name else "")
         for path, error in contradictions(default, [each.given() for each in self.catalogs]):
             yield ("catalogs", *path), error
+        names = {default, S3_TABLES, *(each.given().get("name") for each in self.catalogs)}
+        if (lineage := self.spark.lineage_catalog) and lineage not in names:
+            yield (
+                ("spark", "lineage_catalog"),
+                ConfigurationError(
+                    f"There is no catalog {lineage}",
+                    hint=f"Write one of {', '.join(sorted(filter(None, names)))}, or add it to catalogs.",
+                ),
+            )
 
     def _given_catalogs(self) -> dict[str, Any]:
         named = [catalog.given() for catalog in self.catalogs]

@@ -52,6 +52,10 @@ def spark_conf(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[s
         properties |= _secrets(catalog, variables)
         # Reports of scans and commits, which AWS's endpoints refuse and read-only catalogs do not take.
         properties["rest-metrics-reporting-enabled"] = "false"
+        # Renew tokens by the client credentials: few servers exchange one token for another.
+        properties["token-exchange-enabled"] = "false"
+        # PyIceberg asks for it by itself; a catalog that vends no credentials for files ignores it.
+        properties["header.X-Iceberg-Access-Delegation"] = "vended-credentials"
     if catalog.type == "jdbc" and (user := _user(catalog, variables)):
         properties["jdbc.user"], _, properties["jdbc.password"] = user.partition(":")
     properties["io-impl"] = "org.apache.iceberg.aws.s3.S3FileIO"

@@ -138,6 +138,12 @@ def test_unsafe_type_is_refused_anywhere() -> None:
         catalogs({"name": "files", "type": "hadoop"})
 
 
+def test_malformed_field_is_named_with_its_catalog() -> None:
+    with pytest.raises(ConfigurationError, match=r"catalogs\.lake\.type is wrong") as raised:
+        catalogs({"name": "lake", "type": "oracle"})
+    assert "the catalog lake" in raised.value.hint
+
+
 class TestVariables:
     def test_they_define_a_catalog(self) -> None:
         found = catalogs(env=iceberg(ICEBERG_NAMESPACE="sales, orders"))["s3tables"]

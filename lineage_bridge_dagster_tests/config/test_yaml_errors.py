@@ -224,3 +224,10 @@ def test_fields_of_a_catalog_may_be_templates(
     with loaded({"catalogs": [lake], "spark": {"lineage_catalog": ""}}) as definitions:
         found = (definitions.resources or {})["spark"].all_catalogs["lake"]
     assert (found.uri, found.read_only) == ("https://catalog.example.com", True)
+
+
+def test_lineage_tables_in_an_unknown_catalog_are_named_with_their_line(instance: DagsterInstance) -> None:
+    lake = {"name": "lake", "type": "rest", "uri": "https://catalog.example.com"}
+    text = load_error({"catalogs": [lake], "spark": {"lineage_catalog": "laek"}})
+    assert re.search(r"defs\.yaml:\d+ - attributes\.spark\.lineage_catalog: There is no catalog laek", text)
+    assert "Write one of glue, lake, s3tables" in text
