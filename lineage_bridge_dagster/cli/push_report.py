@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 def print_report(report: PushReport, dry_run: bool) -> None:
     """Print each table's outcome, its diff in a dry run, and the number of tables by outcome."""
+    from lineage_bridge_dagster.lineage.push_results import PushStatus
+
     for result in report.results:
         click.echo(f"{result.status:<10} {result.name}" + (f"  {result.reason}" if result.reason else ""))
-        if result.hint and not result.ok:
+        if result.hint and (not result.ok or result.status is PushStatus.SKIPPED):
             click.echo(f"{'':<10} -> {result.hint}")
         if dry_run and result.diff:
             for line in result.diff:

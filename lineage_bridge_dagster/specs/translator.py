@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 from dagster import AssetKey, AssetSpec
 
+from lineage_bridge_dagster.lineage.glue_status import glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table
 from lineage_bridge_dagster.specs import keys
@@ -184,6 +185,8 @@ def _tags(node: Node) -> dict[str, str]:
     ):
         if value:
             tags[keys.tag_key(name)] = keys.tag_value(value)
+    if is_glue_table(node) and not is_in_glue(node):
+        tags[keys.tag_key("glue_status")] = str(glue_status(node))
     for tag in node.tags:
         tags[keys.tag_name(tag)] = ""
     return tags

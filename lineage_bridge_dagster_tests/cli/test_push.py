@@ -53,6 +53,24 @@ def test_missing_table_fails_alone_and_exits_1(graph: Path, catalog: Catalog) ->
     assert "lineage_bridge.digest" in catalog.parameters("customer.profiles-eu")
 
 
+def test_table_that_was_missing_in_the_discovery_is_skipped_with_the_reason_and_exits_0(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    catalog.create("orders.v1")
+    known = Graph()
+    add_table(known, "orders.v1")
+    table = add_table(known, "payments")
+    told = {"glue_status": "missing", "glue_reason": "it was dropped", "glue_next_step": "Resume Tableflow."}
+    known.add_node(table.with_attributes(**told))
+    path = tmp_path / "missing.json"
+    graph_json.dump(discovery(known), path)
+    result = run("push", "--graph", path)
+    assert result.exit_code == 0, result.output
+    assert f"skipped    {CLUSTER}.payments  Tableflow is on, there is no table in {REGION}" in result.stdout
+    assert "-> Resume Tableflow." in result.stdout
+    assert "1 updated" in result.stdout
+
+
 def test_access_denied_names_the_iam_action(graph: Path, catalog: Catalog) -> None:
     catalog.aws.fail("UpdateTable", code="AccessDeniedException", status=400, times=100)
     result = run("push", "--graph", graph)

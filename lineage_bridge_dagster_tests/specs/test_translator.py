@@ -299,6 +299,18 @@ def test_tags_have_ids_and_display_names(assets: dict[str, Any]) -> None:
     }
 
 
+def test_tables_that_glue_lacks_can_be_selected_by_a_tag() -> None:
+    w = many(2)
+    node = next(iter(w.graph.of_type("catalog_table")))
+    w.graph.add_node(node.with_attributes(glue_status="missing"))
+    selected = [
+        asset for asset in inventory_of(w).tables if asset.spec.tags.get("lineage_bridge/glue_status")
+    ]
+    assert [(asset.node.node_id, asset.spec.tags["lineage_bridge/glue_status"]) for asset in selected] == [
+        (node.node_id, "missing")
+    ]
+
+
 def test_tags_of_the_source_that_differ_only_at_the_end_or_in_punctuation_stay_apart() -> None:
     long = "a-classification-of-the-data-that-somebody-described-at-length-"
     tags = (f"{long}1", f"{long}2", f"{long} 1", "pii.v1", "pii v1", "pii/v1")
