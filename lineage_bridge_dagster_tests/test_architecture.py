@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "targets": {"config", "iceberg", "lineage"},
     "confluent": {"config", "lineage", "sql"},
     "iam": {"config", "confluent", "glue", "lineage"},
+    "setup": {"config", "glue", "lineage"},
     "discovery": {"config", "confluent", "glue", "lineage", "sql"},
     "specs": {"config", "dagster_internals", "glue", "lineage"},
     "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs"},
@@ -38,7 +39,7 @@ ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}
-ALLOWED["cli"] = {"config", "confluent", "discovery", "embedded", "glue", "iam", "lineage", "sql"}
+ALLOWED["cli"] = {"config", "confluent", "discovery", "embedded", "glue", "iam", "lineage", "setup", "sql"}
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.
 PURE = {"lineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"}}

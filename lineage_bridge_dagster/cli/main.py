@@ -11,6 +11,7 @@ from lineage_bridge_dagster.cli.iam_policy import iam_policy
 from lineage_bridge_dagster.cli.local import local_command
 from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableGroup
+from lineage_bridge_dagster.cli.setup import setup
 from lineage_bridge_dagster.cli.sql import sql
 
 
@@ -29,5 +30,5 @@ def main() -> None:
     """
 
 
-for _command in (extract, chains, push, clean, sql, iam_policy, local_command()):
+for _command in (extract, chains, push, clean, sql, iam_policy, setup, local_command()):
     main.add_command(_command)

@@ -1,0 +1,69 @@
+"""Single changes in AWS, each as a call of its API or as a command of the AWS CLI."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: The only field of Lake Formation's settings that is changed.
+EXTERNAL_ACCESS = "AllowFullTableExternalDataAccess"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of an API.
+
+    Attributes:
+        service: as boto3 names it, such as `glue`.
+        operation: as in the API, such as `CreateCatalog`.
+    """
+
+    service: str
+    operation: str
+    parameters: Mapping[str, Any]
+
+    def command(self, region: str) -> str:
+        """The call as a command of the AWS CLI."""
+        name = re.sub(r"(?<!^)(?=[A-Z])", "-", self.operation).lower()
+        parameters = shlex.quote(json.dumps(self.parameters))
+        return f"aws {self.service} {name} --region {region} --cli-input-json {parameters}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"service": self.service, "operation": self.operation, "parameters": dict(self.parameters)}
+
+
+@dataclass(frozen=True, slots=True)
+class SetExternalAccess:
+    """Sets one field of Lake Formation's settings. `PutDataLakeSettings` replaces them all."""
+
+    account: str
+    value: bool
+
+    def command(self, region: str) -> str:
+        """The change as commands of the AWS CLI and jq, on top of the settings at that time."""
+        read = (
+            f"aws lakeformation get-data-lake-settings --region {region} --catalog-id {self.account} "
+            "--query DataLakeSettings"
+        )
+        change = f"jq '.{EXTERNAL_ACCESS} = {json.dumps(self.value)}'"
+        return (
+            f"aws lakeformation put-data-lake-settings --region {region} --catalog-id {self.account} "
+            f'--data-lake-settings "$({read} | {change})"'
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"set": EXTERNAL_ACCESS, "account": self.account, "value": self.value}
+
+
+Action = Call | SetExternalAccess
+
+
+def action_from_json(data: Mapping[str, Any]) -> Action:
+    """Read back what `to_json` wrote; `KeyError` or `TypeError` if it is something else."""
+    if "set" in data:
+        return SetExternalAccess(data["account"], bool(data["value"]))
+    return Call(data["service"], data["operation"], dict(data["parameters"]))
