@@ -39,7 +39,19 @@ ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}
-ALLOWED["cli"] = {"config", "confluent", "discovery", "embedded", "glue", "iam", "lineage", "setup", "sql"}
+ALLOWED["doctor"] = {"config", "confluent", "glue", "jars", "lineage"}
+ALLOWED["cli"] = {
+    "config",
+    "confluent",
+    "discovery",
+    "doctor",
+    "embedded",
+    "glue",
+    "iam",
+    "lineage",
+    "setup",
+    "sql",
+}
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.
 PURE = {"lineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"}}

@@ -6,6 +6,7 @@ import click
 
 from lineage_bridge_dagster.cli.chains import chains
 from lineage_bridge_dagster.cli.clean import clean
+from lineage_bridge_dagster.cli.doctor import doctor
 from lineage_bridge_dagster.cli.extract import extract
 from lineage_bridge_dagster.cli.iam_policy import iam_policy
 from lineage_bridge_dagster.cli.local import local_command
@@ -26,9 +27,10 @@ def main() -> None:
     Examples:
       lineage-bridge local demo             a complete platform on this machine
       lineage-bridge extract -o lineage_graph.json
+      lineage-bridge doctor                 what is wrong, and what to do
       lineage-bridge push --dry-run         show what would be written, table by table
     """
 
 
-for _command in (extract, chains, push, clean, sql, iam_policy, setup, local_command()):
+for _command in (extract, chains, push, clean, sql, iam_policy, setup, doctor, local_command()):
     main.add_command(_command)

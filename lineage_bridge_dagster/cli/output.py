@@ -6,6 +6,7 @@ Exit codes: 0 success; 1 something failed, is unknown or was refused; 2 wrong us
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -19,6 +20,12 @@ _MAX_TABLES = 20
 
 EXIT_FAILED = 1
 EXIT_INCOMPLETE = 3
+
+
+def color() -> bool | None:
+    """For `click.echo`: no color if NO_COLOR is set, else one on terminals only."""
+    return False if os.environ.get("NO_COLOR") else None
+
 
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lineage_bridge_dagster.cli.output import color
+
 if TYPE_CHECKING:
     from lineage_bridge_dagster.lineage.push_results import PushReport
 
@@ -20,7 +22,7 @@ def print_report(report: PushReport, dry_run: bool) -> None:
             click.echo(f"{'':<10} -> {result.hint}")
         if dry_run and result.diff:
             for line in result.diff:
-                click.secho(f"    {line}", fg={"+": "green", "-": "red"}.get(line[:1]))
+                click.secho(f"    {line}", fg={"+": "green", "-": "red"}.get(line[:1]), color=color())
     would = "would be " if dry_run else ""
     click.echo(
         ", ".join(

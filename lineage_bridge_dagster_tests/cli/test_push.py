@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.coverage import Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Graph
@@ -35,6 +37,21 @@ def test_dry_run_shows_the_diff_and_writes_nothing(graph: Path, catalog: Catalog
     assert "lineage_bridge.source_topics" in result.stdout
     assert "2 would be updated" in result.stdout
     assert catalog.table("orders.v1") == before
+
+
+def test_dry_run_colors_the_diff_unless_no_color_is_set(
+    graph: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["push", "--graph", str(graph), "--dry-run"]
+
+    def output() -> str:
+        return CliRunner().invoke(main, arguments, color=True).stdout
+
+    assert "\x1b[32m    + lineage_bridge.source_topics" in output()
+    assert "\x1b[" not in run(*arguments).stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in output()
+    assert "    + lineage_bridge.source_topics" in output()
 
 
 def test_only_the_named_table_is_pushed(graph: Path, catalog: Catalog) -> None:

@@ -1,0 +1,131 @@
+"""Where the credentials come from, stray keys in the environment, and whose catalog it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lineage_bridge_dagster.doctor import aws_identity
+from lineage_bridge_dagster.doctor.finding import Status
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster_tests.doctor.examined import (
+    ACCOUNT,
+    aws_clients,
+    caller,
+    context_of,
+    examine,
+    stubbed,
+    with_status,
+    worst,
+)
+from lineage_bridge_dagster_tests.glue.graphs import add_table
+
+LONG_TERM = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE00001", "AWS_SECRET_ACCESS_KEY": "a-secret-of-a-key"}
+
+
+def _stray(variables: Mapping[str, str], profile: str | None = None) -> str:
+    results = list(aws_identity.stray_keys(variables, profile, {}))
+    bad = [one for one in results if one.status is not Status.OK]
+    return " ".join(f"{one.status} {one.result} {one.remedy}" for one in bad)
+
+
+def test_keys_of_the_environment_that_belong_together_are_well() -> None:
+    assert _stray(LONG_TERM) == ""
+    assert _stray({}) == ""
+
+
+def test_a_key_that_overrides_a_profile_or_a_role_is_named() -> None:
+    found = _stray({**LONG_TERM, "AWS_PROFILE": "data-platform"})
+    assert "AWS_ACCESS_KEY_ID is set in the environment and overrides the profile of AWS_PROFILE" in found
+    assert "overrides the container's role" in _stray(
+        {**LONG_TERM, "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://169.254.170.23/v1/credentials"}
+    )
+    assert "profile 'data-platform', which is used instead" in _stray(LONG_TERM, "data-platform")
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"AWS_ACCESS_KEY_ID": "AKIAX"}, "AWS_SECRET_ACCESS_KEY is not"),
+        ({"AWS_SECRET_ACCESS_KEY": "x"}, "AWS_ACCESS_KEY_ID is not"),
+        ({"AWS_SESSION_TOKEN": "x"}, "AWS_SESSION_TOKEN is set without a key"),
+        ({**LONG_TERM, "AWS_ACCESS_KEY_ID": "ASIAX"}, "AWS_SESSION_TOKEN is not set"),
+        ({**LONG_TERM, "AWS_SESSION_TOKEN": "left"}, "left over from another session"),
+        ({**LONG_TERM, "AWS_SECRET_ACCESS_KEY": "x \n"}, "has spaces"),
+    ],
+)
+def test_keys_that_do_not_belong_together_fail(variables: Mapping[str, str], named: str) -> None:
+    found = _stray(variables)
+    assert found.startswith("failed")
+    assert named in found
+
+
+def test_the_source_of_the_credentials_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in LONG_TERM.items():
+        monkeypatch.setenv(name, value)
+    first = examine(aws_identity.credentials, context_of(LONG_TERM))[0]
+    assert "environment variables; the access key ends in ...0001" in first.result
+    assert LONG_TERM["AWS_SECRET_ACCESS_KEY"] not in str(first)
+
+    config = tmp_path / "credentials"
+    config.write_text("[lineage]\naws_access_key_id = AKIAEXAMPLE00002\naws_secret_access_key = hidden\n")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(config))
+    profile = {**LONG_TERM, "LINEAGE_BRIDGE_AWS_PROFILE": "lineage"}
+    results = examine(aws_identity.credentials, context_of(profile))
+    assert (
+        "the shared credentials file; the access key ends in ...0002. Profile: lineage" in results[0].result
+    )
+    assert "which is used instead" in worst(results).result
+
+
+def test_no_credentials_and_an_unknown_profile_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    assert "There are no AWS credentials" in worst(examine(aws_identity.credentials, context_of())).result
+    unknown = context_of({"LINEAGE_BRIDGE_AWS_PROFILE": "nowhere"})
+    assert "'nowhere' is not configured" in worst(examine(aws_identity.credentials, unknown)).result
+
+
+def test_the_caller_is_named() -> None:
+    with StrictAws() as aws:
+        (found,) = examine(aws_identity.identity, context_of(**aws_clients(aws, "sts")))
+    assert found.status is Status.OK
+    assert f"in account {aws.account_id}" in found.result
+
+
+def test_an_expired_session_says_to_sign_in_again() -> None:
+    sts, stubber = stubbed("sts")
+    stubber.add_client_error("get_caller_identity", "ExpiredToken", "The security token is expired", 403)
+    found = worst(examine(aws_identity.identity, context_of(sts=sts)))
+    assert "aws sso login" in found.remedy
+
+
+def test_another_accounts_catalog_is_wrong_unless_it_answers() -> None:
+    glue, stubber = stubbed("glue")
+    request = {"CatalogId": "999988887777", "MaxResults": 1}
+    stubber.add_client_error(
+        "get_databases", "AccessDeniedException", "not authorized", 400, expected_params=request
+    )
+    stubber.add_response("get_databases", {"DatabaseList": []}, request)
+    context = context_of({"LINEAGE_BRIDGE_AWS_CATALOG_ID": "999988887777"}, sts=caller(), glue=glue)
+    refused = worst(examine(aws_identity.account, context))
+    assert "another account's, and does not answer" in refused.result
+    assert "LINEAGE_BRIDGE_AWS_CATALOG_ID" in refused.remedy
+    assert f"arn:aws:iam::{ACCOUNT}:root" in refused.remedy
+    allowed = examine(aws_identity.account, context)
+    assert with_status(allowed, Status.FAILED) == []
+
+
+def test_credentials_of_another_account_than_the_discoverys_fail() -> None:
+    graph = Graph()
+    table = add_table(graph, "orders")
+    table.attributes["catalog_id"] = "999988887777"
+    found = worst(examine(aws_identity.account, context_of(graph=graph, sts=caller())))
+    assert "tables of account 999988887777" in found.result
+
+
+def test_a_catalog_id_that_is_no_account_fails_without_a_call() -> None:
+    context = context_of({"LINEAGE_BRIDGE_AWS_CATALOG_ID": "s3tablescatalog"}, sts=caller())
+    assert "12 digits" in worst(examine(aws_identity.account, context)).remedy
