@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "confluent": {"config", "lineage", "sql"},
     "iam": {"config", "confluent", "glue", "lineage"},
     "setup": {"config", "glue", "lineage"},
-    "discovery": {"config", "confluent", "glue", "lineage", "sql"},
+    "discovery": {"config", "confluent", "glue", "lineage", "sql", "targets"},
     "specs": {"config", "dagster_internals", "glue", "lineage"},
     "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs"},
 }

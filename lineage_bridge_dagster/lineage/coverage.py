@@ -21,6 +21,9 @@ class Status(StrEnum):
 #: The API of the offsets of one connector, whose scope has the place `{cluster}/{connector id}`.
 CONNECTOR_OFFSETS = "connector_offsets"
 
+#: A REST catalog of Iceberg tables, which is the scope's place.
+ICEBERG = "iceberg"
+
 #: For each API, the API of the scope above: fully read, it proves that a scope below no longer exists.
 PARENTS = {
     "environments": None,
@@ -38,12 +41,15 @@ PARENTS = {
     "catalog_integrations": "clusters",
     "flink": "compute_pools",
     "glue": None,
+    ICEBERG: None,
 }
 
 #: APIs that only add to what another API reports: a failure hides nothing that the other one tells.
 SUPPLEMENTARY = frozenset({CONNECTOR_OFFSETS})
 #: APIs that report no sources of tables.
 _NO_TABLE_SOURCES = frozenset({"mirrors", "consumer_groups"})
+#: APIs that report only tables at the end of lineage: a failure hides no source of another table.
+_TARGETS = frozenset({ICEBERG})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -168,7 +174,7 @@ class Coverage:
         """
         return bool(self._reports) and all(
             report.proves_absence
-            or report.scope.api in SUPPLEMENTARY
+            or report.scope.api in SUPPLEMENTARY | _TARGETS
             or (report.status is Status.DENIED and report.scope.api in _NO_TABLE_SOURCES)
             for report in self
         )

@@ -45,5 +45,17 @@ def tableflow_table_id(environment: str, cluster: str, topic: str) -> str:
     return f"confluent:tableflow_table:{environment}:{cluster}.{topic}"
 
 
+def iceberg_table_id(environment: str, catalog: str, namespace: str, table: str) -> str:
+    """The id of a table of a configured catalog.
+
+    Args:
+        environment: Empty if the table belongs to none.
+        catalog: The name of the catalog in the configuration.
+        namespace: Its levels, with dots between them.
+        table: Its name.
+    """
+    return f"iceberg:table:{environment}:{catalog}/{namespace}/{table}"
+
+
 def glue_table_id(environment: str, place: GluePlace) -> str:
     return f"aws:glue_table:{environment}:{place.qualified_name}"

@@ -68,6 +68,19 @@ def is_glue_table(node: Node) -> bool:
     return node.node_type == NodeType.CATALOG_TABLE and node.catalog_type == AWS_GLUE
 
 
+#: The `catalog_type` of tables of REST catalogs, S3 Tables among them.
+ICEBERG_REST = "ICEBERG_REST"
+
+
+def is_iceberg_rest_table(node: Node) -> bool:
+    return node.node_type == NodeType.CATALOG_TABLE and node.catalog_type == ICEBERG_REST
+
+
+def iceberg_rest_tables(graph: Graph) -> Iterator[Node]:
+    """The tables of REST catalogs other than the account's own Glue."""
+    return (node for node in graph.of_type(NodeType.CATALOG_TABLE) if is_iceberg_rest_table(node))
+
+
 def glue_tables(graph: Graph) -> Iterator[Node]:
     """The tables of the AWS Glue catalog."""
     return (node for node in graph.of_type(NodeType.CATALOG_TABLE) if is_glue_table(node))

@@ -23,6 +23,7 @@ from lineage_bridge_dagster.lineage.nodes import (
     SchemaNode,
     TopicNode,
     is_glue_table,
+    is_iceberg_rest_table,
 )
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN
 from lineage_bridge_dagster.specs.graph_view import PROCESSES, NodeContext, Role
@@ -85,6 +86,8 @@ def _standard(node: Node, context: NodeContext) -> StandardMetadata:
     if is_glue_table(node):
         table = GlueTableNode.of(node)
         name, uri = table.shown_place.dotted, table.storage_location or None
+    elif is_iceberg_rest_table(node):
+        name, uri = node.label, GlueTableNode.of(node).storage_location or None
     elif node.node_type == NodeType.EXTERNAL_DATASET:
         uri = node.qualified_name
     schema = column_schema(_columns(node, context))
@@ -121,6 +124,13 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
     if is_glue_table(node):
         return _glue_table(GlueTableNode.of(node), context)
     own: dict[str, Any] = {"source": UrlMetadataValue(node.url) if node.url else None}
+    if is_iceberg_rest_table(node):
+        view = NodeView.of(node)
+        own |= {
+            "catalog": view.text("catalog"),
+            "database": view.text("database"),
+            "table": view.text("table_name"),
+        }
     if node.node_type == NodeType.KAFKA_TOPIC:
         own |= tableflow_metadata(tableflow_of(node, context.view))
         topic = TopicNode.of(node)

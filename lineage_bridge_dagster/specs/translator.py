@@ -20,7 +20,7 @@ from dagster import AssetKey, AssetSpec
 
 from lineage_bridge_dagster.lineage.glue_status import glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table, is_iceberg_rest_table
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.definition_metadata import definition_metadata
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
@@ -129,6 +129,9 @@ class LineageTranslator:
                 place = GlueTableNode.of(node).shown_place
                 first = "upstream_chain" if role is Role.CHAIN else "glue"
                 parts = [first, *filter(None, [place.away]), place.database, place.table]
+            case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
+                view = NodeView.of(node)
+                parts = ["glue", view.text("catalog"), view.text("database"), view.text("table_name")]
             case NodeType.CATALOG_TABLE:
                 parts = [(node.catalog_type or "catalog").lower(), node.qualified_name]
             case _:
@@ -151,6 +154,9 @@ def _group(node: Node, role: Role) -> str:
             # By default Tableflow names the database after the cluster's id.
             name = node.cluster_name if place.database == node.cluster_id else None
             return f"{top}/{keys.named_segment(name, place.database)}"
+        case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
+            view = NodeView.of(node)
+            return keys.group_name("glue", view.text("catalog"), view.text("database"))
         case NodeType.EXTERNAL_DATASET:
             return "external"
         case _:

@@ -34,9 +34,11 @@ def table(config: Config, name: str) -> str:
     stored = naming.location(warehouse)
     if _UNITY in address:
         return naming.UNITY_CATALOG(host=address, catalog=warehouse, schema=database, table=last)
-    if catalog == "glue" or (match := _GLUE.match(address)):
+    # A colon leads to a catalog below the account's own, such as that of a table bucket.
+    federated = catalog != "glue" and ":" in warehouse and not stored
+    if catalog == "glue" or ((match := _GLUE.match(address)) and not federated):
         region = match[1] if catalog != "glue" and match else config.get(_CATALOG + "client.region")
-        account = config.get(_CATALOG + "glue.id") or ("" if stored else warehouse.partition(":")[0])
+        account = config.get(_CATALOG + "glue.id") or ("" if stored else warehouse)
         named = naming.GLUE(region=region, account=account, database=database, table=last)
         return named or naming.location(warehouse, f"{database}.db", last)
     if catalog == "hive" and address:

@@ -1,0 +1,115 @@
+"""Reads the tables of a catalog: their schemas, current snapshots and properties."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.iceberg.table_errors import TableError, TableNotFoundError, translate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyiceberg.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, with its type as Iceberg writes it."""
+
+    name: str
+    type: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergTable:
+    """A table as its catalog describes it.
+
+    Attributes:
+        namespace: Its levels.
+        location: The folder of the table.
+        snapshot_id: Of the current snapshot; None before the first commit of rows.
+        committed_ms: When that was made, in Unix milliseconds.
+        rows: That the snapshot counts; None if it does not.
+    """
+
+    namespace: tuple[str, ...]
+    name: str
+    uuid: str
+    columns: tuple[Column, ...]
+    location: str
+    properties: Mapping[str, str] = field(repr=False)
+    snapshot_id: int | None = None
+    committed_ms: int | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TablesRead:
+    """The tables of a catalog, and an error for each namespace or table that could not be read."""
+
+    tables: tuple[IcebergTable, ...]
+    errors: tuple[TableError, ...] = ()
+
+
+def read_tables(
+    catalog: Catalog, namespaces: Collection[str] = (), *, max_concurrency: int = 8
+) -> TablesRead:
+    """Read all tables, or those of these namespaces. A table that is dropped meanwhile is left out.
+
+    Args:
+        catalog: The catalog.
+        namespaces: Names of namespaces, with dots between levels; by default those of the top level.
+        max_concurrency: Calls at once.
+
+    Raises:
+        TableError: The namespaces could not be listed.
+    """
+    errors: list[TableError] = []
+    names: list[tuple[str, ...]] = []
+    for namespace in [tuple(each.split(".")) for each in namespaces] or _namespaces(catalog):
+        try:
+            names += [tuple(name) for name in catalog.list_tables(namespace)]
+        except Exception as error:
+            where = f"the namespace {'.'.join((catalog.name, *namespace))}"
+            errors.append(translate(error, action="Listing", where=where))
+    tables: list[IcebergTable] = []
+    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-tables") as pool:
+        for found in pool.map(lambda name: _load(catalog, name), names):
+            if isinstance(found, IcebergTable):
+                tables.append(found)
+            elif not isinstance(found, TableNotFoundError):
+                errors.append(found)
+    return TablesRead(tuple(tables), tuple(errors))
+
+
+def _namespaces(catalog: Catalog) -> list[tuple[str, ...]]:
+    try:
+        return [tuple(namespace) for namespace in catalog.list_namespaces()]
+    except Exception as error:
+        raise translate(error, action="Listing", where=f"the catalog {catalog.name}") from error
+
+
+def _load(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable | TableError:
+    try:
+        table = catalog.load_table(name)
+    except Exception as error:
+        return translate(error, action="Loading", where=f"the table {'.'.join((catalog.name, *name))}")
+    snapshot = table.current_snapshot()
+    rows = snapshot.summary["total-records"] if snapshot and snapshot.summary else None
+    return IcebergTable(
+        namespace=name[:-1],
+        name=name[-1],
+        uuid=str(table.metadata.table_uuid),
+        columns=tuple(
+            Column(column.name, str(column.field_type), column.doc or "") for column in table.schema().fields
+        ),
+        location=table.location(),
+        properties=dict(table.properties),
+        snapshot_id=snapshot.snapshot_id if snapshot else None,
+        committed_ms=snapshot.timestamp_ms if snapshot else None,
+        rows=int(rows) if rows is not None else None,
+    )

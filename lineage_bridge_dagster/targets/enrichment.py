@@ -1,0 +1,174 @@
+"""Adds the Iceberg tables of catalogs other than the account's own Glue to a discovery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.iceberg.table_errors import TableAccessDeniedError, TableError, translate
+from lineage_bridge_dagster.iceberg.tables import IcebergTable, TablesRead, read_tables
+from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.documents import PREFIX
+from lineage_bridge_dagster.lineage.ids import external_dataset_id, iceberg_table_id
+from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST
+from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.lineage.sql_policy import shown_parameters
+from lineage_bridge_dagster.lineage.times import iso, utc_now
+from lineage_bridge_dagster.text import first_few
+
+#: The name of a table's dataset, as connectors to it have it: of a catalog and `namespace.table`.
+DatasetName = Callable[[CatalogSettings, str], str]
+
+#: Tables and namespaces that a report names.
+_SHOWN = 3
+
+
+def iceberg_catalogs(catalogs: Catalogs) -> list[CatalogSettings]:
+    """The REST catalogs whose tables are not those of the account's own Glue."""
+    return [each for each in catalogs.values() if each.type == "rest" and each.glue_account is None]
+
+
+def enrich(
+    discovery: Discovery,
+    catalogs: Catalogs,
+    *,
+    dataset_name: DatasetName,
+    sql: str = "redacted",
+    clock: Callable[[], datetime] = utc_now,
+) -> Discovery:
+    """Add a `catalog_table` node for each table that a known process writes, with an edge from its dataset,
+    and for each that carries lineage from an earlier push.
+
+    Args:
+        discovery: What was found in Confluent.
+        catalogs: All catalogs; see `iceberg_catalogs` for those that are read.
+        dataset_name: How a connector to a table names it.
+        sql: How the SQL of earlier pushes is shown: full, redacted, hash or none.
+        clock: The time of the nodes.
+
+    Returns:
+        A new discovery. A catalog that could not be read is in its coverage, as `iceberg::{name}`; nothing is
+        raised for it.
+    """
+    now = iso(clock())
+    graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
+    coverage = Coverage(discovery.coverage)
+    for settings in iceberg_catalogs(catalogs):
+        scope = Scope(ICEBERG, "", settings.name)
+        try:
+            read = read_tables(open_catalog(catalogs, settings.name), settings.namespaces)
+        except LineageBridgeError as error:
+            coverage.add(_unread(scope, error))
+            continue
+        for table in read.tables:
+            name = dataset_name(settings, ".".join((*table.namespace, table.name)))
+            dataset = graph.nodes.get(external_dataset_id(name)) if name else None
+            if dataset or any(key.startswith(PREFIX) for key in table.properties):
+                _add(graph, table, settings, scope, dataset, now, sql)
+        coverage.add(_report(scope, read))
+    return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
+
+
+def _add(
+    graph: Graph,
+    table: IcebergTable,
+    settings: CatalogSettings,
+    scope: Scope,
+    dataset: Node | None,
+    now: str,
+    sql: str,
+) -> None:
+    node = table_node(table, settings, scope, now, sql=sql)
+    if dataset is None:
+        graph.add_node(node)
+        return
+    # It is known because the catalog and the connector were both read: neither's outage may remove it.
+    scopes = sorted(
+        {str(scope)}.union(
+            scopes_of(dataset.attributes),
+            *(scopes_of(edge.attributes) for edge in _into(graph, dataset)),
+        )
+    )
+    node = graph.add_node(node.with_attributes(scopes=scopes))
+    attributes = {"scope": str(scope), "scopes": scopes, "evidence": str(Evidence.DECLARED)}
+    graph.add_edge(
+        Edge(
+            dataset.node_id,
+            node.node_id,
+            EdgeType.MATERIALIZES,
+            attributes=attributes,
+            first_seen=now,
+            last_seen=now,
+        )
+    )
+
+
+def _into(graph: Graph, node: Node) -> Iterable[Edge]:
+    return (edge for edge in graph.edges.values() if edge.dst_id == node.node_id)
+
+
+def table_node(
+    table: IcebergTable, settings: CatalogSettings, scope: Scope, now: str, *, sql: str = "redacted"
+) -> Node:
+    """The `catalog_table` node of a table, without secrets.
+
+    It has no environment: connectors of several may write it.
+    """
+    namespace = ".".join(table.namespace)
+    attributes: dict[str, Any] = {
+        "catalog": settings.name,
+        "database": namespace,
+        "table_name": table.name,
+        "columns": [
+            {"name": column.name, "type": column.type, "comment": redact_text(column.comment) or None}
+            for column in table.columns
+        ],
+        "storage_location": redact_text(table.location) or None,
+        "parameters": shown_parameters(table.properties, sql),
+        # As text: JavaScript, and so the UI, would round it.
+        "snapshot_id": str(table.snapshot_id) if table.snapshot_id is not None else None,
+        "last_commit": iso(datetime.fromtimestamp(table.committed_ms / 1000, UTC))
+        if table.committed_ms
+        else None,
+        "rows": table.rows,
+        "not_writable": f"the catalog {settings.name} is read-only" if settings.read_only else None,
+        "scope": str(scope),
+    }
+    return Node(
+        node_id=iceberg_table_id("", settings.name, namespace, table.name),
+        system="iceberg",
+        node_type=NodeType.CATALOG_TABLE,
+        qualified_name=f"iceberg://{settings.name}/{namespace}/{table.name}",
+        display_name=f"{settings.name}.{namespace}.{table.name}",
+        catalog_type=ICEBERG_REST,
+        attributes={name: value for name, value in attributes.items() if value is not None},
+        first_seen=now,
+        last_seen=now,
+    )
+
+
+def _unread(scope: Scope, error: LineageBridgeError) -> ScopeReport:
+    """The report of a catalog that could not be opened or listed."""
+    cause = error.__cause__
+    if not isinstance(error, TableError) and isinstance(cause, Exception):
+        denied = isinstance(translate(cause, action="", where=""), TableAccessDeniedError)
+    else:
+        denied = isinstance(error, TableAccessDeniedError)
+    return ScopeReport(
+        scope, Status.DENIED if denied else Status.FAILED, f"{error.message} {error.hint}".strip()
+    )
+
+
+def _report(scope: Scope, read: TablesRead) -> ScopeReport:
+    if not read.errors:
+        return ScopeReport(scope, Status.COMPLETE, count=len(read.tables))
+    reason = f"{first_few([error.message for error in read.errors], _SHOWN)} {read.errors[0].hint}".strip()
+    return ScopeReport(scope, Status.PARTIAL, reason, len(read.tables))
