@@ -239,7 +239,8 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 "push": self.push.given(),
                 "catalog": self.spark.catalog.given(),
                 "catalogs": self._given_catalogs(),
-            }
+            },
+            self.name,
         )
 
     def contradictions(self) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:

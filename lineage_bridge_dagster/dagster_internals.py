@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from dagster import AssetKey
+from dagster import AssetKey, DagsterInstance
 
 #: Raised where a step's context has no repository.
 from dagster._check import CheckError
@@ -58,6 +58,7 @@ __all__ = [
     "cron_string_iterator",
     "is_valid_cron_schedule",
     "state_folder",
+    "stored_instance_id",
 ]
 
 
@@ -75,6 +76,13 @@ def code_server(origin: Any) -> CodeServer | None:
     """The client of the code server behind a code location's origin; None if it has no server."""
     create = getattr(origin, "create_client", None)
     return create() if create else None
+
+
+def stored_instance_id() -> str:
+    """The id of the instance in DAGSTER_HOME, which its storage keeps and all of its hosts share."""
+    with DagsterInstance.get() as instance:
+        storage: Any = instance.run_storage
+        return str(storage.get_run_storage_id())
 
 
 def state_folder(storage: DefsStateStorage, key: str) -> Any:

@@ -55,7 +55,7 @@ PushEvent = AssetMaterialization | AssetObservation | Output[dict[str, int]]
 Discover = Callable[[Discovery | None, Callable[[str], None]], Discovery]
 
 
-@view_of(PushSettings, only=("set_parameters", "set_description", "sql"))
+@view_of(PushSettings, only=("set_parameters", "set_description", "sql", "take_over"))
 class PushJobConfig(Config):
     """Options of one push. An empty option defaults to the component's setting."""
 
@@ -91,7 +91,8 @@ class PushJobConfig(Config):
         return ", ".join(
             f"{name}={json.dumps(value)}"
             for name, value in settings.model_dump().items()
-            if value != getattr(base, name)
+            # Which instance owns the tables is no part of what is written to them.
+            if name != "take_over" and value != getattr(base, name)
         )
 
 

@@ -18,8 +18,9 @@ from lineage_bridge_dagster.text import first_few, plural
 )
 @click.option("--dry-run", is_flag=True, help="Show the diff of each table and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.option("--take-over", is_flag=True, help="Clean the tables of other instances, too.")
 @click.option("--yes", is_flag=True, help="Do not ask; without a terminal, nothing is asked either.")
-def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, yes: bool) -> None:
+def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool, yes: bool) -> None:
     """Take our lineage out of Glue: the lineage_bridge.* parameters and the block of the description.
 
     Everything else stays as it is, byte for byte. Without --table, every table of the catalog that carries
@@ -31,13 +32,14 @@ def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, yes: bool) -> N
       lineage-bridge clean --table lkc-abc123.orders.v1
       lineage-bridge clean --yes --json | jq .counts
     """
+    from lineage_bridge_dagster.config.owner import with_owner
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.glue.clean import Cleaning
     from lineage_bridge_dagster.glue.client import glue_client
 
-    settings = Settings.from_env(groups=["aws", "push"])
+    settings = Settings.from_env(given={"push": {"take_over": take_over or None}}, groups=["aws", "push"])
     client = glue_client(settings.aws)
-    cleaning = Cleaning(client, settings.push)
+    cleaning = Cleaning(client, with_owner(settings.push))
     with err.status("Looking for lineage"):
         found = cleaning.find(tables or None)
     if found.tables and not dry_run and not yes and sys.stdin.isatty():

@@ -23,6 +23,7 @@ from lineage_bridge_dagster.cli.push_report import print_report
 @click.option(
     "--description/--no-description", default=None, help="Write the lineage block of the description."
 )
+@click.option("--take-over", is_flag=True, help="Push to tables of other instances, too, and own them.")
 def push(
     graph: Path | None,
     tables: tuple[str, ...],
@@ -30,6 +31,7 @@ def push(
     as_json: bool,
     parameters: bool | None,
     description: bool | None,
+    take_over: bool,
 ) -> None:
     """Write each table's upstream lineage into its Glue parameters and description.
 
@@ -41,19 +43,28 @@ def push(
       lineage-bridge push --graph lineage_graph.json --table lkc-abc123.orders.v1
       lineage-bridge push --json | jq .counts
     """
+    from lineage_bridge_dagster.config.owner import with_owner
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.glue.client import glue_client
     from lineage_bridge_dagster.glue.push import push_tables
 
     settings = Settings.from_env(
-        given={"push": {"set_parameters": parameters, "set_description": description}}, groups=["aws", "push"]
+        given={
+            "push": {
+                "set_parameters": parameters,
+                "set_description": description,
+                "take_over": take_over or None,
+            }
+        },
+        groups=["aws", "push"],
     )
+    push_settings = with_owner(settings.push)
     discovery = load_or_discover(graph)
     with err.status("Pushing") as status:
         report = push_tables(
             discovery,
             glue_client(settings.aws),
-            settings.push,
+            push_settings,
             tables=tables or None,
             dry_run=dry_run,
             progress=lambda done, total, _result: status.update(f"Pushing {done}/{total}"),

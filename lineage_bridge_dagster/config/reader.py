@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.config.owner import with_owner
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import AwsSettings, Given, PushSettings, Settings
 
@@ -19,12 +20,14 @@ class SettingsReader:
 
     Args:
         given: fields by group, as the YAML sets them; what is empty comes from the environment.
+        name: the instance's, which the default owner of its tables has, too.
 
     Every method raises a `ConfigurationError` for a malformed value.
     """
 
-    def __init__(self, given: Given | None = None) -> None:
+    def __init__(self, given: Given | None = None, name: str = "") -> None:
         self._given = given or {}
+        self._name = name
         self._secrets = CachedSecrets()
 
     def __call__(self) -> Settings:
@@ -32,7 +35,8 @@ class SettingsReader:
         return Settings.from_env(given=self._given, secrets=self._secrets)
 
     def push(self) -> PushSettings:
-        return self._group("push").push
+        """What a push writes, with the owner of its tables."""
+        return with_owner(self._group("push").push, self._name)
 
     def sql_offline(self) -> str | None:
         """How SQL is shown, without a call to AWS; None if only a secret could tell."""

@@ -33,7 +33,7 @@ from lineage_bridge_dagster.config.credentials import (
 )
 from lineage_bridge_dagster.config.profiles import region_of_profile
 from lineage_bridge_dagster.config.secrets import ReadSecrets, SecretsManagerSource, read_secrets
-from lineage_bridge_dagster.config.value_types import NameList, Region, RoleArn, Url
+from lineage_bridge_dagster.config.value_types import NameList, Owner, Region, RoleArn, Url
 from lineage_bridge_dagster.config.variables import PREFIX, FromVariables, VariablesSource, variables_of
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -145,6 +145,18 @@ class PushSettings(BaseModel):
     max_concurrency: int = Field(8, ge=1, le=64, description="Tables pushed concurrently.", examples=[8])
     max_attempts: int = Field(
         8, ge=1, le=50, description="Attempts per table before it counts as failed.", examples=[8]
+    )
+    owner: Owner = Field(
+        "",
+        description="Name of this installation in the tables that it pushes to: others leave them alone. "
+        "Default: that of the Dagster instance in DAGSTER_HOME, else of this host and project.",
+        examples=["lineage-prod"],
+    )
+    take_over: bool = Field(
+        False,
+        description="Push to tables whose lineage belongs to another installation as well, and become their "
+        "owner; false by default.",
+        examples=[False],
     )
     max_removal_share: float = Field(
         0.1,

@@ -49,10 +49,12 @@ if TYPE_CHECKING:
     Region = str
     RoleArn = str
     NameList = list[str]
+    Owner = str
 else:
     Url = pattern_type(r"https?://[^\s/?#]+\S*", "a URL with its scheme")
     Region = pattern_type(r"[a-z]{2,4}(-[a-z]+)+-\d+", "an AWS region")
     RoleArn = pattern_type(r"arn:aws[a-z-]*:iam::\d{12}:role/\S+", "the ARN of a role")
+    Owner = pattern_type(r"([!-~]([ -~]{0,126}[!-~])?)?", "a name of up to 128 ASCII characters")
     #: A list, or one text with commas in it.
     NameList = Annotated[
         list[str],

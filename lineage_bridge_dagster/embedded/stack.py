@@ -197,6 +197,8 @@ class Stack:
             # Otherwise the AWS libraries query EC2's metadata service whenever a key is missing.
             "AWS_EC2_METADATA_DISABLED": "true",
             "LINEAGE_BRIDGE_AWS_REGION": world.GLUE_REGION,
+            # Commands in a shell of their own push as the demo's Dagster does.
+            "LINEAGE_BRIDGE_PUSH_OWNER": "local-demo",
             "LINEAGE_BRIDGE_CATALOG_WAREHOUSE": f"s3://{WAREHOUSE_BUCKET}/warehouse",
             HOME_VARIABLE: str(self.home),
         }

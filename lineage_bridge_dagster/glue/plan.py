@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, is_set, writable_fields
 from lineage_bridge_dagster.glue.tables import GlueTable
@@ -17,6 +17,7 @@ from lineage_bridge_dagster.lineage.description import join_description, split_d
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
+    KEY_OWNER,
     PREFIX,
     DocumentOptions,
     LineageDocument,
@@ -27,6 +28,15 @@ from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE
 
 #: Glue's limit `KeyString`, from its API model.
 MAX_KEY_BYTES = 255
+
+
+class PushOptions(DocumentOptions, Protocol):
+    """What is written, by which instance, and whether it takes over the tables of others."""
+
+    @property
+    def owner(self) -> str: ...
+    @property
+    def take_over(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +70,16 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The table must not be written."""
+    """The table must not be written.
+
+    Attributes:
+        owner: the other instance that the table's lineage belongs to, if that is the reason.
+    """
 
     table: GlueTable
     reason: str
+    hint: str = ""
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +96,7 @@ Plan = NoChange | Update | Refuse | Hold
 def plan_update(
     table: GlueTable,
     document: LineageDocument | None,
-    options: DocumentOptions,
+    options: PushOptions,
     *,
     complete: bool,
     now: str,
@@ -103,13 +119,18 @@ def plan_update(
         return NoChange(table)
     if (reason := _refusal(table)) is not None:
         return Refuse(table, reason)
+    owner = current.get(KEY_OWNER, "")
+    is_foreign = bool(owner) and owner != options.owner
+    if is_foreign and not options.take_over:
+        return _foreign(table, owner, current.get(KEY_LAST_SYNCED, ""))
     wanted_digest = digest(wanted if options.set_parameters else {}, block)
     current_digest = digest(
         current if options.set_parameters else {}, current_block if options.set_description else None
     )
     # The digest leaves out what tells about the push; a removal takes that, too.
     left = document is None and options.set_parameters and bool(current)
-    if current_digest == wanted_digest and not left:
+    # Lineage without an owner, from before there were any, is in sync; its next change names us.
+    if current_digest == wanted_digest and not left and not is_foreign:
         return NoChange(table)
     if not complete:
         if document is None:
@@ -122,10 +143,23 @@ def plan_update(
         parameters = {key: value for key, value in parameters.items() if not key.startswith(PREFIX)}
         if document is not None:
             parameters |= {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now}
+            if options.owner:
+                parameters[KEY_OWNER] = options.owner
         if (reason := _over_limit(parameters)) is not None:
             return Refuse(table, reason)
     description = join_description(user_text, block) if options.set_description else table.description
     return Update(table, _table_input(table, parameters, description), removal=document is None)
+
+
+def _foreign(table: GlueTable, owner: str, synced: str) -> Refuse:
+    when = f", last written at {synced}" if synced else ""
+    return Refuse(
+        table,
+        f"its lineage belongs to another instance, {owner}{when}",
+        f"Let only one instance push to a table. To take it over, set push.take_over or pass --take-over; to "
+        f"push as that instance, set LINEAGE_BRIDGE_PUSH_OWNER={owner}.",
+        owner,
+    )
 
 
 def _refusal(table: GlueTable) -> str | None:

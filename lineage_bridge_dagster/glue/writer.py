@@ -217,7 +217,7 @@ class GlueLineageWriter:
         if isinstance(plan, NoChange):
             return push.result(PushStatus.UNCHANGED)
         if isinstance(plan, Refuse):
-            return push.result(PushStatus.REFUSED, plan.reason)
+            return push.result(PushStatus.REFUSED, plan.reason, plan.hint)
         if isinstance(plan, Hold):
             return push.result(PushStatus.HELD, plan.reason)
         if push.dry_run:

@@ -32,9 +32,11 @@ KEY_ENVIRONMENT_ID = PREFIX + "environment_id"
 KEY_CLUSTER_ID = PREFIX + "cluster_id"
 KEY_LAST_SYNCED = PREFIX + "last_synced"
 KEY_DIGEST = PREFIX + "digest"
+#: The instance that wrote the lineage; others leave it alone.
+KEY_OWNER = PREFIX + "owner"
 
 #: Our keys that describe the push rather than the lineage.
-_PUSH_KEYS = frozenset({KEY_LAST_SYNCED, KEY_DIGEST})
+_PUSH_KEYS = frozenset({KEY_LAST_SYNCED, KEY_DIGEST, KEY_OWNER})
 
 
 class DocumentOptions(Protocol):
@@ -53,7 +55,7 @@ class LineageDocument:
     """A chain's parameters and description block. A part that the options exclude is empty.
 
     Attributes:
-        parameters: Our keys, without `last_synced` and `digest`, which the push adds.
+        parameters: Our keys, without `last_synced`, `digest` and `owner`, which the push adds.
         content: The block before truncation.
         truncated: Whether the parameters leave out part of the chain.
     """
@@ -114,8 +116,8 @@ def render(chain: Chain, options: DocumentOptions) -> LineageDocument:
 def digest(parameters: Mapping[str, str], block: str | None) -> str:
     """Return the SHA-256, in hexadecimal, of our parameters and our block, without their times.
 
-    Foreign parameters, `last_synced` and `digest` are ignored, so that it can be computed from a table's
-    parameters and block as they are in Glue.
+    Foreign parameters, `last_synced`, `digest` and `owner` are ignored, so that it can be computed from a
+    table's parameters and block as they are in Glue.
     """
     ours = {
         key: value for key, value in parameters.items() if key.startswith(PREFIX) and key not in _PUSH_KEYS

@@ -119,7 +119,12 @@ def test_secret_is_cached_until_it_expires(manager: Any, monkeypatch: pytest.Mon
 
 def test_every_group_is_read_from_the_secrets(manager: Any) -> None:
     """A group that is read alone has the values that it has among all settings."""
-    variables = {"PUSH_SQL": "hash", "AWS_CATALOG_ID": "111122223333", "CATALOG_WAREHOUSE": "s3://lake/w"}
+    variables = {
+        "PUSH_SQL": "hash",
+        "PUSH_OWNER": "prod",
+        "AWS_CATALOG_ID": "111122223333",
+        "CATALOG_WAREHOUSE": "s3://lake/w",
+    }
     store(manager, "settings", **{f"LINEAGE_BRIDGE_{name}": value for name, value in variables.items()})
     settings = reader("settings", region=REGION)
     assert settings.push() == settings().push
