@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.setup.plan import Step
     from lineage_bridge_dagster.setup.run import Outcome
 
-_COLORS = {"needed": "yellow", "kept": "yellow"}
+_COLORS = {"needed": "yellow", "kept": "yellow", "check": "yellow"}
 
 
 @click.group(cls=ReadableGroup)
@@ -111,14 +111,16 @@ def s3tables(
     finally:
         if len(record):
             err.print(f"{path} has what --rollback undoes.", markup=False)
+    click.echo("\nThe account now:")
     _print_steps(plan(target, aws.state(target)), aws.region)
 
 
 def _print_steps(steps: Iterable[Step], region: str) -> None:
-    needed = 0
+    needed = checks = 0
     for step in steps:
-        status = "needed" if step.action else "note" if step.note else "done"
-        needed += step.action is not None
+        status = "needed" if step.action else "check" if step.note else "done"
+        needed += status == "needed"
+        checks += status == "check"
         click.secho(f"{status:<7} {step.title}", fg=_COLORS.get(status))
         if step.action is not None:
             click.echo(f"{'':<9} do    {step.action.command(region)}")
@@ -129,7 +131,7 @@ def _print_steps(steps: Iterable[Step], region: str) -> None:
     if needed:
         click.echo(f"{needed} needed: add --apply to do them.")
     else:
-        click.echo("Nothing is needed.")
+        click.echo("Nothing is needed." if not checks else "Nothing is needed but what is left to check.")
 
 
 def _print_outcome(outcome: Outcome) -> None:

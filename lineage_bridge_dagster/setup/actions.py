@@ -47,7 +47,7 @@ class SetExternalAccess:
         """The change as commands of the AWS CLI and jq, on top of the settings at that time."""
         read = (
             f"aws lakeformation get-data-lake-settings --region {region} --catalog-id {self.account} "
-            "--query DataLakeSettings"
+            "--query DataLakeSettings --output json"
         )
         change = f"jq '.{EXTERNAL_ACCESS} = {json.dumps(self.value)}'"
         return (

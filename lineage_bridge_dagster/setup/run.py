@@ -26,7 +26,8 @@ class Outcome:
     """What became of one step or undo.
 
     Attributes:
-        status: `done`, `kept` (could not be undone, and why) or `skipped` (somebody else did it before).
+        status: `done`, `undone`, `kept` (could not be undone, and why) or `skipped` (somebody else did it
+            before).
     """
 
     title: str
@@ -100,7 +101,7 @@ def undo(aws: Aws, record: Record, *, report: Callable[[Outcome], None], sleep: 
                 raise
             done = Done(changed=False)
         if done.changed:
-            report(Outcome(change.title, "done", done.note))
+            report(Outcome(change.title, "undone", done.note))
         else:
             report(Outcome(change.title, "skipped", "somebody else undid it before"))
         record.remove(change)

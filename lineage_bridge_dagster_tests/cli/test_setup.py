@@ -43,7 +43,7 @@ def test_apply_then_rollback(fake: FakeAws, tmp_path: Path) -> None:
     before = fake.snapshot()
     applied = setup("--apply")
     assert applied.exit_code == 0, applied.output
-    assert "Nothing is needed." in applied.stdout
+    assert "Nothing is needed" in applied.stdout
     record = json.loads((tmp_path / "s3tables-metrics-sales.setup.json").read_text())
     assert record["place"] == f"metrics/sales in us-east-1 of {ACCOUNT}"
     assert len(record["changes"]) == 4

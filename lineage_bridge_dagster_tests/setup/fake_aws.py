@@ -26,9 +26,9 @@ Parameters = dict[str, Any]
 class Refused(Exception):
     """An error that the service answers with."""
 
-    def __init__(self, code: str, message: str = "refused", status: int = 400) -> None:
+    def __init__(self, code: str, message: str = "refused", status: int = 400, retries: int = 0) -> None:
         super().__init__(code)
-        self.code, self.message, self.status = code, message, status
+        self.code, self.message, self.status, self.retries = code, message, status, retries
 
 
 class FakeAws:
@@ -97,7 +97,7 @@ class FakeAws:
                 self.after[name]()
         except Refused as refused:
             error = {"Code": refused.code, "Message": refused.message}
-            metadata["HTTPStatusCode"] = refused.status
+            metadata |= {"HTTPStatusCode": refused.status, "RetryAttempts": refused.retries}
             return SimpleNamespace(status_code=refused.status), {"Error": error, "ResponseMetadata": metadata}
         if model.output_shape is not None:
             problems = ParamValidator().validate(answer, model.output_shape)

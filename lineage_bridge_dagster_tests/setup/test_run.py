@@ -52,9 +52,11 @@ def test_rollback_leaves_the_account_as_it_was(fake: FakeAws, setup: Setup) -> N
     before = fake.snapshot()
     setup.apply(target(data_access_role=f"arn:aws:iam::{ACCOUNT}:role/tables"))
     assert fake.snapshot() != before
+    setup.outcomes.clear()
     assert setup.rollback()
     assert fake.snapshot() == before
     assert not setup.path.exists()
+    assert {outcome.status for outcome in setup.outcomes} == {"undone"}
 
 
 def test_rollback_keeps_what_was_there_before(fake: FakeAws, setup: Setup) -> None:
@@ -157,6 +159,19 @@ def test_change_that_may_have_been_made_stays_in_the_record(fake: FakeAws, setup
     with pytest.raises(SetupError):
         setup.apply()
     assert CATALOG in fake.catalogs
+    assert setup.rollback()
+    assert fake.catalogs == {}
+
+
+def test_change_that_a_retry_finds_made_is_undone(fake: FakeAws, setup: Setup) -> None:
+    """botocore sent the request again after a cut connection: `AlreadyExists` is about its own first one."""
+
+    def retried() -> None:
+        raise Refused("AlreadyExistsException", retries=1)
+
+    fake.after["CreateCatalog"] = retried
+    setup.apply()
+    assert setup.outcomes[0].status == "done"
     assert setup.rollback()
     assert fake.catalogs == {}
 
