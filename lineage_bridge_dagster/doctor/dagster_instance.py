@@ -98,7 +98,7 @@ def sensor(context: Context) -> Iterator[Result]:
         states = [
             state
             for state in instance.all_instigator_state()
-            if state.instigator_type.value == "SENSOR" and state.name.endswith("_sensor")
+            if state.instigator_type.value == "SENSOR" and state.name.endswith("lineage_sensor")
         ]
         if not states:
             yield warning(
