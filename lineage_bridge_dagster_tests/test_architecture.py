@@ -29,11 +29,13 @@ ALLOWED: dict[str, set[str]] = {
     "iam": {"config", "confluent", "glue", "lineage"},
     "setup": {"config", "glue", "lineage"},
     "discovery": {"config", "confluent", "glue", "lineage", "sql", "targets"},
+    "push": {"config", "glue", "lineage", "targets"},
     "specs": {"config", "dagster_internals", "glue", "lineage"},
     "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs"},
 }
 ALLOWED["assets"] = {
-    "config", "confluent", "dagster_internals", "discovery", "glue", "iceberg", "lineage", "spark", "specs",
+    "config", "confluent", "dagster_internals", "discovery", "glue", "iceberg", "lineage", "push", "spark",
+    "specs",
 }  # fmt: skip
 ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation"}
@@ -41,6 +43,7 @@ ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}
 ALLOWED["doctor"] = {"config", "confluent", "glue", "jars", "lineage"}
 ALLOWED["cli"] = {
+    "push",
     "config",
     "confluent",
     "discovery",

@@ -241,7 +241,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
         out=Out(dict[str, int], description="Number of tables per outcome."),
     )
     def push(context: OpExecutionContext, config: PushJobConfig) -> Iterator[PushEvent]:
-        from lineage_bridge_dagster.glue.push import push_tables
+        from lineage_bridge_dagster.push import push_tables
 
         with readable_failures():
             configured = instance.push_settings()
@@ -253,6 +253,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
             report = push_tables(
                 inventory.discovery,
                 instance.glue(context).client(),
+                lambda: instance.spark(context).all_catalogs,
                 settings,
                 tables=config.tables or None,
                 dry_run=config.dry_run,

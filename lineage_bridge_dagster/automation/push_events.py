@@ -18,6 +18,7 @@ from lineage_bridge_dagster.assets.tables import (
 from lineage_bridge_dagster.automation.data_versions import CONFIGURED_VERSION_TAG, pushed_versions
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG
+from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.text import plural
@@ -82,9 +83,8 @@ def _materializations(
         if result.status is PushStatus.UPDATED
         or shown[inventory.key_of[result.table]] != wanted[result.table]
     ]
-    commits = last_commits(
-        instance, context, [inventory.view.graph.nodes[result.table] for result in changed]
-    )
+    nodes = (inventory.view.graph.nodes[result.table] for result in changed)
+    commits = last_commits(instance, context, [node for node in nodes if is_glue_table(node)])
     for result in changed:
         chain = chains[result.table]
         tags = {DATA_VERSION_TAG: wanted_version(chain, settings)}

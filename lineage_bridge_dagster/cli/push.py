@@ -35,6 +35,8 @@ def push(
 ) -> None:
     """Write each table's upstream lineage into its Glue parameters and description.
 
+    A table of another catalog gets it as Iceberg properties; name it as CATALOG.NAMESPACE.TABLE.
+
     A table that is in sync is not written. Other parameters and text are never changed.
 
     \b
@@ -46,7 +48,7 @@ def push(
     from lineage_bridge_dagster.config.owner import with_owner
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.glue.client import glue_client
-    from lineage_bridge_dagster.glue.push import push_tables
+    from lineage_bridge_dagster.push import push_tables
 
     settings = Settings.from_env(
         given={
@@ -64,6 +66,7 @@ def push(
         report = push_tables(
             discovery,
             glue_client(settings.aws),
+            lambda: Settings.from_env(groups=["catalogs"]).all_catalogs(),
             push_settings,
             tables=tables or None,
             dry_run=dry_run,
