@@ -7,6 +7,16 @@ from pathlib import Path
 
 import pytest
 from dagster import DagsterInstance
+from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.remote_origin import (
+    InProcessCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, TickData, TickStatus
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from dagster._daemon.types import DaemonHeartbeat
+from dagster_shared.error import SerializableErrorInfo
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.doctor import dagster_instance
@@ -55,6 +65,65 @@ def test_a_daemon_that_never_ran_fails(home: Path) -> None:
     found = worst(examine(dagster_instance.daemon, _context(home)))
     assert "there never was one" in found.result
     assert "dagster-daemon run" in found.remedy
+
+
+def test_a_daemon_with_recent_heartbeats_is_well_and_one_that_stopped_fails(home: Path) -> None:
+    with DagsterInstance.from_config(str(home)) as instance:
+        for name in instance.get_required_daemon_types():
+            instance.add_daemon_heartbeat(DaemonHeartbeat(time.time(), name, "id"))
+        assert [one.status for one in examine(dagster_instance.daemon, _context(home))] == [Status.OK]
+        for name in instance.get_required_daemon_types():
+            instance.add_daemon_heartbeat(DaemonHeartbeat(time.time() - 7200, name, "id"))
+    assert "the last was 2 hours ago" in worst(examine(dagster_instance.daemon, _context(home))).result
+
+
+def _sensor(home: Path, status: InstigatorStatus, tick: TickStatus | None = None) -> None:
+    """Put the state of a lineage sensor, and its last tick, into the instance."""
+    location = InProcessCodeLocationOrigin(LoadableTargetOrigin(module_name="x"), location_name="x")
+    origin = RemoteInstigatorOrigin(RemoteRepositoryOrigin(location, "__repository__"), "lineage_sensor")
+    state = InstigatorState(origin, InstigatorType.SENSOR, status)
+    with DagsterInstance.from_config(str(home)) as instance:
+        instance.add_instigator_state(state)
+        if tick is not None:
+            instance.create_tick(
+                TickData(
+                    state.instigator_origin_id,
+                    state.name,
+                    InstigatorType.SENSOR,
+                    tick,
+                    time.time() - 60,
+                    selector_id=state.selector_id,
+                    error=SerializableErrorInfo("No region is set.", [], "ConfigurationError")
+                    if tick is TickStatus.FAILURE
+                    else None,
+                )
+            )
+
+
+def test_the_error_of_the_sensors_last_tick_is_shown(home: Path) -> None:
+    _sensor(home, InstigatorStatus.RUNNING, TickStatus.FAILURE)
+    found = worst(examine(dagster_instance.sensor, _context(home)))
+    assert found.status is Status.FAILED
+    assert "lineage_sensor is on, and its last tick, 1 minute" in found.result
+    assert "No region is set." in found.result
+
+
+def test_a_sensor_that_is_on_and_ticks_is_well(home: Path) -> None:
+    _sensor(home, InstigatorStatus.RUNNING, TickStatus.SKIPPED)
+    assert [one.status for one in examine(dagster_instance.sensor, _context(home))] == [Status.OK]
+
+
+@pytest.mark.parametrize(
+    ("status", "problem"),
+    [(InstigatorStatus.STOPPED, "is off"), (InstigatorStatus.RUNNING, "has had no tick")],
+)
+def test_a_sensor_that_is_off_or_never_ticked_is_a_warning(
+    home: Path, status: InstigatorStatus, problem: str
+) -> None:
+    _sensor(home, status)
+    found = worst(examine(dagster_instance.sensor, _context(home)))
+    assert found.status is Status.WARNING
+    assert problem in found.result
 
 
 def test_a_sensor_that_was_never_turned_on_is_a_warning(home: Path) -> None:
