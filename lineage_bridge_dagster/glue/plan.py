@@ -24,6 +24,7 @@ from lineage_bridge_dagster.lineage.documents import (
     digest,
 )
 from lineage_bridge_dagster.lineage.lost_detail import lost_detail
+from lineage_bridge_dagster.lineage.ownership import foreign_owner
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
 
 #: Glue's limit `KeyString`, from its API model.
@@ -122,7 +123,7 @@ def plan_update(
     owner = current.get(KEY_OWNER, "")
     is_foreign = bool(owner) and owner != options.owner
     if is_foreign and not options.take_over:
-        return _foreign(table, owner, current.get(KEY_LAST_SYNCED, ""))
+        return Refuse(table, *foreign_owner(owner, current.get(KEY_LAST_SYNCED, "")), owner)
     wanted_digest = digest(wanted if options.set_parameters else {}, block)
     current_digest = digest(
         current if options.set_parameters else {}, current_block if options.set_description else None
@@ -149,17 +150,6 @@ def plan_update(
             return Refuse(table, reason)
     description = join_description(user_text, block) if options.set_description else table.description
     return Update(table, _table_input(table, parameters, description), removal=document is None)
-
-
-def _foreign(table: GlueTable, owner: str, synced: str) -> Refuse:
-    when = f", last written at {synced}" if synced else ""
-    return Refuse(
-        table,
-        f"its lineage belongs to another instance, {owner}{when}",
-        f"Let only one instance push to a table. To take it over, set push.take_over or pass --take-over; to "
-        f"push as that instance, set LINEAGE_BRIDGE_PUSH_OWNER={owner}.",
-        owner,
-    )
 
 
 def _refusal(table: GlueTable) -> str | None:

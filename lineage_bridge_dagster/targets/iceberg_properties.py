@@ -40,7 +40,14 @@ from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.push_diff import diff_lines
 from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import iso, utc_now
-from lineage_bridge_dagster.targets.properties_plan import Commit, Held, InSync, TableState, plan_properties
+from lineage_bridge_dagster.targets.properties_plan import (
+    Commit,
+    Held,
+    InSync,
+    Refused,
+    TableState,
+    plan_properties,
+)
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -223,6 +230,8 @@ class IcebergPropertiesWriter:
         plan = plan_properties(state, push.document, self._settings, complete=push.complete, now=push.now)
         if isinstance(plan, InSync):
             return push.result(PushStatus.UNCHANGED)
+        if isinstance(plan, Refused):
+            return push.result(PushStatus.REFUSED, plan.reason, plan.hint)
         if isinstance(plan, Held):
             return push.result(PushStatus.HELD, plan.reason)
         if push.dry_run:

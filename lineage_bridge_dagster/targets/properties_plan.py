@@ -9,16 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
+    KEY_OWNER,
     PREFIX,
     DocumentOptions,
     LineageDocument,
     digest,
 )
 from lineage_bridge_dagster.lineage.lost_detail import lost_detail
+from lineage_bridge_dagster.lineage.ownership import foreign_owner
+
+
+class PropertiesOptions(DocumentOptions, Protocol):
+    """What is written, by which instance, and whether it takes over the tables of others."""
+
+    @property
+    def owner(self) -> str: ...
+    @property
+    def take_over(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +65,14 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """The lineage belongs to another instance."""
+
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """Set and remove these properties, provided that the table still has the UUID of `state`."""
 
@@ -75,11 +95,11 @@ class Commit:
 def plan_properties(
     state: TableState,
     document: LineageDocument | None,
-    options: DocumentOptions,
+    options: PropertiesOptions,
     *,
     complete: bool,
     now: str,
-) -> InSync | Held | Commit:
+) -> InSync | Held | Refused | Commit:
     """Plan the push to one table.
 
     Args:
@@ -92,9 +112,13 @@ def plan_properties(
     current = state.lineage
     if not options.set_parameters or (document is None and not current):
         return InSync()
+    owner = current.get(KEY_OWNER, "")
+    is_foreign = bool(owner) and owner != options.owner
+    if is_foreign and not options.take_over:
+        return Refused(*foreign_owner(owner, current.get(KEY_LAST_SYNCED, "")))
     wanted = dict(document.parameters) if document else {}
     wanted_digest = digest(wanted, None)
-    if document is not None and digest(current, None) == wanted_digest:
+    if document is not None and digest(current, None) == wanted_digest and not is_foreign:
         return InSync()
     if not complete:
         if document is None:
@@ -102,4 +126,6 @@ def plan_properties(
         if (lost := lost_detail(current, None, document, options)) is not None:
             return Held(f"the discovery was incomplete, and this push would remove {lost}")
     lineage = {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now} if document else {}
+    if lineage and options.owner:
+        lineage[KEY_OWNER] = options.owner
     return Commit(state, lineage, tuple(sorted(current.keys() - lineage.keys())))

@@ -6,6 +6,7 @@ from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
+    KEY_OWNER,
     KEY_UPSTREAM_CHAIN,
     LineageDocument,
     render,
@@ -14,6 +15,7 @@ from lineage_bridge_dagster.targets.properties_plan import (
     Commit,
     Held,
     InSync,
+    Refused,
     TableState,
     plan_properties,
 )
@@ -82,3 +84,19 @@ def test_without_parameters_nothing_is_written_or_removed() -> None:
     without = PushSettings(set_parameters=False)
     for wanted in (document(), None):
         assert isinstance(plan_properties(pushed(), wanted, without, complete=True, now=NOW), InSync)
+
+
+def test_a_table_of_another_instance_is_refused_until_it_is_taken_over() -> None:
+    ours, theirs = PushSettings(owner="ours"), PushSettings(owner="theirs")
+    first = plan_properties(table(), document(), theirs, complete=True, now=NOW)
+    assert isinstance(first, Commit)
+    assert first.lineage[KEY_OWNER] == "theirs"
+    owned = table(**first.lineage)
+    for wanted in (document(), None):
+        refused = plan_properties(owned, wanted, ours, complete=True, now=LATER)
+        assert isinstance(refused, Refused)
+        assert "theirs" in refused.reason
+    taking = ours.model_copy(update={"take_over": True})
+    taken = plan_properties(owned, document(), taking, complete=True, now=LATER)
+    assert isinstance(taken, Commit)
+    assert taken.lineage[KEY_OWNER] == "ours"
