@@ -149,7 +149,7 @@ class PushSettings(BaseModel):
     owner: Owner = Field(
         "",
         description="Name of this installation in the tables that it pushes to: others leave them alone. "
-        "Default: that of the Dagster instance in DAGSTER_HOME, else of this host and project.",
+        "Default: that of the Dagster instance in DAGSTER_HOME, else none.",
         examples=["lineage-prod"],
     )
     take_over: bool = Field(

@@ -41,25 +41,15 @@ def test_a_dagster_instance_has_one_owner_over_restarts_and_folders(
     assert found[1] == "dagster-" + stored_instance_id()[:12]
 
 
-def test_without_an_instance_it_is_this_project_on_this_host(
+def test_without_an_instance_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    assert owner() == owner("eu") == ""
+
+
+def test_instances_of_the_component_are_owners_of_their_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for project in ("shop", "bank"):
-        (tmp_path / project / "inner").mkdir(parents=True)
-        (tmp_path / project / "pyproject.toml").touch()
-    monkeypatch.chdir(tmp_path / "shop")
-    shop = owner()
-    assert "shop" in shop
-    monkeypatch.chdir(tmp_path / "shop" / "inner")
-    assert owner() == shop
-    monkeypatch.chdir(tmp_path / "bank")
-    assert owner() != shop
-    monkeypatch.chdir(tmp_path / "shop")
-    monkeypatch.setattr("platform.node", lambda: "another-host")
-    assert owner() != shop
-
-
-def test_instances_of_the_component_are_owners_of_their_own() -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     assert owner("eu") == owner() + "/eu"
 
 
