@@ -48,7 +48,7 @@ def base_session(settings: AwsSettings) -> boto3.Session:
         ConfigurationError: no region, or an unknown profile.
     """
     try:
-        session = boto3.Session(profile_name=settings.profile, region_name=settings.region)
+        session = profile_session(settings)
     except ProfileNotFound as error:
         raise ConfigurationError(
             f"The AWS profile {settings.profile!r} is not configured.",
@@ -60,6 +60,15 @@ def base_session(settings: AwsSettings) -> boto3.Session:
             hint="Set LINEAGE_BRIDGE_AWS_REGION (or AWS_REGION), or configure a region for the profile.",
         )
     return session
+
+
+def profile_session(settings: AwsSettings) -> boto3.Session:
+    """Return a session of the profile, which may have no region.
+
+    Raises:
+        ProfileNotFound: an unknown profile; the error is botocore's.
+    """
+    return boto3.Session(profile_name=settings.profile, region_name=settings.region)
 
 
 def s3_client(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 
+from lineage_bridge_dagster.config.aws import profile_session
 from lineage_bridge_dagster.doctor.context import Context
 from lineage_bridge_dagster.doctor.finding import Result, failed, ok, warning
 from lineage_bridge_dagster.doctor.refusals import glue_failure
@@ -47,7 +47,7 @@ def _source(context: Context) -> Result:
     tried = "Looked for AWS credentials in boto3's order."
     aws = context.aws
     try:
-        found = boto3.Session(profile_name=aws.profile).get_credentials()
+        found = profile_session(aws).get_credentials()
     except ProfileNotFound:
         return failed(
             tried,

@@ -23,6 +23,8 @@ from lineage_bridge_dagster.glue import glue_client
 from lineage_bridge_dagster.glue.push import push_tables
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.glue_status import is_in_glue
+from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.live import LiveStack
@@ -234,11 +236,11 @@ def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_unchang
 
 
 def _until_complete(settings: Settings, tables: int) -> Discovery:
-    """Repeat the discovery until it is complete and has `tables` Glue tables."""
+    """Repeat the discovery until it is complete and has found `tables` tables in Glue."""
     deadline = time.monotonic() + 300
     while True:
         discovery = discover(settings)
-        in_glue = [node for node in discovery.graph.nodes.values() if node.catalog_type == "AWS_GLUE"]
+        in_glue = [table for table in discovery.graph.of_type(NodeType.CATALOG_TABLE) if is_in_glue(table)]
         if discovery.coverage.complete and len(in_glue) >= tables:
             return discovery
         assert time.monotonic() < deadline, [str(report) for report in discovery.coverage.incomplete]
