@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
-from lineage_bridge_dagster.cli.output import EXIT_FAILED, err
-from lineage_bridge_dagster.cli.push_report import print_report
+from lineage_bridge_dagster.cli.output import err
+from lineage_bridge_dagster.cli.push_report import end_by_report
 from lineage_bridge_dagster.text import first_few, plural
 
 
@@ -53,9 +52,4 @@ def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool
             dry_run=dry_run,
             progress=lambda done, total, _result: status.update(f"Cleaning {done}/{total}"),
         )
-    if as_json:
-        click.echo(json.dumps(report.to_json(settings.push.sql), ensure_ascii=False))
-    else:
-        print_report(report, dry_run)
-    if report.failed:
-        raise SystemExit(EXIT_FAILED)
+    end_by_report(report, dry_run, as_json=as_json, sql=settings.push.sql)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from lineage_bridge_dagster.cli.graph import graph_option, load_or_discover
-from lineage_bridge_dagster.cli.output import EXIT_FAILED, err, exit_by_coverage
-from lineage_bridge_dagster.cli.push_report import print_report
+from lineage_bridge_dagster.cli.output import err, exit_by_coverage
+from lineage_bridge_dagster.cli.push_report import end_by_report
 
 
 @click.command()
@@ -72,11 +71,6 @@ def push(
             dry_run=dry_run,
             progress=lambda done, total, _result: status.update(f"Pushing {done}/{total}"),
         )
-    if as_json:
-        click.echo(json.dumps(report.to_json(settings.push.sql), ensure_ascii=False))
-    else:
-        print_report(report, dry_run)
-    if report.failed:
-        raise SystemExit(EXIT_FAILED)
+    end_by_report(report, dry_run, as_json=as_json, sql=settings.push.sql)
     if graph is None or len(discovery.coverage):
         exit_by_coverage(discovery.coverage)

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
 
-from lineage_bridge_dagster.cli.output import color
+from lineage_bridge_dagster.cli.output import EXIT_FAILED, color
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.lineage.push_results import PushReport
 
 
-def print_report(report: PushReport, dry_run: bool) -> None:
+def end_by_report(report: PushReport, dry_run: bool, *, as_json: bool, sql: str) -> None:
+    """Print what was done, and exit if a table failed.
+
+    Args:
+        report: The outcome of each table.
+        dry_run: Whether nothing was written.
+        as_json: Print one JSON object instead of lines.
+        sql: How SQL is shown in it.
+    """
+    if as_json:
+        click.echo(json.dumps(report.to_json(sql), ensure_ascii=False))
+    else:
+        _print_report(report, dry_run)
+    if report.failed:
+        raise SystemExit(EXIT_FAILED)
+
+
+def _print_report(report: PushReport, dry_run: bool) -> None:
     """Print each table's outcome, its diff in a dry run, and the number of tables by outcome."""
     from lineage_bridge_dagster.lineage.push_results import PushStatus
 

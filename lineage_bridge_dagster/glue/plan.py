@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, is_set, writable_fields
 from lineage_bridge_dagster.glue.tables import GlueTable
@@ -19,25 +19,15 @@ from lineage_bridge_dagster.lineage.documents import (
     KEY_LAST_SYNCED,
     KEY_OWNER,
     PREFIX,
-    DocumentOptions,
     LineageDocument,
     digest,
 )
-from lineage_bridge_dagster.lineage.lost_detail import lost_detail
-from lineage_bridge_dagster.lineage.ownership import foreign_owner
+from lineage_bridge_dagster.lineage.lost_detail import held_reason
+from lineage_bridge_dagster.lineage.ownership import PushOptions, foreign_owner, other_owner
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
 
 #: Glue's limit `KeyString`, from its API model.
 MAX_KEY_BYTES = 255
-
-
-class PushOptions(DocumentOptions, Protocol):
-    """What is written, by which instance, and whether it takes over the tables of others."""
-
-    @property
-    def owner(self) -> str: ...
-    @property
-    def take_over(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +110,9 @@ def plan_update(
         return NoChange(table)
     if (reason := _refusal(table)) is not None:
         return Refuse(table, reason)
-    owner = current.get(KEY_OWNER, "")
-    is_foreign = bool(owner) and owner != options.owner
-    if is_foreign and not options.take_over:
-        return Refuse(table, *foreign_owner(owner, current.get(KEY_LAST_SYNCED, "")), owner)
+    other = other_owner(current, options)
+    if other and not options.take_over:
+        return Refuse(table, *foreign_owner(other, current), other)
     wanted_digest = digest(wanted if options.set_parameters else {}, block)
     current_digest = digest(
         current if options.set_parameters else {}, current_block if options.set_description else None
@@ -131,13 +120,10 @@ def plan_update(
     # The digest leaves out what tells about the push; a removal takes that, too.
     left = document is None and options.set_parameters and bool(current)
     # Lineage without an owner, from before there were any, is in sync; its next change names us.
-    if current_digest == wanted_digest and not left and not is_foreign:
+    if current_digest == wanted_digest and not left and not other:
         return NoChange(table)
-    if not complete:
-        if document is None:
-            return Hold(table, "the discovery was incomplete, so nothing is removed")
-        if (lost := lost_detail(current, current_block, document, options)) is not None:
-            return Hold(table, f"the discovery was incomplete, and this push would remove {lost}")
+    if not complete and (reason := held_reason(current, current_block, document, options)) is not None:
+        return Hold(table, reason)
 
     parameters = dict(table.parameters)
     if options.set_parameters:

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
-
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.errors import GlueConflictError, GlueError, GlueNotFoundError, translate
 from lineage_bridge_dagster.glue.plan import Hold, NoChange, Refuse, Update, plan_update
@@ -29,15 +27,13 @@ from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument, re
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import absence_sentence, is_in_glue
 from lineage_bridge_dagster.lineage.nodes import NodeView
+from lineage_bridge_dagster.lineage.push_attempts import push_attempts
 from lineage_bridge_dagster.lineage.push_diff import diff_lines
 from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
-
-#: Seconds between two attempts at one table: random, below a bound that doubles.
-_WAIT = wait_random_exponential(multiplier=0.1, max=5)
 
 
 @dataclass(slots=True)
@@ -176,13 +172,7 @@ class GlueLineageWriter:
             table=table,
             removal_reason=removal_reason,
         )
-        retrying = Retrying(
-            stop=stop_after_attempt(self._settings.max_attempts),
-            wait=_WAIT,
-            retry=retry_if_exception(_worth_retrying),
-            sleep=self._sleep,
-            reraise=True,
-        )
+        retrying = push_attempts(self._settings.max_attempts, _worth_retrying, self._sleep)
         try:
             return retrying(self._attempt, push)
         except GlueError as error:

@@ -24,6 +24,26 @@ _SHOWN_LOSSES = 3
 _Hop = Mapping[str, Any]
 
 
+def held_reason(
+    parameters: Mapping[str, str],
+    block: str | None,
+    document: LineageDocument | None,
+    options: DocumentOptions,
+) -> str | None:
+    """Why an incomplete discovery must not replace the current lineage; None if it may.
+
+    Args:
+        parameters: as for `lost_detail`.
+        block: as for `lost_detail`.
+        document: the new lineage; None removes ours.
+        options: as for `lost_detail`.
+    """
+    if document is None:
+        return "the discovery was incomplete, so nothing is removed"
+    lost = lost_detail(parameters, block, document, options)
+    return None if lost is None else f"the discovery was incomplete, and this push would remove {lost}"
+
+
 def lost_detail(
     parameters: Mapping[str, str], block: str | None, document: LineageDocument, options: DocumentOptions
 ) -> str | None:

@@ -1,8 +1,20 @@
-"""What a push says about a table whose lineage another instance wrote."""
+"""Whose lineage a table carries, and what a push says about one that another instance wrote."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from lineage_bridge_dagster.lineage.documents import KEY_LAST_SYNCED, KEY_OWNER, DocumentOptions
+
+
+class PushOptions(DocumentOptions, Protocol):
+    """What is written, by which instance, and whether it takes over the tables of others."""
+
+    @property
+    def owner(self) -> str: ...
+    @property
+    def take_over(self) -> bool: ...
 
 
 class ForeignOwner(NamedTuple):
@@ -12,13 +24,25 @@ class ForeignOwner(NamedTuple):
     hint: str
 
 
-def foreign_owner(owner: str, synced: str) -> ForeignOwner:
+def other_owner(current: Mapping[str, str], options: PushOptions) -> str:
+    """The other instance that the lineage belongs to; empty if it is ours or nobody's.
+
+    Args:
+        current: The table's parameters or properties.
+        options: Who is pushing.
+    """
+    owner = current.get(KEY_OWNER, "")
+    return owner if owner != options.owner else ""
+
+
+def foreign_owner(owner: str, current: Mapping[str, str]) -> ForeignOwner:
     """The refusal of a table that belongs to this instance.
 
     Args:
         owner: The other instance.
-        synced: When it wrote last, as ISO 8601; may be empty.
+        current: The table's parameters or properties, which tell when it wrote last.
     """
+    synced = current.get(KEY_LAST_SYNCED, "")
     when = f", last written at {synced}" if synced else ""
     return ForeignOwner(
         f"its lineage belongs to another instance, {owner}{when}",

@@ -149,7 +149,7 @@ def _chain(text: Any, mode: str) -> Any:
     except ValueError:
         hops = None
     if not isinstance(hops, list) or not all(isinstance(hop, Mapping) for hop in hops):
-        # Someone has edited it: where its SQL is cannot be told.
+        # Someone has edited it, so the SQL in it cannot be located.
         return redact_text(text) if _shows_text(mode) else MASK
     changed = [
         {**hop, "sql": _pushed(hop["sql"], mode)} if isinstance(hop.get("sql"), str) else hop for hop in hops

@@ -25,8 +25,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
-
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.iceberg.table_errors import (
     TableConflictError,
@@ -37,6 +35,7 @@ from lineage_bridge_dagster.iceberg.table_errors import (
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import LineageDocument, render
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.push_attempts import push_attempts
 from lineage_bridge_dagster.lineage.push_diff import diff_lines
 from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import iso, utc_now
@@ -52,9 +51,6 @@ from lineage_bridge_dagster.targets.properties_plan import (
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import CommitTableResponse, Table
-
-#: Seconds between two attempts at one table: random, below a bound that doubles.
-_WAIT = wait_random_exponential(multiplier=0.1, max=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +190,7 @@ class IcebergPropertiesWriter:
             sql=self._settings.sql,
             now=iso(self._clock()),
         )
-        retrying = Retrying(
-            stop=stop_after_attempt(self._settings.max_attempts),
-            wait=_WAIT,
-            retry=retry_if_exception(lambda error: isinstance(error, TableError) and error.transient),
-            sleep=self._sleep,
-            reraise=True,
-        )
+        retrying = push_attempts(self._settings.max_attempts, _worth_retrying, self._sleep)
         try:
             return retrying(self._attempt, push)
         except TableError as error:
@@ -307,6 +297,10 @@ class IcebergPropertiesWriter:
     def _count(self, call: str) -> None:
         with self._lock:
             self._calls[call] += 1
+
+
+def _worth_retrying(error: BaseException) -> bool:
+    return isinstance(error, TableError) and error.transient
 
 
 def _state(table: Table) -> TableState:

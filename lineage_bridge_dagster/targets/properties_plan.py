@@ -9,28 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
     KEY_OWNER,
     PREFIX,
-    DocumentOptions,
     LineageDocument,
     digest,
 )
-from lineage_bridge_dagster.lineage.lost_detail import lost_detail
-from lineage_bridge_dagster.lineage.ownership import foreign_owner
-
-
-class PropertiesOptions(DocumentOptions, Protocol):
-    """What is written, by which instance, and whether it takes over the tables of others."""
-
-    @property
-    def owner(self) -> str: ...
-    @property
-    def take_over(self) -> bool: ...
+from lineage_bridge_dagster.lineage.lost_detail import held_reason
+from lineage_bridge_dagster.lineage.ownership import PushOptions, foreign_owner, other_owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +84,7 @@ class Commit:
 def plan_properties(
     state: TableState,
     document: LineageDocument | None,
-    options: PropertiesOptions,
+    options: PushOptions,
     *,
     complete: bool,
     now: str,
@@ -112,19 +101,15 @@ def plan_properties(
     current = state.lineage
     if not options.set_parameters or (document is None and not current):
         return InSync()
-    owner = current.get(KEY_OWNER, "")
-    is_foreign = bool(owner) and owner != options.owner
-    if is_foreign and not options.take_over:
-        return Refused(*foreign_owner(owner, current.get(KEY_LAST_SYNCED, "")))
+    other = other_owner(current, options)
+    if other and not options.take_over:
+        return Refused(*foreign_owner(other, current))
     wanted = dict(document.parameters) if document else {}
     wanted_digest = digest(wanted, None)
-    if document is not None and digest(current, None) == wanted_digest and not is_foreign:
+    if document is not None and digest(current, None) == wanted_digest and not other:
         return InSync()
-    if not complete:
-        if document is None:
-            return Held("the discovery was incomplete, so nothing is removed")
-        if (lost := lost_detail(current, None, document, options)) is not None:
-            return Held(f"the discovery was incomplete, and this push would remove {lost}")
+    if not complete and (reason := held_reason(current, None, document, options)) is not None:
+        return Held(reason)
     lineage = {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now} if document else {}
     if lineage and options.owner:
         lineage[KEY_OWNER] = options.owner
