@@ -26,11 +26,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -42,15 +41,14 @@ from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.graph.tableflow import DEFAULT_ERROR_TOPIC
 from lineage_bridge_dagster.embedded.dead_letters import DeadLetterTopic
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
+from lineage_bridge_dagster.embedded.tableflow_topics import Emulator, Entry
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, fetch_schemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.tableflow.append import (
-    Failures,
     SuspendedError,
     TopicSchemas,
     TopicTable,
@@ -83,100 +81,6 @@ SPARK_CONF: Mapping[str, str] = {
 }
 
 _log = logging.getLogger("lineage_bridge_dagster.materializer")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A Tableflow topic as the emulator's `/emulator/tableflow` lists it."""
-
-    environment: str
-    cluster: str
-    topic: str
-    subject: str
-    bootstrap: str
-    schema_registry_url: str
-    bucket: str
-    bucket_region: str
-    table_path: str
-    database: str
-    table: str
-    failures: Failures
-    #: The dead letter queue, for failures that are logged.
-    error_topic: str
-    portable_names: bool
-    iceberg: bool
-    phase: str
-    error_message: str
-    created_at: str
-
-    @classmethod
-    def parse(cls, raw: Mapping[str, Any]) -> Self:
-        config = raw.get("config") or {}
-        handling = config.get("error_handling") or {}
-        failures = handling.get("mode", "SUSPEND")
-        return cls(
-            environment=raw["environment"],
-            cluster=raw["cluster"],
-            topic=raw["topic"],
-            subject=raw["subject"],
-            bootstrap=raw["bootstrap"],
-            schema_registry_url=raw["schema_registry_url"],
-            bucket=raw["bucket"],
-            bucket_region=raw["bucket_region"],
-            table_path=raw["table_path"],
-            database=raw["glue_database"],
-            table=raw["glue_table"],
-            failures=failures if failures in ("SKIP", "LOG") else "SUSPEND",
-            error_topic=handling.get("target") or DEFAULT_ERROR_TOPIC,
-            portable_names=config.get("metadata_column_naming_scheme") == "PORTABLE",
-            iceberg="ICEBERG" in (raw.get("table_formats") or ["ICEBERG"]),
-            phase=raw.get("phase", "PENDING"),
-            error_message=raw.get("error_message", ""),
-            created_at=raw.get("created_at", ""),
-        )
-
-    def table_config(self, catalog: str) -> TopicTableConfig:
-        name = TableName(catalog, self.database, self.table)
-        return TopicTableConfig(name, self.table_path, self.failures, self.portable_names)
-
-
-class Emulator:
-    """Client of the emulator's internal API for Tableflow."""
-
-    def __init__(self, url: str, client: httpx.Client | None = None) -> None:
-        """Connect to the emulator at `url`; tests pass a `client` whose base URL ends in `/emulator/`."""
-        self._client = client or httpx.Client(
-            base_url=f"{url.rstrip('/')}/emulator/", timeout=15, trust_env=False
-        )
-
-    def close(self) -> None:
-        self._client.close()
-
-    def enabled(self) -> list[Entry]:
-        """Return the topics that have Tableflow enabled, in the order in which they were enabled."""
-        entries = [Entry.parse(raw) for raw in self._get("tableflow")]
-        return sorted(entries, key=lambda entry: (entry.created_at, entry.cluster, entry.topic))
-
-    def dropped(self) -> list[Entry]:
-        """Return the disabled topics whose tables have yet to be dropped from the catalog."""
-        return [Entry.parse(raw) for raw in self._get("tableflow/dropped")]
-
-    def report(self, entry: Entry, phase: str, error_message: str = "") -> None:
-        """Report the status of a topic's table; ignored if the topic has been disabled meanwhile."""
-        path = f"tableflow/{quote(entry.cluster, safe='')}/{quote(entry.topic, safe='')}/status"
-        response = self._client.put(path, json={"phase": phase, "error_message": error_message[:1000]})
-        if response.status_code != 404:
-            response.raise_for_status()
-
-    def confirm_drop(self, entry: Entry) -> None:
-        """Report that a disabled topic's table has been dropped from the catalog."""
-        response = self._client.delete(f"tableflow/dropped/{entry.table_path.rpartition('/')[2]}")
-        if response.status_code != 404:
-            response.raise_for_status()
-
-    def _get(self, path: str) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = self._client.get(path).raise_for_status().json()
-        return items
 
 
 class TableWriter:

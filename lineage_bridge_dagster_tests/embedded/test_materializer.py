@@ -26,12 +26,12 @@ from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import MemoryBroker, Message
 from lineage_bridge_dagster.embedded.materializer import (
-    Emulator,
     Heartbeat,
     Materializer,
     exclusive_lock,
     local_environment,
 )
+from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import quoted
