@@ -48,9 +48,10 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import contradictions
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
-from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
+from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import (
     NAME,
     AwsConfig,

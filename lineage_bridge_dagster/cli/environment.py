@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rich.logging import RichHandler
 
 from lineage_bridge_dagster.cli.output import err
-from lineage_bridge_dagster.config.variables import LOG_LEVEL, PREFIX
+from lineage_bridge_dagster.config.prefix import LOG_LEVEL, PREFIX
 
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 

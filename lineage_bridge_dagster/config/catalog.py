@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from lineage_bridge_dagster.config import glue_iceberg
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.value_types import NameList, Region, RoleArn, Url
-from lineage_bridge_dagster.config.variables import PREFIX, Follows, FromVariables, followed_by
+from lineage_bridge_dagster.config.variables import Follows, FromVariables, followed_by
 from lineage_bridge_dagster.errors import ConfigurationError
 
 #: Catalogs that move the metadata pointer without a compare-and-swap: of two concurrent commits one is lost.
@@ -17,7 +18,7 @@ _UNSAFE = frozenset({"hadoop", "filesystem", "file", "in-memory", "memory"})
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
-#: What a user is told to replace, left in place: `https://glue.{region}.amazonaws.com/iceberg`.
+#: A placeholder from the documentation that was not replaced: `https://glue.{region}.amazonaws.com/iceberg`.
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 
 

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from lineage_bridge_dagster.config import catalog_properties, glue_iceberg
 from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
-from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
+from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.errors import ConfigurationError
 
 _log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from lineage_bridge_dagster.config.variables import PREFIX
+from lineage_bridge_dagster.config.prefix import PREFIX
 
 Plane = Literal["confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic_settings import BaseSettings
 
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.value_types import split_names
-from lineage_bridge_dagster.config.variables import PREFIX, VariablesSource
+from lineage_bridge_dagster.config.variables import VariablesSource
 from lineage_bridge_dagster.errors import ConfigurationError
 
 #: Seconds for which variables are cached, so that a sensor tick every few seconds is cheap.

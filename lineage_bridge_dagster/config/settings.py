@@ -31,10 +31,11 @@ from lineage_bridge_dagster.config.credentials import (
     slot_of,
     variable_of,
 )
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.profiles import region_of_profile
 from lineage_bridge_dagster.config.secrets import ReadSecrets, SecretsManagerSource, read_secrets
 from lineage_bridge_dagster.config.value_types import NameList, Owner, Region, RoleArn, Url
-from lineage_bridge_dagster.config.variables import PREFIX, FromVariables, VariablesSource, variables_of
+from lineage_bridge_dagster.config.variables import FromVariables, VariablesSource, variables_of
 from lineage_bridge_dagster.errors import ConfigurationError
 
 Given = Mapping[str, Mapping[str, Any]]

@@ -15,8 +15,9 @@ from lineage_bridge_dagster.config.credentials import (
     credential_variables,
     is_credential,
 )
+from lineage_bridge_dagster.config.prefix import LOG_LEVEL, PREFIX
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.variables import LOG_LEVEL, PREFIX, known_variables
+from lineage_bridge_dagster.config.variables import known_variables
 from lineage_bridge_dagster.text import did_you_mean
 
 #: Variables that are read outside the settings and the component's YAML.

@@ -10,9 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-PREFIX = "LINEAGE_BRIDGE_"
-#: The level of the commands' log.
-LOG_LEVEL = PREFIX + "LOG_LEVEL"
+from lineage_bridge_dagster.config.prefix import PREFIX
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from dagster.components.resolved.errors import ResolutionException
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.variables import PREFIX, known_variables
+from lineage_bridge_dagster.config.variables import known_variables
 from lineage_bridge_dagster.text import did_you_mean
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, PushSettings
 from lineage_bridge_dagster.config.value_types import pattern_type, text_type
-from lineage_bridge_dagster.config.variables import PREFIX, FromVariables
+from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.views import view_of
 from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection, yaml_type

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from lineage_bridge_dagster.config.variables import PREFIX
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.confluent.api.access import ROLES
 from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import Forbidden, PartialResponse

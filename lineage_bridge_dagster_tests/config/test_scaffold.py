@@ -11,9 +11,10 @@ import yaml
 from dagster import ScaffoldRequest
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder, instance_yaml
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.variables import PREFIX, known_variables
+from lineage_bridge_dagster.config.variables import known_variables
 from lineage_bridge_dagster.config.yaml_section import YamlSection, section_of
 
 TYPE = "lineage_bridge_dagster.component.LineageBridgeComponent"

@@ -1,0 +1,7 @@
+"""Names of variables that are needed where no setting is read: without pydantic, a command starts sooner."""
+
+from __future__ import annotations
+
+PREFIX = "LINEAGE_BRIDGE_"
+#: The level of the commands' log.
+LOG_LEVEL = PREFIX + "LOG_LEVEL"
