@@ -14,7 +14,6 @@ from pyiceberg.exceptions import NamespaceAlreadyExistsError
 from requests.adapters import BaseAdapter
 
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.aws.server import StrictAws
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of
@@ -22,6 +21,7 @@ from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import TableResult
 from lineage_bridge_dagster.targets.iceberg_properties import IcebergPropertiesWriter, IcebergTarget
+from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
 from lineage_bridge_dagster_tests.glue.graphs import add_table
 from lineage_bridge_dagster_tests.glue.runs import clock, no_sleep
 
@@ -45,20 +45,7 @@ class Bucket:
     rest: IcebergRest
 
     def open(self) -> RestCatalog:
-        return RestCatalog(
-            "s3tables",
-            **{
-                "uri": self.rest.glue_url,
-                "warehouse": self.rest.warehouse,
-                "rest.sigv4-enabled": "true",
-                "rest.signing-name": "glue",
-                "rest.signing-region": "us-east-1",
-                "client.region": "us-east-1",
-                "client.access-key-id": ACCESS_KEY,
-                "client.secret-access-key": SECRET_KEY,
-                "s3.endpoint": self.aws.endpoint_url,
-            },
-        )
+        return RestCatalog("s3tables", **signed_properties(self.rest, self.aws))
 
     def create(self, name: Name) -> Name:
         catalog = self.open()

@@ -13,27 +13,15 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import CommitFailedException, ForbiddenError, RESTError
 
-from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.aws.server import StrictAws
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
+from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
 
 pytestmark = pytest.mark.xdist_group("rest")
 
 
 def connect(rest: IcebergRest, aws: StrictAws, **changes: str) -> Catalog:
-    properties = {
-        "uri": rest.glue_url,
-        "warehouse": rest.warehouse,
-        "rest.sigv4-enabled": "true",
-        "rest.signing-name": "glue",
-        "rest.signing-region": "us-east-1",
-        "client.region": "us-east-1",
-        "client.access-key-id": ACCESS_KEY,
-        "client.secret-access-key": SECRET_KEY,
-        "s3.endpoint": aws.endpoint_url,
-        **changes,
-    }
-    return RestCatalog("s3tables", **properties)
+    return RestCatalog("s3tables", **{**signed_properties(rest, aws), **changes})
 
 
 @pytest.fixture
