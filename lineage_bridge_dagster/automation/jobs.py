@@ -91,7 +91,7 @@ class PushJobConfig(Config):
         return ", ".join(
             f"{name}={json.dumps(value)}"
             for name, value in settings.model_dump().items()
-            # Which instance owns the tables is no part of what is written to them.
+            # The owner does not count: it does not change the lineage that is written.
             if name != "take_over" and value != getattr(base, name)
         )
 

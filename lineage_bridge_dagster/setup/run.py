@@ -133,7 +133,7 @@ def perform(aws: Aws, action: Action, *, sleep: Sleep = time.sleep, wait: bool =
 
 
 def _set_external_access(aws: Aws, action: SetExternalAccess) -> Done:
-    """Read, change, write and read again: there is no check of versions that would refuse a lost update."""
+    """Read, change, write and read again, because the API has no version check against lost updates."""
     changed, note = False, ""
     for _ in range(_SETTINGS_ATTEMPTS):
         before = aws.settings(action.account)

@@ -41,7 +41,7 @@ class NameGenerator:
         return self._generate(_split(name)[0])
 
     def join_key(self) -> str:
-        """The name of a join's key that is no column of a source."""
+        """The name of a join's synthetic key, which none of its sources has."""
         return self._generate(_JOIN_KEY)
 
     def _generate(self, text: str) -> str:

@@ -187,7 +187,7 @@ class Scope:
 
     @property
     def join_key(self) -> Field | None:
-        """The key of a join that is no column of a source: of a full join, or one on expressions only."""
+        """The synthetic key of a full join, or of one on expressions, which no source has."""
         equal: set[Expression] = set()
         columns: list[Expression] = []
         for join in self._joins:
