@@ -177,13 +177,10 @@ def _caller_account(settings: Settings) -> str:
     """The account of the AWS identity; empty if there is none, or it can't be asked."""
     from botocore.exceptions import BotoCoreError, ClientError
 
-    from lineage_bridge_dagster.config.aws import aws_session, client_config
+    from lineage_bridge_dagster.config.identity import caller_of
 
     try:
-        session = aws_session(settings.aws)
-        if session.get_credentials() is None:
-            return ""
-        return str(session.client("sts", config=client_config(1)).get_caller_identity()["Account"])
+        return caller_of(settings.aws).account
     except (ConfigurationError, BotoCoreError, ClientError):
         return ""
 

@@ -35,40 +35,34 @@ def aws_session(settings: AwsSettings) -> boto3.Session:
     Raises:
         ConfigurationError: no region, an unknown profile, or no credentials to assume the role with.
     """
-    session = base_session(settings)
-    if settings.role_arn:
-        return _assume(session, settings.role_arn, settings.region or session.region_name)
-    return session
-
-
-def base_session(settings: AwsSettings) -> boto3.Session:
-    """Return a session with a region, and with the credentials that a `role_arn` is assumed with.
-
-    Raises:
-        ConfigurationError: no region, or an unknown profile.
-    """
-    try:
-        session = profile_session(settings)
-    except ProfileNotFound as error:
-        raise ConfigurationError(
-            f"The AWS profile {settings.profile!r} is not configured.",
-            hint="Correct LINEAGE_BRIDGE_AWS_PROFILE, or add the profile with `aws configure --profile`.",
-        ) from error
+    session = profile_session(settings)
     if not (settings.region or session.region_name):
         raise ConfigurationError(
             "No AWS region is set.",
             hint="Set LINEAGE_BRIDGE_AWS_REGION (or AWS_REGION), or configure a region for the profile.",
         )
+    if settings.role_arn:
+        return _assume(session, settings.role_arn, settings.region or session.region_name)
     return session
 
 
 def profile_session(settings: AwsSettings) -> boto3.Session:
-    """Return a session of the profile, which may have no region.
+    """Return a session of the profile, which may have no region, without assuming the role.
 
     Raises:
-        ProfileNotFound: an unknown profile; the error is botocore's.
+        ConfigurationError: an unknown profile.
     """
-    return boto3.Session(profile_name=settings.profile, region_name=settings.region)
+    try:
+        return boto3.Session(profile_name=settings.profile, region_name=settings.region)
+    except ProfileNotFound as error:
+        # Without a profile in the settings, botocore's own variables name one.
+        name = f"{settings.profile!r} " if settings.profile else ""
+        detail = "" if settings.profile else f" ({error})"
+        raise ConfigurationError(
+            f"The AWS profile {name}is not configured{detail}.",
+            hint="Correct LINEAGE_BRIDGE_AWS_PROFILE (or AWS_PROFILE), or add the profile with `aws "
+            "configure --profile`.",
+        ) from error
 
 
 def s3_client(

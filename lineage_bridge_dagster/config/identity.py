@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError
 
-from lineage_bridge_dagster.config.aws import aws_session, base_session, client_config
+from lineage_bridge_dagster.config.aws import aws_session, client_config, profile_session
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 
-_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_KEY, _SECRET, _TOKEN = _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 _WEB_IDENTITY = ("AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE")
+_CONTAINER = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
+REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 #: Where credentials come from, as a phrase, by the name of the method in botocore.
 _SOURCES = {
@@ -31,15 +34,26 @@ _SOURCES = {
     "custom-process": "the process that profile {profile} names",
     "container-role": "the role of the container",
     "iam-role": "the role of the EC2 instance",
+    "boto2-config": "the keys in a configuration file of boto 2",
 }
+_STATIC = ("env", "shared-credentials-file", "config-file")
+_UNSET_KEYS = f"Unset {', '.join(_KEYS[:2])} and {_TOKEN}, so that everything here has one identity."
 
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A variable that looks as if it decided about the identity, and does not, or not everywhere."""
+    """A variable that looks as if it decided about the identity, and does not, or not everywhere.
+
+    Attributes:
+        why: what decides in its place, or what is wrong with it.
+        remedy: what to do.
+        breaks: whether AWS refuses every call while it is so.
+    """
 
     variable: str
     why: str
+    remedy: str
+    breaks: bool = False
 
     def __str__(self) -> str:
         return f"{self.variable}: {self.why}"
@@ -50,9 +64,10 @@ class AwsIdentity:
     """The identity in use. It holds no credential.
 
     Attributes:
-        region: of Glue.
+        region: of Glue; empty if none is set.
         source: where the credentials come from, as a phrase; empty if there are none.
         method: the same by botocore's name, such as `env` or `sso`.
+        key_end: the last four characters of an access key in a variable or a file.
         role_arn: the role that is assumed with them.
         strays: variables that have no say, or another one than they seem to.
     """
@@ -60,6 +75,7 @@ class AwsIdentity:
     region: str
     source: str
     method: str
+    key_end: str = ""
     role_arn: str | None = None
     strays: tuple[Stray, ...] = ()
 
@@ -76,7 +92,11 @@ class Caller:
     arn: str
 
 
-def identity_of(settings: AwsSettings, env: Mapping[str, str] | None = None) -> AwsIdentity:
+def identity_of(
+    settings: AwsSettings,
+    env: Mapping[str, str] | None = None,
+    dotenv: Mapping[str, str | None] | None = None,
+) -> AwsIdentity:
     """Find out what the settings and AWS's own variables and files amount to; AWS is not asked.
 
     Without other credentials, the metadata services of EC2 and containers are asked, which may take seconds.
@@ -84,76 +104,124 @@ def identity_of(settings: AwsSettings, env: Mapping[str, str] | None = None) -> 
     Args:
         settings: the settings in force.
         env: the variables; by default the environment's. boto3 itself always reads those.
+        dotenv: those of them that a `.env` file sets.
 
     Raises:
-        ConfigurationError: no region, or an unknown profile.
+        ConfigurationError: an unknown profile, or credentials that can't be read.
     """
-    env = os.environ if env is None else env
-    session = base_session(settings)
+    env = {name: text for name, text in (os.environ if env is None else env).items() if text}
+    session = profile_session(settings)
     try:
         credentials = session.get_credentials()
     except BotoCoreError as error:
         raise ConfigurationError(
             f"The AWS credentials could not be read: {error}",
-            hint="Set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or neither, and check the profile.",
+            hint="Set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or neither; or sign in again (`aws "
+            "sso login`) or correct the profile that is named.",
         ) from error
     method = str(credentials.method) if credentials else ""
     profile = settings.profile or env.get("AWS_PROFILE") or env.get("AWS_DEFAULT_PROFILE") or "default"
     source = _SOURCES.get(method, method).format(profile=profile)
+    if method == "env" and env.get(_KEY) == (dotenv or {}).get(_KEY):
+        source += " of the .env file"
     region = settings.region or session.region_name or ""
-    strays = tuple(_strays(settings, method, region, {k: v for k, v in env.items() if v}))
-    return AwsIdentity(region, source, method, settings.role_arn, strays)
+    strays = tuple(_strays(settings, method, region, env))
+    # The key of a role or of a container is got from a service.
+    key_end = str(credentials.access_key)[-4:] if credentials and method in _STATIC else ""
+    return AwsIdentity(region, source, method, key_end, settings.role_arn, strays)
 
 
-def caller_of(settings: AwsSettings) -> Caller:
+def caller_of(settings: AwsSettings, sts: Any = None) -> Caller:
     """Ask STS who the caller is. It needs no permission.
 
+    Args:
+        settings: the settings in force.
+        sts: by default a client of theirs.
+
     Raises:
-        ConfigurationError: no region, an unknown profile, or AWS did not accept the credentials.
+        ConfigurationError: no region, an unknown profile, or no credentials to assume a role with.
+        ClientError: AWS did not accept the credentials; the error is botocore's.
+        BotoCoreError: there are no credentials, or STS can't be reached; likewise.
     """
-    try:
-        sts = aws_session(settings).client("sts", region_name=settings.region, config=client_config(1))
-        answer = sts.get_caller_identity()
-    except (BotoCoreError, ClientError) as error:
-        raise ConfigurationError(
-            f"AWS did not say who the caller is: {error}",
-            hint="Renew the credentials (`aws sso login`, new keys), or set LINEAGE_BRIDGE_AWS_PROFILE to a "
-            "profile with others.",
-        ) from error
+    session: Any = aws_session(settings)
+    client = sts or session.client("sts", config=client_config(1))
+    answer = client.get_caller_identity()
     return Caller(answer["Account"], answer["Arn"])
 
 
 def _strays(settings: AwsSettings, method: str, region: str, env: Mapping[str, str]) -> Iterator[Stray]:
+    yield from _broken_keys(method, env)
     yield from _stray_keys(settings, method, env)
-    if settings.profile and env.get("AWS_PROFILE", settings.profile) != settings.profile:
-        yield Stray("AWS_PROFILE", f"the settings name profile {settings.profile}")
-    elif not settings.profile and method == "env" and "AWS_PROFILE" in env:
-        yield Stray("AWS_PROFILE", "keys in the environment come first; the profile only adds its settings")
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+    yield from _stray_profiles(settings, method, env)
+    for name in REGION_VARIABLES:
         if env.get(name, region) != region:
-            yield Stray(name, f"the region in use is {region}")
-    if settings.endpoint_url:
-        for name in ("AWS_ENDPOINT_URL_GLUE", "AWS_ENDPOINT_URL"):
-            if env.get(name, settings.endpoint_url) != settings.endpoint_url:
-                yield Stray(name, f"the settings name {settings.endpoint_url} for Glue")
-    if env.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() == "true" and any(
-        name.startswith("AWS_ENDPOINT_URL") for name in env
-    ):
-        yield Stray("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "boto3 obeys it, Spark does not")
+            yield Stray(
+                name,
+                f"it is {env[name]}, and the region in use is {region}; other AWS tools use {name}",
+                f"Set {name} to {region}, or unset it.",
+            )
+    glue = env.get("AWS_ENDPOINT_URL_GLUE")
+    if settings.endpoint_url and glue and glue != settings.endpoint_url:
+        yield Stray(
+            "AWS_ENDPOINT_URL_GLUE",
+            f"the settings name {settings.endpoint_url} for Glue",
+            "Unset it, or LINEAGE_BRIDGE_AWS_ENDPOINT_URL.",
+        )
+    ignored = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
+    if env.get(ignored, "").lower() == "true" and any(name.startswith("AWS_ENDPOINT_URL") for name in env):
+        yield Stray(ignored, "boto3 obeys it, Spark does not", f"Unset {ignored} and the AWS_ENDPOINT_URL...")
+
+
+def _broken_keys(method: str, env: Mapping[str, str]) -> Iterator[Stray]:
+    """Keys in use that AWS refuses whatever they are allowed."""
+    if method != "env":
+        return
+    key, token = env.get(_KEY, ""), env.get(_TOKEN)
+    if key.startswith("AKIA") and token:
+        why = f"it does not belong to the long-term key in {_KEY}, but is left over from another session"
+        yield Stray(_TOKEN, why, f"Unset {_TOKEN}.", breaks=True)
+    if key.startswith("ASIA") and not token:
+        why = f"it is a temporary key, and {_TOKEN} is not set"
+        yield Stray(_KEY, why, f"Set {_TOKEN} as well; it comes with the key.", breaks=True)
+    for name in _KEYS:
+        if env.get(name, "") != env.get(name, "").strip():
+            yield Stray(name, "it has spaces or line breaks at its ends", "Remove them.", breaks=True)
 
 
 def _stray_keys(settings: AwsSettings, method: str, env: Mapping[str, str]) -> Iterator[Stray]:
-    present = [name for name in _KEYS if name in env]
+    """Keys in the environment that are not in use."""
     if method == "env":
-        if env.get(_KEYS[0], "").startswith("AKIA") and _KEYS[2] in env:
-            yield Stray(_KEYS[2], "it does not belong to the long-term key in AWS_ACCESS_KEY_ID; unset it")
-    elif settings.profile and settings.role_arn:
-        for name in present:
-            yield Stray(name, "Spark assumes the role with these keys, all else with the profile; unset it")
+        return
+    present = [name for name in _KEYS if name in env]
+    if settings.profile and settings.role_arn:
+        why = "Spark assumes the role with these keys, all else with the profile; unset it"
+    elif settings.profile:
+        why = f"profile {settings.profile} comes first; other AWS tools use the keys"
     else:
-        why = f"profile {settings.profile} comes first" if settings.profile else f"{_KEYS[0]} is missing"
-        yield from (Stray(name, why) for name in present)
-    if method != "assume-role-with-web-identity":
-        found = [name for name in _WEB_IDENTITY if name in env]
-        why = "other credentials come first" if len(found) == 2 and method else "the other one is missing"
-        yield from (Stray(name, why) for name in found)
+        why = f"{_KEY} is missing"
+    remedy = _UNSET_KEYS if settings.profile else f"Set {_KEY} as well, or unset {' and '.join(present)}."
+    yield from (Stray(name, why, remedy) for name in present)
+
+
+def _stray_profiles(settings: AwsSettings, method: str, env: Mapping[str, str]) -> Iterator[Stray]:
+    """Profiles, web identities and roles of containers that other credentials override."""
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
+        if settings.profile and env.get(name, settings.profile) != settings.profile:
+            yield Stray(name, f"the settings name profile {settings.profile}", f"Unset {name}.")
+        elif not settings.profile and method == "env" and name in env:
+            why = "keys in the environment come first; the profile only adds its settings"
+            yield Stray(name, why, f"Unset {', '.join(_KEYS)} to use the profile, or unset {name}.")
+    found = [name for name in _WEB_IDENTITY if name in env]
+    if found and method != "assume-role-with-web-identity":
+        if len(found) == 1:
+            (absent,) = set(_WEB_IDENTITY) - set(found)
+            why, remedy = f"the other one is missing: {absent}", f"Set {absent} too, or unset {found[0]}."
+        else:
+            why = "other credentials come first"
+            remedy = "Unset the keys or the profile to use the web identity, or unset both of its variables."
+        yield from (Stray(name, why, remedy) for name in found)
+    if method == "env":
+        for name in _CONTAINER:
+            if name in env:
+                why = "keys in the environment come before the container's role"
+                yield Stray(name, why, f"Unset {', '.join(_KEYS)} to use the container's role.")

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.config.aws import s3_client
+from lineage_bridge_dagster.config.identity import REGION_VARIABLES
 from lineage_bridge_dagster.doctor.context import Context
 from lineage_bridge_dagster.doctor.finding import Result, failed, ok, skipped, warning
 from lineage_bridge_dagster.doctor.refusals import error_code, is_denied
@@ -18,8 +19,6 @@ from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.nodes import TableflowNode
 from lineage_bridge_dagster.text import first_few, plural
 
-#: The variables of the region, the one that wins first.
-_REGION_VARIABLES = ("LINEAGE_BRIDGE_AWS_REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
 #: Buckets that are asked for; Tableflow writes to one or a few.
 _MAX_BUCKETS = 25
 NO_DISCOVERY = "There is no discovery to compare with."
@@ -31,16 +30,11 @@ RUN_DISCOVERY = (
 def region(context: Context) -> Iterator[Result]:
     """The region, the variables that set it, and the regions of Tableflow's tables."""
     ours = context.region
-    given = {name: context.variables[name] for name in _REGION_VARIABLES if context.variables.get(name)}
-    listed = ", ".join(f"{name}={value}" for name, value in given.items()) or "no variable"
-    tried = f"Compared the variables of the AWS region ({listed})."
-    if len(set(given.values())) > 1:
-        yield warning(
-            tried,
-            f"They differ; Glue is read in {ours}, and other AWS tools use another region.",
-            f"Give all of them one value, or unset all but {_REGION_VARIABLES[0]}.",
-        )
-    else:
+    tried = "Compared the variables of the AWS region."
+    strays = [stray for stray in context.identity().strays if stray.variable in REGION_VARIABLES]
+    for stray in strays:
+        yield warning(tried, f"{stray}.", stray.remedy)
+    if not strays:
         yield ok(tried, f"Glue is read in {ours}.")
     yield _tables_region(context, ours)
 

@@ -16,6 +16,7 @@ from botocore.config import Config
 from dotenv import dotenv_values, find_dotenv
 
 from lineage_bridge_dagster.config.aws import aws_session
+from lineage_bridge_dagster.config.identity import caller_of, identity_of
 from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, Settings
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
@@ -95,6 +96,10 @@ class Context:
         self._clients = dict(clients or {})
         self._confluent = Once(lambda: self._settings("confluent").confluent)
         self._aws = Once(lambda: self._settings("aws").aws)
+        #: Where the credentials come from. Raises `ConfigurationError` if they can't be read.
+        self.identity = Once(lambda: identity_of(self.aws, self.variables, self.dotenv))
+        #: Who AWS says that we are. Raises errors of botocore, and `ConfigurationError`.
+        self.caller = Once(lambda: caller_of(self.aws, self.client("sts")))
         self.stored = Once(stored)
 
     @property

@@ -92,8 +92,8 @@ def _read_failure(error: Exception, action: str, where: str, region: str, tried:
 
 def update(context: Context) -> Iterator[Result]:
     """Whether IAM allows `UpdateTable` on the catalog, the databases and the tables."""
-    caller = context.client("sts").get_caller_identity()
-    principal = policy_source(str(caller["Arn"]))
+    caller = context.caller()
+    principal = policy_source(caller.arn)
     tried = f"iam:SimulatePrincipalPolicy of {_PUSH_ACTION} for {principal}."
     if principal.endswith(":root"):
         yield warning(
@@ -102,7 +102,7 @@ def update(context: Context) -> Iterator[Result]:
             "Use a role with the least policy instead of the root user.",
         )
         return
-    account = context.aws.catalog_id or str(caller["Account"])
+    account = context.aws.catalog_id or caller.account
     resources = update_resources(context.region, account, known_places(context))
     if len(resources) == 1:
         yield skipped(tried, "No table is known to simulate a push to.", RUN_DISCOVERY)

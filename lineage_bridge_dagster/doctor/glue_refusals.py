@@ -50,7 +50,7 @@ def lake_formation(context: Context) -> Iterator[Result]:
     if not registered:
         yield ok(tried, f"None of {len(places)}, one of each database, is: IAM alone decides.")
         return
-    caller = policy_source(str(context.client("sts").get_caller_identity()["Arn"]))
+    caller = policy_source(context.caller().arn)
     for place in registered:
         yield _grants(context, place, caller)
 

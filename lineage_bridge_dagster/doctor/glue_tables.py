@@ -70,7 +70,7 @@ def optimizers(context: Context) -> Iterator[Result]:
         yield skipped(tried, why, RUN_DISCOVERY)
         return
     tried = f"glue:BatchGetTableOptimizer on {plural(len(places), 'table')} of Tableflow."
-    catalog = context.aws.catalog_id or str(context.client("sts").get_caller_identity()["Account"])
+    catalog = context.aws.catalog_id or context.caller().account
     entries = [_entry(catalog, place, kind) for place in places for kind in OPTIMIZERS]
     glue: Any = context.glue()
     enabled: dict[str, list[str]] = {}

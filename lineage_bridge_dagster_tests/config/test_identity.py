@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
 from lineage_bridge_dagster.config.identity import caller_of, identity_of
@@ -13,7 +14,7 @@ from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 
 ROLE = "arn:aws:iam::111122223333:role/lineage"
-KEYS = {"AWS_ACCESS_KEY_ID": "ASIAKEY", "AWS_SECRET_ACCESS_KEY": "hidden"}
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIAKEY", "AWS_SECRET_ACCESS_KEY": "hidden"}
 WEB_IDENTITY = {"AWS_ROLE_ARN": ROLE, "AWS_WEB_IDENTITY_TOKEN_FILE": "/token"}
 
 
@@ -67,15 +68,11 @@ def profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ({**KEYS, **WEB_IDENTITY}, {}, "env", "keys", dict.fromkeys(WEB_IDENTITY, "come first")),
         ({**KEYS, "AWS_ROLE_ARN": ROLE}, {}, "env", "keys", {"AWS_ROLE_ARN": "other one is missing"}),
         (
-            {
-                "AWS_ACCESS_KEY_ID": "AKIAKEY",
-                "AWS_SECRET_ACCESS_KEY": "hidden",
-                "AWS_SESSION_TOKEN": "hidden",
-            },
+            {**KEYS, "AWS_PROFILE": "chained", "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://localhost/keys"},
             {},
             "env",
-            "keys",
-            {"AWS_SESSION_TOKEN": "long-term key"},
+            "AWS_ACCESS_KEY_ID",
+            {"AWS_PROFILE": "come first", "AWS_CONTAINER_CREDENTIALS_FULL_URI": "container's role"},
         ),
         ({"AWS_SECRET_ACCESS_KEY": "hidden"}, {}, "", "", {"AWS_SECRET_ACCESS_KEY": "AWS_ACCESS_KEY_ID is"}),
         (
@@ -83,7 +80,7 @@ def profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             {},
             "env",
             "",
-            {"AWS_REGION": "the region in use is eu-west-1"},
+            {"AWS_REGION": "it is us-east-1, and the region in use is eu-west-1"},
         ),
         (
             {**KEYS, "AWS_ENDPOINT_URL_GLUE": "https://other"},
@@ -120,17 +117,51 @@ def test_source_and_stray_variables_are_named_without_a_value(
         assert strays[stray.variable] in str(stray)
     assert "hidden" not in repr(found) + str(found)
     assert "AKIA" not in repr(found)
+    assert not any(stray.breaks for stray in found.strays)
+    assert all(stray.remedy for stray in found.strays)
+
+
+@pytest.mark.parametrize(
+    ("env", "variable", "why"),
+    [
+        ({**KEYS, "AWS_ACCESS_KEY_ID": "ASIAKEY"}, "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN is not set"),
+        ({**KEYS, "AWS_SESSION_TOKEN": "left"}, "AWS_SESSION_TOKEN", "left over from another session"),
+        ({**KEYS, "AWS_SECRET_ACCESS_KEY": "x \n"}, "AWS_SECRET_ACCESS_KEY", "spaces"),
+    ],
+)
+def test_keys_in_use_that_do_not_belong_together_break_every_call(
+    env: dict[str, str], variable: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    settings = AwsSettings(region="eu-west-1")
+    (stray,) = identity_of(settings).strays
+    assert (stray.variable, stray.breaks) == (variable, True)
+    assert why in stray.why
+    # The same variables break nothing where a profile comes first.
+    assert not any(stray.breaks for stray in identity_of(AwsSettings(profile="work")).strays)
+
+
+def test_keys_of_a_dotenv_file_are_told_from_those_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    settings = AwsSettings(region="eu-west-1")
+    assert str(identity_of(settings, dotenv=KEYS)).endswith("of the .env file")
+    assert str(identity_of(settings, dotenv={"AWS_ACCESS_KEY_ID": "AKIAOTHER"})).endswith("_KEY")
+    assert identity_of(settings).key_end == "AKEY"
 
 
 def test_region_of_the_profile_is_in_use() -> None:
     assert identity_of(AwsSettings(profile="chained")).region == "eu-west-3"
+    assert identity_of(AwsSettings(profile="work")).region == ""
 
 
 @pytest.mark.parametrize(
     ("env", "settings", "expected"),
     [
         ({}, {"profile": "missing", "region": "eu-west-1"}, "'missing' is not configured"),
-        ({}, {"profile": "work"}, "No AWS region"),
         ({"AWS_ACCESS_KEY_ID": "ASIAKEY"}, {"region": "eu-west-1"}, "AWS_SECRET_ACCESS_KEY"),
     ],
 )
@@ -151,6 +182,8 @@ def test_caller_is_who_aws_says(monkeypatch: pytest.MonkeyPatch) -> None:
         assert caller_of(AwsSettings(region="eu-west-1", role_arn=ROLE)).account == "111122223333"
 
 
-def test_caller_without_credentials_is_an_error_with_a_remedy() -> None:
-    with pytest.raises(ConfigurationError, match="credentials"):
+def test_caller_without_credentials_is_an_error() -> None:
+    with pytest.raises(NoCredentialsError):
         caller_of(AwsSettings(region="eu-west-1"))
+    with pytest.raises(ConfigurationError, match=f"to assume {ROLE} with"):
+        caller_of(AwsSettings(region="eu-west-1", role_arn=ROLE))
