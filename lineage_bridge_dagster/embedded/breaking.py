@@ -6,12 +6,15 @@ The servers keep faults in memory, so stopping the stack heals all of them.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+from urllib.parse import urlsplit
 
 import httpx
 
+from lineage_bridge_dagster.embedded.rest import names
+from lineage_bridge_dagster.embedded.rest.names import S3_TABLES, TABLEFLOW_CATALOG
 from lineage_bridge_dagster.embedded.world.filling import StackRequestError
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -33,7 +36,9 @@ APIS: Mapping[str, str] = {
     "flink": "Flink statements",
     "ksqldb": "ksqlDB queries",
     GLUE: "AWS Glue's lists of databases and tables; single tables can still be read and written",
-    ALL: "all of Confluent's APIs, but not Glue",
+    S3_TABLES: "Glue's Iceberg endpoint, with the tables of the S3 Tables bucket",
+    TABLEFLOW_CATALOG: "Tableflow's own Iceberg REST catalog",
+    ALL: "all of Confluent's APIs, but neither Glue nor the Iceberg REST catalogs",
 }
 
 #: Delay in seconds that exceeds the clients' default timeout of 30 s.
@@ -65,7 +70,8 @@ _GLUE: Mapping[str, Mapping[str, Any]] = {
 }
 _GLUE_OPERATIONS = ("GetDatabases", "GetTables")
 
-STATUSES: Collection[str] = _CONFLUENT.keys()
+#: How any API can fail.
+STATUSES = tuple(dict.fromkeys((*_CONFLUENT, *names.STATUSES[S3_TABLES], *names.STATUSES[TABLEFLOW_CATALOG])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +95,22 @@ class Breaker:
     Args:
         confluent_url: URL of the Confluent emulator.
         aws_url: URL of the Glue and S3 server.
+        iceberg_url: URL of the server of the Iceberg REST catalogs.
     """
 
-    def __init__(self, confluent_url: str, aws_url: str) -> None:
+    def __init__(self, confluent_url: str, aws_url: str, iceberg_url: str) -> None:
         self._confluent, self._aws = confluent_url, aws_url
+        self._catalogs = f"{iceberg_url}{names.INTERNAL_PATH}"
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> Self:
+        """The breaker of the stack with these variables."""
+        catalogs = urlsplit(env["ICEBERG_REST_URI"])
+        return cls(
+            env["LINEAGE_BRIDGE_CONFLUENT_API_URL"],
+            env["AWS_ENDPOINT_URL"],
+            f"{catalogs.scheme}://{catalogs.netloc}",
+        )
 
     def break_api(self, api: str, status: str, times: int | None = None) -> Broken:
         """Make an API fail until it is healed, or for `times` requests. Replaces an earlier fault of the API.
@@ -114,6 +132,9 @@ class Breaker:
                     **_GLUE[status],
                 }
                 self._request("POST", f"{self._aws}/_strict/faults", json=fault)
+        elif api in names.STATUSES:
+            fault = {"api": api, "status": status, "times": times}
+            self._request("POST", f"{self._catalogs}/faults", json=fault)
         else:
             if status == "half-page":
                 self._limit_pages(1)
@@ -133,7 +154,10 @@ class Breaker:
         healed = [broken for broken in self.active() if api in (None, broken.api)]
         if api in (None, GLUE):
             self._request("DELETE", f"{self._aws}/_strict/faults")
-        if api != GLUE:
+        if api is None or api in names.STATUSES:
+            params = {} if api is None else {"api": api}
+            self._request("DELETE", f"{self._catalogs}/faults", params=params)
+        if api != GLUE and api not in names.STATUSES:
             params = {} if api is None else {"api": "*" if api == ALL else api}
             self._request("DELETE", f"{self._confluent}/emulator/faults", params=params)
             if not any(broken.status == "half-page" for broken in self.active()):
@@ -148,6 +172,10 @@ class Breaker:
         """
         faults = {_confluent(fault) for fault in self._request("GET", f"{self._confluent}/emulator/faults")}
         faults |= {_glue(fault) for fault in self._request("GET", f"{self._aws}/_strict/faults")["faults"]}
+        faults |= {
+            Broken(fault["api"], fault["status"], fault["times"])
+            for fault in self._request("GET", f"{self._catalogs}/faults")
+        }
         order = list(APIS)
         return sorted(
             (broken for broken in faults if broken is not None and broken.left != 0),
@@ -193,17 +221,14 @@ def check(api: str, status: str) -> None:
         ConfigurationError: the API is unknown, or cannot fail with this status.
     """
     known_api(api)
-    if status not in STATUSES:
-        raise ConfigurationError(
-            f"An API cannot fail with {status}.", hint=f"Use one of {', '.join(STATUSES)}."
-        )
+    known = _GLUE if api == GLUE else names.STATUSES.get(api, _CONFLUENT)
+    if status not in known:
+        raise ConfigurationError(f"{api} cannot fail with {status}.", hint=f"Use one of {', '.join(known)}.")
     if status == "half-page" and api not in _PAGED:
         raise ConfigurationError(
             f"{api} returns a single page, so half-page does not apply.",
             hint=f"Use one of {', '.join(_PAGED)}.",
         )
-    if api == GLUE and status not in _GLUE:
-        raise ConfigurationError(f"Glue cannot fail with {status}.", hint=f"Use one of {', '.join(_GLUE)}.")
 
 
 def _confluent(fault: Mapping[str, Any]) -> Broken | None:

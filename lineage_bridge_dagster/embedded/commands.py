@@ -33,7 +33,7 @@ def _stack() -> Stack:
 
 @click.group()
 def local() -> None:
-    """The embedded stack: Kafka, Confluent's APIs, Glue and S3 on the loopback interface.
+    """The embedded stack: Kafka, Confluent's APIs, Glue, S3 and Iceberg's REST catalogs on this machine.
 
     Data, logs and ports are kept in .lineage-bridge in the current folder, or in the folder set in
     LINEAGE_BRIDGE_LOCAL_HOME. Each such folder is a separate stack.
@@ -246,6 +246,8 @@ _HOW = "\n".join(f"      {name:<16} {what}" for name, what in APIS.items())
       lineage-bridge local break connect 403
       lineage-bridge local break kafka 500 --times 3      retries succeed
       lineage-bridge local break flink half-page          the first page is returned, the next one fails
+      lineage-bridge local break s3tables clock-skew      as if the clock were ten minutes off
+      lineage-bridge local break tableflow_catalog expired-token
       lineage-bridge local heal
     """,
 )
@@ -296,8 +298,7 @@ def heal(api: str | None) -> None:
 
 
 def _breaker() -> Breaker:
-    env = _stack().env()
-    return Breaker(env["LINEAGE_BRIDGE_CONFLUENT_API_URL"], env["AWS_ENDPOINT_URL"])
+    return Breaker.of(_stack().env())
 
 
 def _what_to_expect(broken: Broken) -> str:
@@ -344,8 +345,7 @@ def _show(stack: Stack) -> bool:
 def _broken(stack: Stack) -> list[Broken]:
     """The APIs that fail on request; none if the stack is not running."""
     try:
-        env = stack.env()
-        return Breaker(env["LINEAGE_BRIDGE_CONFLUENT_API_URL"], env["AWS_ENDPOINT_URL"]).active()
+        return Breaker.of(stack.env()).active()
     except LineageBridgeError:
         return []
 

@@ -16,10 +16,11 @@ from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
+from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.jars.jvm import home as java_home
 
-CONFLUENT, AWS, MATERIALIZER = "confluent", "aws", "materializer"
+CONFLUENT, AWS, ICEBERG, MATERIALIZER = "confluent", "aws", "iceberg", "materializer"
 
 #: Bucket of the lineage tables and of tables that downstream assets write.
 WAREHOUSE_BUCKET = "lineage-bridge"
@@ -115,6 +116,26 @@ def confluent_component(paths: StackPaths, port: int) -> Component:
         f"http://{HOST}:{port}",
         lambda: processes.python("lineage_bridge_dagster.embedded.confluent", "--home", paths.home),
         dict,
+        _nothing,
+        check,
+    )
+
+
+def iceberg_component(paths: StackPaths, port: int, aws_port: int, bucket: str) -> Component:
+    """The Iceberg REST catalogs: Glue's endpoint with a table bucket, and Tableflow's catalog."""
+    module, data = "lineage_bridge_dagster.embedded.rest", paths.data / ICEBERG
+    aws = ("--aws-url", f"http://{HOST}:{aws_port}")
+
+    def check() -> str:
+        _get(f"http://{HOST}:{port}{INTERNAL_PATH}/health")
+        return f"S3 Tables bucket {bucket}, Tableflow's catalog"
+
+    return Component(
+        ICEBERG,
+        "Iceberg REST catalogs",
+        f"http://{HOST}:{port}",
+        lambda: processes.python(module, "--port", str(port), "--data", data, "--bucket", bucket, *aws),
+        lambda: {"JAVA_HOME": str(java_home(jars.java()))},
         _nothing,
         check,
     )

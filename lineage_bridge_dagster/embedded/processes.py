@@ -86,10 +86,13 @@ def python(module: str, *arguments: str | Path) -> list[str | Path]:
 def find(paths: StackPaths) -> dict[str, Running]:
     """The leading process of each running component."""
     running: dict[str, Running] = {}
-    for process, component in _own_processes(paths):
-        # A leader leads its session; its children are members, though some lead groups (PySpark's daemon).
-        with contextlib.suppress(OSError):
-            if os.getsid(process.pid) == process.pid:
+    owned = _own_processes(paths)
+    pids = {(process.pid, component) for process, component in owned}
+    for process, component in owned:
+        # A leader leads its session; its children are members, though some lead groups (PySpark's daemon) or
+        # sessions of their own (a JVM that Ctrl-C must not reach).
+        with contextlib.suppress(OSError, psutil.Error):
+            if os.getsid(process.pid) == process.pid and (process.ppid(), component) not in pids:
                 running[component] = Running(component, process)
     return running
 

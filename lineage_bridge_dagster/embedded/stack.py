@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shlex
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -26,6 +24,7 @@ from lineage_bridge_dagster.embedded.broker import KafkaBroker
 from lineage_bridge_dagster.embedded.components import (
     AWS,
     CONFLUENT,
+    ICEBERG,
     MATERIALIZER,
     WAREHOUSE_BUCKET,
     Component,
@@ -34,16 +33,16 @@ from lineage_bridge_dagster.embedded.components import (
     broker_component,
     broker_name,
     confluent_component,
+    iceberg_component,
     materializer_component,
 )
+from lineage_bridge_dagster.embedded.log_files import Tail
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER, StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.embedded.rest.names import GLUE_PATH
+from lineage_bridge_dagster.embedded.starting import StackError, Starter
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.text import ReportLine
-
-
-class StackError(LineageBridgeError):
-    """A component of the stack did not start, or is not running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +100,22 @@ class Stack:
         base = port_base if port_base is not None else ports.base_from_env()
         self.paths.prepare()
         with self._locked(progress):
-            for need in ("kafka", "spark") if self._with_materializer else ("kafka",):
+            for need in ("kafka", "spark", "rest"):
                 jars.ensure(need, progress=progress)
             self._assign_ports(base, progress)
-            progress("Starting brokers, Glue and S3, and Confluent's APIs")
+            starter = Starter(self.paths)
+            progress("Starting brokers, Glue and S3, Iceberg's REST catalogs, and Confluent's APIs")
             first = [c for c in self._components if c.name != MATERIALIZER]
-            started = self._start(first, progress)
-            self._wait(first, started, began, progress)
+            started = starter.start(first, progress)
+            starter.wait(first, started, began, progress)
             # Spark takes long to start; write the records meanwhile.
             last = [c for c in self._components if c.name == MATERIALIZER]
-            started = self._start(last, progress)
+            started = starter.start(last, progress)
             progress("Writing the sample topics and records")
             report = world.seed(self.home, lambda line: progress(f"  {line}"))
             if report.records:
                 progress(f"  {report.topics} topics, {report.records} records written")
-            self._wait(last, started, began, progress)
+            starter.wait(last, started, began, progress)
 
     def down(self, progress: ReportLine = lambda _: None) -> list[str]:
         """Stop all components and keep their data. Returns the components that had to be killed."""
@@ -165,7 +165,7 @@ class Stack:
                 f"There is no component {component}.", hint=f"Use one of {', '.join((*names, *others))}."
             )
         chosen = [component] if component else [*names, *others]
-        tails = {name: _Tail(processes.log_of(self.paths, name), lines) for name in chosen}
+        tails = {name: Tail(processes.log_of(self.paths, name), lines) for name in chosen}
         width = max(map(len, chosen))
         while True:
             for name, tail in tails.items():
@@ -182,7 +182,7 @@ class Stack:
             ConfigurationError: The stack was never started.
         """
         assigned = self._stored.get("ports") or {}
-        if not {CONFLUENT, AWS} <= set(assigned):
+        if not {CONFLUENT, AWS, ICEBERG} <= set(assigned):
             raise ConfigurationError(
                 f"There is no local stack in {self.home}.", hint="Start one with: lineage-bridge local up"
             )
@@ -200,6 +200,8 @@ class Stack:
             # Commands in a shell of their own push as the demo's Dagster does.
             "LINEAGE_BRIDGE_PUSH_OWNER": "local-demo",
             "LINEAGE_BRIDGE_CATALOG_WAREHOUSE": f"s3://{WAREHOUSE_BUCKET}/warehouse",
+            "ICEBERG_REST_URI": f"http://{HOST}:{assigned[ICEBERG]}{GLUE_PATH}",
+            "ICEBERG_WAREHOUSE": world.TABLE_BUCKET_CATALOG,
             HOME_VARIABLE: str(self.home),
         }
 
@@ -251,10 +253,12 @@ class Stack:
             )
             for cluster in self._clusters
         ]
+        own = dict.fromkeys((WAREHOUSE_BUCKET, world.TABLE_BUCKET), world.GLUE_REGION)
         buckets = {cluster.bucket: cluster.region for cluster in self._clusters}
         components = [
             *brokers,
-            aws_component(self.paths, assigned.get(AWS, 0), {WAREHOUSE_BUCKET: world.GLUE_REGION, **buckets}),
+            aws_component(self.paths, assigned.get(AWS, 0), {**own, **buckets}),
+            iceberg_component(self.paths, assigned.get(ICEBERG, 0), assigned.get(AWS, 0), world.TABLE_BUCKET),
             confluent_component(self.paths, assigned.get(CONFLUENT, 0)),
         ]
         if self._with_materializer:
@@ -265,6 +269,7 @@ class Stack:
         names = [CONFLUENT, AWS]
         for cluster in self._clusters:
             names += [broker_name(cluster.id), f"controller-{cluster.id}"]
+        names.append(ICEBERG)
         before = {name: int(port) for name, port in self._stored.get("ports", {}).items()}
         running = processes.find(self.paths)
         in_use = [name for name in names if name.replace("controller-", "broker-") in running]
@@ -277,82 +282,12 @@ class Stack:
 
     def _write(self, assigned: Mapping[str, int]) -> None:
         brokers = {c.id: f"{HOST}:{assigned[broker_name(c.id)]}" for c in self._clusters}
-        urls = {name: f"http://{HOST}:{assigned[name]}" for name in (CONFLUENT, AWS)}
+        urls = {name: f"http://{HOST}:{assigned[name]}" for name in (CONFLUENT, AWS, ICEBERG)}
         stored = {"version": 1, "ports": dict(assigned), "brokers": brokers, "urls": urls}
         _replace(self.paths.stack_file, json.dumps(stored, indent=2) + "\n")
         self.__dict__.pop("_components", None)
         lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(self.env().items())]
         _replace(self.paths.env_file, "".join(lines), mode=0o600)
-
-    def _start(self, components: Sequence[Component], progress: ReportLine) -> dict[str, processes.Running]:
-        """Start the components that are not running, concurrently, and restart those that do not respond."""
-        running = processes.find(self.paths)
-        missing = [c for c in components if c.name not in running]
-        hung = [c for c in components if c.name in running and not self._responds(c, running[c.name])]
-        if hung:
-            progress(f"Restarting {', '.join(c.name for c in hung)}: no response")
-            processes.stop(self.paths, [c.name for c in hung])
-        elif missing:
-            # Leftovers of a killed component, such as a JVM, would block the new one.
-            processes.stop(self.paths, [c.name for c in missing])
-        with ThreadPoolExecutor(len(components) or 1) as pool:
-            for preparation in [pool.submit(c.prepare) for c in (*missing, *hung)]:
-                preparation.result()
-        for component in (*missing, *hung):
-            running[component.name] = processes.start(
-                self.paths, component.name, component.command(), component.env()
-            )
-        return running
-
-    def _responds(self, component: Component, running: processes.Running) -> bool:
-        until = time.monotonic() + (10 if component.name != MATERIALIZER else component.patience)
-        while processes.is_alive(running.process) and time.monotonic() < until:
-            with contextlib.suppress(NotReadyError):
-                component.check()
-                return True
-            time.sleep(0.3)
-        return False
-
-    def _wait(
-        self,
-        components: Sequence[Component],
-        running: Mapping[str, processes.Running],
-        began: float,
-        progress: ReportLine,
-    ) -> None:
-        waiting = list(components)
-        start = reported = time.monotonic()
-        reasons: dict[str, str] = {}
-        while waiting:
-            for component in list(waiting):
-                try:
-                    detail = component.check()
-                except NotReadyError as error:
-                    reasons[component.name] = error.message
-                else:
-                    waiting.remove(component)
-                    where = f" at {component.address}" if component.address else ""
-                    progress(
-                        f"  {component.title} ready{where} after {time.monotonic() - began:.0f} s: {detail}"
-                    )
-                    continue
-                dead = not processes.is_alive(running[component.name].process)
-                if dead or time.monotonic() - start > component.patience:
-                    self._fail(component, dead, reasons[component.name])
-            if waiting and time.monotonic() - reported > 10:
-                reported = time.monotonic()
-                progress(f"  waiting for {', '.join(f'{c.name} ({reasons[c.name]})' for c in waiting)}")
-            if waiting:
-                time.sleep(0.2)
-
-    def _fail(self, component: Component, dead: bool, reason: str) -> None:
-        log = processes.log_of(self.paths, component.name)
-        problem = "exited" if dead else f"is not ready after {component.patience:.0f} s: {reason}"
-        tail = processes.end_of_log(self.paths, component.name)
-        raise StackError(
-            f"{component.title} ({component.name}) {problem}. The end of its log:\n{tail}",
-            hint=f"Read {log}, then run lineage-bridge local up again, or lineage-bridge local down.",
-        )
 
     def _stop(self, progress: ReportLine) -> list[str]:
         running = processes.find(self.paths)
@@ -360,7 +295,7 @@ class Stack:
             progress(f"Stopping {', '.join(sorted(running))}")
         # Stop writers first, so that none of them fails against a stopped component.
         killed = processes.stop(self.paths, [MATERIALIZER])
-        killed += processes.stop(self.paths, [CONFLUENT, AWS])
+        killed += processes.stop(self.paths, [CONFLUENT, ICEBERG])
         return killed + processes.stop(self.paths)
 
     def _status(self, component: Component, running: processes.Running | None) -> ComponentStatus:
@@ -399,31 +334,6 @@ class Stack:
             yield
         finally:
             lock.release()
-
-
-class _Tail:
-    """The last lines of a file, then the lines that are added."""
-
-    def __init__(self, path: Path, lines: int) -> None:
-        self._path = path
-        self._lines: int | None = lines
-        self._at = 0
-
-    def read(self) -> list[str]:
-        try:
-            with self._path.open("rb") as file:
-                if os.fstat(file.fileno()).st_size < self._at:
-                    self._at = 0
-                file.seek(self._at)
-                data = file.read()
-        except FileNotFoundError:
-            return []
-        complete = data.rpartition(b"\n")[0]
-        self._at += len(complete) + 1 if complete else 0
-        lines = complete.decode(errors="replace").splitlines()
-        if self._lines is not None:
-            lines, self._lines = lines[-self._lines :] if self._lines else [], None
-        return lines
 
 
 def _replace(path: Path, text: str, mode: int = 0o644) -> None:

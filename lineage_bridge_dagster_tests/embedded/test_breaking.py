@@ -15,9 +15,12 @@ from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.confluent.discovery import discover as discover_confluent
 from lineage_bridge_dagster.discovery import discover
+from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.breaking import ALL, APIS, GLUE, STATUSES, Breaker, Broken, check
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
+from lineage_bridge_dagster.embedded.rest.names import S3_TABLES, TABLEFLOW_CATALOG
+from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue import glue_client
 from lineage_bridge_dagster.glue.push import push_tables
@@ -30,6 +33,7 @@ from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.live import LiveStack
 
 Discover = Callable[[], Discovery]
+KEY = world.api_key("tableflow")
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +49,21 @@ def aws() -> Iterator[StrictAws]:
         yield aws
 
 
+@pytest.fixture(scope="module")
+def rest(aws: StrictAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergRest]:
+    data = tmp_path_factory.mktemp("rest")
+    with IcebergRest(data, aws_url=aws.endpoint_url, account=aws.account_id, bucket="bucket") as rest:
+        yield rest
+
+
 @pytest.fixture
-def breaker(emulator: ConfluentEmulator, aws: StrictAws) -> Iterator[Breaker]:
-    breaker = Breaker(emulator.url, aws.endpoint_url)
+def breaker(emulator: ConfluentEmulator, aws: StrictAws, rest: IcebergRest) -> Iterator[Breaker]:
+    env = {
+        "LINEAGE_BRIDGE_CONFLUENT_API_URL": emulator.url,
+        "AWS_ENDPOINT_URL": aws.endpoint_url,
+        "ICEBERG_REST_URI": rest.glue_url,
+    }
+    breaker = Breaker.of(env)
     yield breaker
     breaker.heal()
 
@@ -70,7 +86,7 @@ def complete(run_discovery: Discover) -> Discovery:
 @pytest.mark.parametrize(
     ("api", "status"),
     [
-        *((api, "503") for api in APIS if api not in (GLUE, ALL)),
+        *((api, "503") for api in APIS if api not in (GLUE, ALL, S3_TABLES, TABLEFLOW_CATALOG)),
         *((api, "half-page") for api in ("cmk", "fcpm", "tableflow", "flink")),
         *(("connect", status) for status in ("401", "403", "404", "429", "garbage")),
         (ALL, "500"),
@@ -162,15 +178,42 @@ def test_a_broken_glue_fails_only_its_lists(breaker: Breaker, aws: StrictAws, st
     assert glue.get_databases()["DatabaseList"] == []
 
 
+@pytest.mark.parametrize(("api", "status"), [(S3_TABLES, "503"), (TABLEFLOW_CATALOG, "expired-token")])
+def test_a_rest_catalog_fails_until_it_is_healed_or_for_a_number_of_requests(
+    breaker: Breaker, rest: IcebergRest, api: str, status: str
+) -> None:
+    url = rest.tableflow_url if api == TABLEFLOW_CATALOG else rest.glue_url
+    form = {"client_id": KEY.key, "client_secret": KEY.secret, "scope": "catalog"}
+    token = rest.issuer.issue({"grant_type": "client_credentials", **form})["access_token"]
+
+    def ask() -> int:
+        headers = {"Authorization": f"Bearer {token}"}
+        return httpx.get(f"{url}/v1/config", headers=headers).status_code
+
+    healthy = ask()
+    assert breaker.break_api(api, status) == Broken(api, status)
+    assert breaker.active() == [Broken(api, status)]
+    assert [ask(), ask()] == ([503, 503] if api == S3_TABLES else [401, 401])
+    assert breaker.heal(api) == [Broken(api, status)]
+    breaker.break_api(api, status, 1)
+    assert ask() != healthy
+    assert ask() == healthy
+    assert breaker.active() == []
+
+
 @pytest.mark.parametrize(
     ("api", "status", "hint"),
     [
-        ("tablefow", "503", "Did you mean tableflow?"),
+        ("tablefow", "503", "Did you mean tableflow"),
         ("schema-registry", "503", "Did you mean schema_registry?"),
         ("moon", "503", "There are: org, cmk"),
         ("flink", "418", "Use one of 401, 403"),
         ("connect", "half-page", "Use one of cmk"),
         (GLUE, "404", "Use one of 401, 403"),
+        ("s3_tables", "503", "Did you mean s3tables?"),
+        (S3_TABLES, "expired-token", "clock-skew"),
+        (TABLEFLOW_CATALOG, "clock-skew", "expired-token"),
+        ("connect", "clock-skew", "Use one of 401, 403"),
     ],
 )
 def test_an_invalid_api_or_status_is_rejected_with_the_valid_ones(api: str, status: str, hint: str) -> None:

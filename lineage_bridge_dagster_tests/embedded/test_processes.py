@@ -27,6 +27,15 @@ STUBBORN = [
     "print('ready', flush=True); time.sleep(600)",
 ]
 
+#: Has a child with a session of its own, like the server of the REST catalogs with its JVM.
+WITH_SESSION = [
+    sys.executable,
+    "-c",
+    "import subprocess, sys, time\n"
+    "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True)\n"
+    "print('ready', flush=True); time.sleep(600)",
+]
+
 
 @pytest.fixture
 def paths(tmp_path: Path) -> Iterator[StackPaths]:
@@ -74,6 +83,15 @@ def test_children_of_a_killed_process_are_stopped(paths: StackPaths) -> None:
     assert processes.find(paths) == {}
     processes.stop(paths)
     assert not any(processes.is_alive(process) for process in children)
+
+
+def test_a_child_with_a_session_of_its_own_is_no_leader(paths: StackPaths) -> None:
+    started = processes.start(paths, "server", WITH_SESSION, {})
+    _until(lambda: "ready" in processes.end_of_log(paths, "server"))
+    (child,) = started.process.children()
+    assert {running.pid for running in processes.find(paths).values()} == {started.pid}
+    processes.stop(paths, ["server"])
+    assert not any(processes.is_alive(process) for process in (started.process, child))
 
 
 def test_stop_ends_only_the_given_components(paths: StackPaths) -> None:

@@ -16,9 +16,13 @@ from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
+from lineage_bridge_dagster.embedded.rest.faults import Faults
 from lineage_bridge_dagster.embedded.rest.gate import Gate, GlueGate, TableflowGate
+from lineage_bridge_dagster.embedded.rest.internal import Internal
+from lineage_bridge_dagster.embedded.rest.names import GLUE_PATH, TABLEFLOW_PATH
 from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer
 
+#: The catalogs behind the gate.
 S3_TABLES, TABLEFLOW, GLUE = "s3_tables", "tableflow", "glue"
 
 
@@ -35,6 +39,7 @@ class IcebergRest:
 
     Attributes:
         issuer: Issues the tokens of Tableflow's catalog.
+        faults: Failures on request.
     """
 
     def __init__(
@@ -65,6 +70,7 @@ class IcebergRest:
         self.clock_skew_seconds = 0.0
         key = world.api_key("tableflow")
         self.issuer = TokenIssuer({key.key: key.secret})
+        self.faults = Faults()
 
     def __enter__(self) -> Self:
         catalogs = self._exit.enter_context(self._catalogs)
@@ -79,8 +85,9 @@ class IcebergRest:
         )
         listener = socket.create_server((HOST, self._port))
         self._port = listener.getsockname()[1]
+        internal = Internal(catalogs.urls, self.faults, lambda: self.alive)
         config = uvicorn.Config(
-            Gate(glue, tableflow).app,
+            Gate(glue, tableflow, self.faults, internal.routes).app,
             log_level="warning",
             access_log=False,
             lifespan="off",
@@ -100,15 +107,19 @@ class IcebergRest:
         self._exit.close()
 
     @property
+    def alive(self) -> bool:
+        """Whether the catalogs' JVM runs."""
+        return self._catalogs.alive
+
+    @property
     def glue_url(self) -> str:
         """What `https://glue.{region}.amazonaws.com/iceberg` is elsewhere."""
-        return f"http://{HOST}:{self._port}/iceberg"
+        return f"http://{HOST}:{self._port}{GLUE_PATH}"
 
     @property
     def tableflow_url(self) -> str:
         """Base URL of Tableflow's catalog of the sample environment."""
-        path = f"catalog/organizations/{world.ORGANIZATION_ID}/environments/{world.ENVIRONMENT_ID}"
-        return f"{self.glue_url}/{path}"
+        return f"http://{HOST}:{self._port}{TABLEFLOW_PATH}"
 
     def backend(self, catalog: str) -> str:
         """Base URL of a catalog behind the gate, for the stack's own writers."""

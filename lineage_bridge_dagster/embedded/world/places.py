@@ -18,6 +18,11 @@ CREATED_AT = "2026-01-05T08:00:00Z"
 #: The account of the buckets and of the Glue catalog that both clusters publish to.
 AWS_ACCOUNT = "123456789012"
 GLUE_REGION = "us-east-1"
+#: The S3 Tables bucket, whose tables are a catalog of their own below Glue's.
+TABLE_BUCKET = "retail-lakehouse"
+TABLE_BUCKET_CATALOG = f"{AWS_ACCOUNT}:s3tablescatalog/{TABLE_BUCKET}"
+#: Glue's Iceberg REST endpoint; the stack serves it on a port of its own.
+GLUE_ICEBERG_URL = f"https://glue.{GLUE_REGION}.amazonaws.com/iceberg"
 
 ORDERS_PLATFORM = Cluster(
     id="lkc-7k2m9p",
