@@ -41,7 +41,7 @@ ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}
-ALLOWED["doctor"] = {"config", "confluent", "glue", "jars", "lineage"}
+ALLOWED["doctor"] = {"config", "confluent", "glue", "iceberg", "jars", "lineage", "setup"}
 ALLOWED["cli"] = {
     "push",
     "config",

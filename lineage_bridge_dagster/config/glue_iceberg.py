@@ -34,6 +34,7 @@ _AWS_HOST = re.compile(
 )
 #: Glue's own catalog, or one within it.
 _GLUE_CATALOG = re.compile(r"\d{12}(?::[^/\s]+(?:/[^/\s]+)*)?")
+_TABLE_BUCKET = re.compile(r"(\d{12}):s3tablescatalog/([^/\s]+)")
 _BUCKET_ARN = re.compile(
     rf"arn:aws[a-z-]*:s3tables:{_REGION}:(?P<account>\d{{12}}):bucket/(?P<bucket>[^/\s]+)"
 )
@@ -79,6 +80,16 @@ def endpoint_of(region: str) -> str:
 def is_glue_catalog(warehouse: str | None) -> bool:
     """Whether a warehouse is a catalog of Glue, such as `111122223333:s3tablescatalog/bucket`."""
     return bool(_GLUE_CATALOG.fullmatch(warehouse or ""))
+
+
+def table_bucket_of(warehouse: str | None) -> tuple[str, str] | None:
+    """The account and the name of the S3 Tables bucket that a warehouse of Glue's endpoint stands for.
+
+    >>> table_bucket_of("111122223333:s3tablescatalog/metrics")
+    ('111122223333', 'metrics')
+    """
+    match = _TABLE_BUCKET.fullmatch(warehouse or "")
+    return (match[1], match[2]) if match else None
 
 
 def check(name: str, uri: str | None, warehouse: str | None, signing_name: str | None) -> None:

@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from lineage_bridge_dagster.doctor import (
     aws_identity,
     aws_places,
+    catalog_access,
     dagster_instance,
     glue_access,
     glue_refusals,
     glue_tables,
     machine,
     network,
+    s3_tables,
 )
 from lineage_bridge_dagster.doctor.confluent_keys import ConfluentKeys
 from lineage_bridge_dagster.doctor.finding import Check
@@ -43,6 +45,9 @@ def all_checks() -> list[Check]:
         Check("glue.missing_tables", "Does Glue have all of Tableflow's tables?", glue_tables.missing),
         Check("glue.optimizers", "Are table optimizers off for Tableflow's tables?", glue_tables.optimizers),
         Check("glue.athena_names", "Which names must Athena quote?", glue_tables.athena_names),
+        Check("catalogs.reach", "Does each catalog of Iceberg tables take us?", catalog_access.reach),
+        Check("catalogs.writes", "Does each take writes, or is it read-only?", catalog_access.writes),
+        Check("catalogs.s3tables", "Is the federation of S3 Tables set up?", s3_tables.federation),
         Check("dagster.home", "Does Dagster have a home?", dagster_instance.home),
         Check("dagster.daemon", "Is the daemon running?", dagster_instance.daemon),
         Check("dagster.sensor", "Is the lineage sensor on, and does it work?", dagster_instance.sensor),

@@ -17,12 +17,13 @@ from dotenv import dotenv_values, find_dotenv
 
 from lineage_bridge_dagster.config.aws import aws_session
 from lineage_bridge_dagster.config.identity import caller_of, identity_of
-from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, Settings
+from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, Given, Settings
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
+    from pyiceberg.catalog import Catalog
 
 T = TypeVar("T")
 
@@ -33,8 +34,6 @@ _SECRET_VARIABLES = (
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
     "AWS_SECURITY_TOKEN",
-    "LINEAGE_BRIDGE_CATALOG_CREDENTIAL",
-    "LINEAGE_BRIDGE_CATALOG_TOKEN",
 )
 _CONNECT_TIMEOUT_SECONDS = 5
 _READ_TIMEOUT_SECONDS = 15
@@ -78,6 +77,7 @@ class Context:
         stored: finds the last discovery; returns None if there is none.
         variables: by default the environment's and those of a `.env` file.
         clients: replaces AWS clients, by service.
+        given: fields by group that take precedence over the variables.
     """
 
     def __init__(
@@ -86,7 +86,9 @@ class Context:
         *,
         variables: Mapping[str, str] | None = None,
         clients: Mapping[str, Any] | None = None,
+        given: Given | None = None,
     ) -> None:
+        self._given = given
         self._explicit = variables is not None
         dotenv = {} if self._explicit else dotenv_values(find_dotenv(usecwd=True))
         self.dotenv: Mapping[str, str] = {name: text for name, text in dotenv.items() if text}
@@ -96,6 +98,9 @@ class Context:
         self._clients = dict(clients or {})
         self._confluent = Once(lambda: self._settings("confluent").confluent)
         self._aws = Once(lambda: self._settings("aws").aws)
+        #: Every catalog of Iceberg tables. Raises `ConfigurationError`.
+        self.catalogs = Once(lambda: self._settings("catalogs").all_catalogs())
+        self._opened: dict[str, Once[Catalog]] = {}
         #: Where the credentials come from. Raises `ConfigurationError` if they can't be read.
         self.identity = Once(lambda: identity_of(self.aws, self.variables, self.dotenv))
         #: Who AWS says that we are. Raises errors of botocore, and `ConfigurationError`.
@@ -150,6 +155,17 @@ class Context:
 
         return glue_client(self.aws)
 
+    def catalog(self, name: str) -> Catalog:
+        """A catalog through PyIceberg, opened once.
+
+        Raises:
+            ConfigurationError: there is none of this name, or a secret is missing.
+            CatalogError: it cannot be reached, or refuses us.
+        """
+        from lineage_bridge_dagster.iceberg.catalogs import open_catalog
+
+        return self._opened.setdefault(name, Once(lambda: open_catalog(self.catalogs(), name)))()
+
     def tables(self) -> Iterator[GlueTableNode]:
         """The Glue tables of the last discovery; none without one."""
         if (stored := self.stored()) is not None:
@@ -167,7 +183,12 @@ class Context:
         # Malformed settings are a finding of their own.
         with contextlib.suppress(Exception):
             values += [one.secret.get_secret_value() for one in self.confluent.credentials.values()]
+        with contextlib.suppress(Exception):
+            for catalog in self.catalogs().values():
+                values.append(self.variables.get(catalog.token_variable, ""))
+                values.append(self.variables.get(catalog.credential_variable, "").partition(":")[2])
         return sorted({value for value in values if len(value) >= _SHORTEST_SECRET}, key=len, reverse=True)
 
     def _settings(self, group: str) -> Settings:
-        return Settings.from_env(self.variables if self._explicit else None, groups=[group])
+        variables = self.variables if self._explicit else None
+        return Settings.from_env(variables, groups=[group], given=self._given)

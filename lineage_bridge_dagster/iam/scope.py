@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from lineage_bridge_dagster.config.glue_iceberg import table_bucket_of
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.glue.links import LINEAGE_DATABASE, partition_of
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
@@ -44,7 +45,6 @@ HOW_TO_SET = {
 }
 
 _ACCOUNT_ID = re.compile(r"arn:[^:]*:iam::(\d{12}):")
-_S3_TABLES = re.compile(r"(\d{12}):s3tablescatalog/([^/\s]+)")
 _S3_URL = re.compile(r"s3[an]?://([^/]+)(?:/(.*))?")
 
 
@@ -132,11 +132,11 @@ def scope_of(settings: Settings, graph: Graph | None = None) -> Scope:
     found = Scope(secrets=tuple(settings.confluent.secrets))
     role = _ACCOUNT_ID.match(settings.aws.role_arn or "")
     for catalog in settings.all_catalogs().values():
-        if match := _S3_TABLES.fullmatch(catalog.warehouse or ""):
+        if bucket := table_bucket_of(catalog.warehouse):
             found = replace(
                 found,
-                account=match[1],
-                table_bucket=match[2],
+                account=bucket[0],
+                table_bucket=bucket[1],
                 namespaces=tuple(sorted(set(catalog.namespaces))) or found.namespaces,
                 writes_table_bucket=not catalog.read_only,
             )

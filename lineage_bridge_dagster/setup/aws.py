@@ -43,6 +43,10 @@ class SetupError(LineageBridgeError):
         return self.code in _MISSING
 
     @property
+    def is_denied(self) -> bool:
+        return self.code in _DENIED
+
+    @property
     def is_existing(self) -> bool:
         return self.code in _EXISTS
 
