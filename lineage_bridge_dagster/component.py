@@ -36,14 +36,16 @@ from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.list_client import ListClient
+from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.schedules import (
     freshness_schedule,
     nightly_schedule,
     push_schedule,
     refresh_schedule,
 )
-from lineage_bridge_dagster.automation.sensor import lineage_sensor, loaded_tables
+from lineage_bridge_dagster.automation.sensor import lineage_sensor
 from lineage_bridge_dagster.automation.state import StateStore, read_state, warn_unreadable
+from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import contradictions
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
@@ -204,6 +206,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         push = push_job(instance) if instance else None
         lineage = lineage_job(names, inventory)
         on = self.sensor.running
+        lists = ListClient(settings)
         watched = inventory if self.checks and self.freshness.limits else None
         return Definitions(
             assets=self._assets(instance) if instance else [],
@@ -213,12 +216,15 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                     names,
                     key,
                     loaded_tables(_version(key), inventory, settings.push),
-                    ListClient(settings),
+                    lists,
                     [refresh, lineage],
                     interval_seconds=self.sensor.interval_seconds,
                     running=on,
                     budget_seconds=self.sensor.budget_seconds,
                     checks=self.checks,
+                    sweep=SweepSettings(
+                        lists.page, self.sensor.sweep_minutes * 60.0, self.sensor.sweep_repair
+                    ),
                 )
             ],
             schedules=[

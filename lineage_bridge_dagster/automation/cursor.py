@@ -21,6 +21,43 @@ class Attempt(BaseModel):
     not_before: float = 0.0
 
 
+class SweepPosition(BaseModel):
+    """Where a sweep of whole tables stopped, or when the next one starts."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    #: Empty between two sweeps.
+    database: str = ""
+    #: Glue's token of the page to read next; empty for the first.
+    token: str = ""
+    #: Whether this page could not be read by the last tick.
+    failed: bool = False
+    #: Unix times in seconds.
+    started: float = 0.0
+    not_before: float = 0.0
+
+
+class Loss(BaseModel):
+    """A table whose lineage in Glue was lost after its push."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    #: How often it was lost, and how often its repair was requested.
+    count: int = Field(1, ge=1)
+    repairs: int = Field(0, ge=0)
+    #: Unix times in seconds: of the first and the last loss, and before which it is not repaired again.
+    since: float = 0.0
+    found: float = 0.0
+    not_before: float = 0.0
+    #: What was lost, as it was reported last.
+    how: str = ""
+    #: Whether it had its lineage when it was looked at last, and whether that outlived an Iceberg commit.
+    in_sync: bool = False
+    survived: bool = False
+    #: What tells writers apart, as of the last look at the table with its lineage.
+    facts: dict[str, str] = Field(default_factory=dict)
+
+
 class Cursor(BaseModel):
     """What a tick passes on to the next.
 
@@ -51,6 +88,11 @@ class Cursor(BaseModel):
     compared: int = Field(0, ge=0)
     #: Table key -> its requests.
     attempts: dict[str, Attempt] = Field(default_factory=dict)
+    #: The sweep of whole tables, and table key -> what it found lost.
+    sweep: SweepPosition = Field(default_factory=SweepPosition)
+    losses: dict[str, Loss] = Field(default_factory=dict)
+    #: Other instance -> its tables, as `ForeignTables` writes them.
+    foreign: dict[str, str] = Field(default_factory=dict)
     #: A hash of the tables that Glue lacks, with their checks' outcomes, as they were reported last.
     absent: str = ""
     #: Refreshes requested in a row without a newer state, and the Unix time before which none is requested.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from dagster import AssetKey, DagsterInstance
 
@@ -14,15 +15,41 @@ from lineage_bridge_dagster.specs.keys import tag_key
 CONFIGURED_VERSION_TAG = tag_key("configured_version")
 
 
+class Written(NamedTuple):
+    """What a table's last push really wrote, with the options that it had.
+
+    Attributes:
+        version: its data version.
+        at: Unix time in seconds of its materialization.
+    """
+
+    version: str | None
+    at: float
+
+
 def pushed_versions(instance: DagsterInstance, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:
     """The data version under the component's settings that each asset was last pushed for.
 
     None if there is no materialization. What the last push really wrote differs if it had its own options.
     """
     found: dict[AssetKey, str | None] = dict.fromkeys(keys)
+    for key, tags, _ in _materializations(instance, keys):
+        found[key] = tags.get(CONFIGURED_VERSION_TAG, tags.get(DATA_VERSION_TAG))
+    return found
+
+
+def written_versions(instance: DagsterInstance, keys: Sequence[AssetKey]) -> Mapping[AssetKey, Written]:
+    """What each asset's last push wrote; nothing for an asset without a materialization."""
+    return {
+        key: Written(tags.get(DATA_VERSION_TAG), at) for key, tags, at in _materializations(instance, keys)
+    }
+
+
+def _materializations(
+    instance: DagsterInstance, keys: Sequence[AssetKey]
+) -> Iterator[tuple[AssetKey, Mapping[str, str], float]]:
+    """Yield the tags and the Unix time of each asset's last materialization, if there is one."""
     for record in instance.get_asset_records(keys):
         event = record.asset_entry.last_materialization
         if event is not None and event.asset_materialization is not None:
-            tags = event.asset_materialization.tags or {}
-            found[record.asset_entry.asset_key] = tags.get(CONFIGURED_VERSION_TAG, tags.get(DATA_VERSION_TAG))
-    return found
+            yield record.asset_entry.asset_key, event.asset_materialization.tags or {}, event.timestamp

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.automation.watched_lists import (
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
     from lineage_bridge_dagster.glue.errors import GlueError
     from lineage_bridge_dagster.glue.reader import GlueReader
+    from lineage_bridge_dagster.glue.tables import GlueTable
 
 #: A tick does not wait longer than this for a list; the next one tries again.
 _TIMEOUT_SECONDS = 8.0
@@ -56,13 +57,7 @@ class ListClient:
         """Raises:
         LineageBridgeError: the list could not be read.
         """
-        settings = self._settings()
-        if settings != self._client_settings:
-            # A key or an endpoint has changed: the clients that use the old one are dropped.
-            if self._session is not None:
-                self._session.close()
-            self._session = None
-            self._client_settings, self._tableflow, self._glue = settings, None, None
+        settings = self._current()
         if scope.api == TABLEFLOW:
             return self._topics(settings, scope)
         if scope.api == INTEGRATIONS:
@@ -70,6 +65,33 @@ class ListClient:
         if scope.api == GLUE:
             return self._tables(settings, scope)
         return ()
+
+    def page(self, database: str, token: str | None) -> tuple[Sequence[GlueTable], str | None]:
+        """Read a page of whole tables, and the token of the next one; None after the last.
+
+        Raises:
+            LineageBridgeError: the page could not be read.
+        """
+        return self._glue_reader(self._current()).page(database, token)
+
+    def _current(self) -> Settings:
+        """The settings in force."""
+        settings = self._settings()
+        if settings != self._client_settings:
+            # A key or an endpoint has changed: the clients that use the old one are dropped.
+            if self._session is not None:
+                self._session.close()
+            self._session = None
+            self._client_settings, self._tableflow, self._glue = settings, None, None
+        return settings
+
+    def _glue_reader(self, settings: Settings) -> GlueReader:
+        from lineage_bridge_dagster.glue.client import glue_client
+        from lineage_bridge_dagster.glue.reader import GlueReader
+
+        if self._glue is None:
+            self._glue = GlueReader(glue_client(settings.aws))
+        return self._glue
 
     def _tableflow_client(self, settings: Settings) -> TableflowClient:
         if self._tableflow is None:
@@ -97,22 +119,19 @@ class ListClient:
             yield f"{integration.id}\t{integration.custom_database} {state}"
 
     def _tables(self, settings: Settings, scope: ListScope) -> Iterable[str]:
-        from lineage_bridge_dagster.glue.client import glue_client
         from lineage_bridge_dagster.glue.errors import GlueAccessDeniedError, GlueNotFoundError
-        from lineage_bridge_dagster.glue.reader import GlueReader
 
-        if self._glue is None:
-            self._glue = GlueReader(glue_client(settings.aws))
+        glue = self._glue_reader(settings)
         try:
             # Names only: a full table is up to 100 kB, and the list is read every few seconds.
-            return list(self._glue.names(scope.place))
+            return list(glue.names(scope.place))
         except GlueNotFoundError:
             # The database does not exist yet.
             return ()
         except GlueAccessDeniedError as error:
             if scope.tables is None or not error.for_this_call:
                 raise
-            return self._named_tables(self._glue, scope.place, scope.tables(), error)
+            return self._named_tables(glue, scope.place, scope.tables(), error)
 
     def _named_tables(
         self, glue: GlueReader, database: str, tables: NamedTables, denied: GlueError

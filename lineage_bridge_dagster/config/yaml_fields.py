@@ -127,6 +127,17 @@ class SensorConfig(YamlSection):
         description="Time budget of a tick, in seconds, under 60; the next tick continues where it ended.",
         examples=[20],
     )
+    sweep_minutes: Annotated[float, Accepts(Annotated[float, Field(ge=0)])] = Field(
+        default=5.0,
+        description="Minutes between the starts of two sweeps, which compare whole tables in Glue with what "
+        "was pushed; 0: none.",
+        examples=[5],
+    )
+    sweep_repair: bool = Field(
+        default=True,
+        description="Push lineage again that a sweep finds lost; otherwise it is only reported.",
+        examples=[True],
+    )
     refresh_cron: Annotated[str, CRON, FromVariables((PREFIX + "REFRESH_CRON",))] = Field(
         default="*/15 * * * *",
         description="Schedule of full discoveries, as a cron expression; empty: none.",

@@ -105,6 +105,17 @@ class GlueReader:
         for response in self._pages("GetTables", f"the database {database}", "TableList", request):
             yield [_table(raw, database, response) for raw in response["TableList"]]
 
+    def page(self, database: str, token: str | None) -> tuple[list[GlueTable], str | None]:
+        """Read one page of a database's tables, and the token of the next one; None after the last.
+
+        Raises:
+            GlueError: as for `pages`.
+        """
+        request = {"DatabaseName": database}
+        response = next(self._pages("GetTables", f"the database {database}", "TableList", request, token))
+        tables = [_table(raw, database, response) for raw in response["TableList"]]
+        return tables, response.get("NextToken") or None
+
     def names(self, database: str) -> Iterator[str]:
         """Yield the names of a database's tables, without requesting anything else of them.
 
@@ -133,9 +144,8 @@ class GlueReader:
         return _table(raw, database, response)
 
     def _pages(
-        self, operation: str, where: str, member: str, request: Mapping[str, Any]
+        self, operation: str, where: str, member: str, request: Mapping[str, Any], token: str | None = None
     ) -> Iterator[dict[str, Any]]:
-        token: str | None = None
         used_tokens: set[str] = set()
         while True:
             paging = {"MaxResults": PAGE_SIZE, **({"NextToken": token} if token else {})}

@@ -11,7 +11,7 @@ from dagster import AssetCheckEvaluation, AssetCheckKey, AssetKey, DagsterInstan
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation.data_versions import pushed_versions
-from lineage_bridge_dagster.automation.sensor import loaded_tables
+from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config import secrets as secrets_module
 from lineage_bridge_dagster.errors import ConfigurationError

@@ -6,7 +6,7 @@ from dagster import AssetCheckSeverity
 
 from lineage_bridge_dagster.automation.watched_lists import GLUE, ListScope, difference
 from lineage_bridge_dagster_tests.assets.world import EAST, World, many
-from lineage_bridge_dagster_tests.automation.test_tick import Harness
+from lineage_bridge_dagster_tests.automation.ticks import Harness
 
 TABLES = ListScope(GLUE, "", EAST)
 

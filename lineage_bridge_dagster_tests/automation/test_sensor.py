@@ -26,17 +26,21 @@ from dagster._core.utils import make_new_run_id
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation.cursor import Cursor
-from lineage_bridge_dagster.automation.sensor import InstanceClient, lineage_sensor, loaded_tables
+from lineage_bridge_dagster.automation.dagster_client import InstanceClient
+from lineage_bridge_dagster.automation.loaded import loaded_tables
+from lineage_bridge_dagster.automation.sensor import lineage_sensor
 from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.watched_lists import ListScope
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.glue import GlueReader
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many
-from lineage_bridge_dagster_tests.automation.test_tick import Lists
+from lineage_bridge_dagster_tests.automation.ticks import Lists
 
 Build = Callable[..., Location]
 KEY = "LineageBridgeComponent"
@@ -65,7 +69,11 @@ class Watched:
         component = LineageBridgeComponent(aws={"region": REGION}, push=self.push)
         self.location: Location = self.build(w, component)
 
-    def tick(self, read_list: Callable[[ListScope], Iterable[str]] | None = None) -> SensorResult:
+    def tick(
+        self,
+        read_list: Callable[[ListScope], Iterable[str]] | None = None,
+        sweep: SweepSettings | None = None,
+    ) -> SensorResult:
         inventory = build_inventory(self.world.discovery(), LineageTranslator().get_asset_spec)
         sensor = lineage_sensor(
             Names(),
@@ -75,6 +83,7 @@ class Watched:
             [self.location.definitions.resolve_job_def(n) for n in ("refresh", "materialize_lineage")],
             interval_seconds=5,
             running=True,
+            sweep=sweep,
             reload=self._reload,
         )
         context = build_sensor_context(
@@ -157,6 +166,32 @@ def _carry_out(watched: Watched, run_requests: list[RunRequest]) -> None:
     for request in run_requests:
         keys = [key.to_user_string() for key in request.asset_selection or ()]
         assert watched.location.materialize(watched.instance, *keys, job=str(request.job_name)).success
+
+
+def test_wiped_lineage_is_restored_by_a_run_that_says_so_and_the_next_sweep_finds_it(
+    watched: Watched, glue: BaseClient
+) -> None:
+    create_tables(glue, many(2))
+    watched.load(many(2))
+    _carry_out(watched, requests(watched.tick()))
+    glue.update_table(DatabaseName=EAST, TableInput={"Name": "topic.00001"})
+    # Each tick sweeps.
+    sweep = SweepSettings(GlueReader(glue).page, 0.001)
+    repairs = requests(watched.tick(sweep=sweep))
+    assert [request.asset_selection for request in repairs] == [[AssetKey(["glue", EAST, "topic.00001"])]]
+    assert repairs[0].tags["lineage_bridge/repair"] == "true"
+    _carry_out(watched, repairs)
+    parameters = glue.get_table(DatabaseName=EAST, Name="topic.00001")["Table"]["Parameters"]
+    assert "lineage_bridge.digest" in parameters
+    assert not requests(watched.tick(sweep=sweep))
+
+
+def test_a_push_with_options_of_its_own_is_no_loss(watched: Watched, glue: BaseClient) -> None:
+    create_tables(glue, many(1))
+    watched.load(many(1))
+    _carry_out(watched, requests(watched.tick()))
+    watched.run_push(set_description=False, sql="none")
+    assert not requests(watched.tick(sweep=SweepSettings(GlueReader(glue).page, 0.001)))
 
 
 def test_a_corrupt_cursor_requests_nothing_again(watched: Watched, glue: BaseClient) -> None:

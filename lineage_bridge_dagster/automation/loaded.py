@@ -1,0 +1,146 @@
+"""The tables of the loaded definitions, as the sensor compares them with Dagster and with Glue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dagster import AssetCheckResult, AssetKey
+
+from lineage_bridge_dagster.assets.chains import chain_for
+from lineage_bridge_dagster.assets.check_outcomes import tableflow_healthy
+from lineage_bridge_dagster.assets.checks import TABLEFLOW
+from lineage_bridge_dagster.assets.inventory import Asset, Inventory
+from lineage_bridge_dagster.assets.tables import wanted_version
+from lineage_bridge_dagster.automation.looks import Look, look_at_glue
+from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.documents import render
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
+from lineage_bridge_dagster.lineage.glue_status import is_in_glue
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.glue.tables import GlueTable
+
+
+@dataclass(frozen=True)
+class LoadedTable:
+    """A table in the loaded definitions: its assets, and its data version once its lineage is pushed.
+
+    Attributes:
+        look: what a table as Glue returned it tells about the lineage that was pushed.
+        place: in lower case; None outside the home account and region.
+    """
+
+    name: str
+    key: AssetKey
+    chain_key: AssetKey
+    version: Callable[[], str]
+    look: Callable[[GlueTable], Look]
+    place: GluePlace | None
+
+
+@dataclass(frozen=True)
+class AbsentTable:
+    """A table that Glue does not have, in the loaded definitions: nothing is pushed to it.
+
+    Attributes:
+        outcome: an evaluation of its check, now.
+    """
+
+    name: str
+    key: AssetKey
+    outcome: Callable[[], AssetCheckResult]
+
+
+@dataclass(frozen=True)
+class LoadedState:
+    """The state that the definitions were built from; `version` is empty if there was none yet."""
+
+    version: str
+    discovery: Discovery | None = None
+    #: Sorted by key, without tables in conflict and those that Glue does not have.
+    tables: Sequence[LoadedTable] = ()
+    #: Reads what a push writes, for the versions of the tables, and returns it as text; raises if it cannot.
+    read_settings: Callable[[], str] = lambda: ""
+    #: The tables that Glue does not have, or of which that is unknown.
+    absent: Sequence[AbsentTable] = ()
+
+
+class WantedVersions:
+    """The data versions of tables whose lineage is pushed with the settings in force.
+
+    Each is computed once per settings: the chains of ten thousand tables take seconds.
+    """
+
+    def __init__(self, inventory: Inventory, push: Callable[[], PushSettings]) -> None:
+        self._inventory = inventory
+        self._push = push
+        self._settings: PushSettings | None = None
+        self._versions: dict[str, str] = {}
+
+    def read_settings(self) -> str:
+        """Read the settings, which count from then on, and return them as text.
+
+        Raises:
+            ConfigurationError: a setting is malformed or cannot be read.
+        """
+        return self._read().model_dump_json()
+
+    def of(self, table_id: str) -> str:
+        settings = self._settings or self._read()
+        if table_id not in self._versions:
+            self._versions[table_id] = wanted_version(chain_for(self._inventory, table_id), settings)
+        return self._versions[table_id]
+
+    def look(self, table_id: str, table: GlueTable) -> Look:
+        """What the table, as it is in Glue, tells about its lineage."""
+        from lineage_bridge_dagster.glue.plan import plan_update
+
+        settings = self._settings or self._read()
+        chain = chain_for(self._inventory, table_id)
+        document = render(chain, settings) if chain.hops else None
+        return look_at_glue(plan_update(table, document, settings, complete=chain.complete, now=""))
+
+    def _read(self) -> PushSettings:
+        settings = self._push()
+        if settings != self._settings:
+            self._settings, self._versions = settings, {}
+        return settings
+
+
+def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], PushSettings]) -> LoadedState:
+    """The state and the tables of the definitions."""
+    if inventory is None:
+        return LoadedState(version)
+    versions = WantedVersions(inventory, push)
+    tables = [
+        LoadedTable(
+            name=_name(asset),
+            key=asset.key,
+            chain_key=inventory.chain_key_of[asset.node.node_id],
+            version=partial(versions.of, asset.node.node_id),
+            look=partial(versions.look, asset.node.node_id),
+            place=place.folded if (place := GlueTableNode.of(asset.node).home_place) else None,
+        )
+        for asset in inventory.tables
+        # A table that several topics claim is never pushed, nor is one that is not there.
+        if not NodeView.of(asset.node).conflict and is_in_glue(asset.node)
+    ]
+    absent = [_absent_table(asset, inventory) for asset in inventory.tables if not is_in_glue(asset.node)]
+    return LoadedState(version, inventory.discovery, tables, versions.read_settings, absent)
+
+
+def _absent_table(asset: Asset, inventory: Inventory) -> AbsentTable:
+    def outcome() -> AssetCheckResult:
+        found = tableflow_healthy(asset.node, inventory.view)
+        return found.result(asset.key, TABLEFLOW, inventory.discovery.discovered_at)
+
+    return AbsentTable(_name(asset), asset.key, outcome)
+
+
+def _name(asset: Asset) -> str:
+    return asset.node.qualified_name.removeprefix("glue://").replace("/", ".")
