@@ -31,7 +31,7 @@ from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.assets.definitions import asset_definitions
 from lineage_bridge_dagster.assets.instance import ComponentInstance
-from lineage_bridge_dagster.assets.inventory import Asset, Include, build_inventory
+from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
@@ -53,6 +53,7 @@ from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
+from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import (
     NAME,
@@ -68,6 +69,7 @@ from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.dagster_internals import DefinitionsLoadContext, DefsStateStorage
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
+from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
@@ -233,7 +235,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 *nightly_schedule(names, lineage, inventory, self.sensor.nightly_cron, on),
                 *freshness_schedule(names, lineage, watched, self.freshness.check_cron, on),
             ],
-            resources=self._resources(names),
+            resources=self._resources(names, inventory),
             # All steps of a run share one process, hence one Spark session, computation and commit.
             executor=in_process_executor,
         )
@@ -304,7 +306,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             return namespace
         return f"{namespace}_{self.name.lower()}"
 
-    def _resources(self, names: Names) -> dict[str, Any]:
+    def _resources(self, names: Names, inventory: Inventory | None) -> dict[str, Any]:
         # Imported here: `dg` imports this module only to list the component, which needs no PySpark.
         from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
         from lineage_bridge_dagster.spark.session import SparkResource
@@ -317,6 +319,11 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             catalog=self.spark.catalog.given(),
             catalogs=self._given_catalogs()["named"],
             lineage_catalog=self.spark.lineage_catalog,
+            tableflow_places=[
+                TableflowPlace(*place)._asdict() for place in tableflow_places(inventory.discovery.graph)
+            ]
+            if inventory
+            else [],
             aws=self.aws.given(),
             secrets=confluent.secrets or [],
             instance=self.name,

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster import glue
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families.iceberg import table as iceberg_dataset
 from lineage_bridge_dagster.confluent.discovery import discover as discover_confluent
 from lineage_bridge_dagster.confluent.discovery import require_environments
 from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.targets.enrichment import enrich as enrich_from_catalogs
 from lineage_bridge_dagster.targets.enrichment import iceberg_catalogs
+from lineage_bridge_dagster.targets.tableflow import enrich_from_tableflow
 from lineage_bridge_dagster.text import ReportLine
 
 if TYPE_CHECKING:
@@ -73,10 +76,13 @@ def discover(
     last = limited(last, sql) if last else None
     enriched = glue.enrich(found, client, region=region, sql=sql, clock=clock, last=last)
     progress(f"Glue tables in {region}: {glue_counts(enriched.graph)}")
-    catalogs = settings.all_catalogs()
+    catalogs = settings.all_catalogs(map(TableflowPlace._make, tableflow_places(enriched.graph)))
     if others := iceberg_catalogs(catalogs):
         progress(f"Reading the tables of {', '.join(catalog.name for catalog in others)}")
         enriched = enrich_from_catalogs(enriched, catalogs, dataset_name=dataset_of, sql=sql, clock=clock)
+    if catalogs.tableflow:
+        progress("Reading the tables of Tableflow's own catalogs")
+        enriched = enrich_from_tableflow(enriched, catalogs, sql=sql, clock=clock)
     return carry_forward(enriched, last)
 
 

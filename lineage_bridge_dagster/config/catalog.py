@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from lineage_bridge_dagster.config import glue_iceberg
+from lineage_bridge_dagster.config import glue_iceberg, tableflow_catalog
 from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW, TableflowPlace
 from lineage_bridge_dagster.config.value_types import NameList, Region, RoleArn, Url
 from lineage_bridge_dagster.config.variables import Follows, FromVariables, followed_by
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -41,10 +42,11 @@ class CatalogSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field("glue", description="Name of the catalog in Spark: letters, digits and underscores.")
-    type: Literal["glue", "rest", "jdbc", "hive"] = Field(
+    type: Literal["glue", "rest", "tableflow", "jdbc", "hive"] = Field(
         "glue",
         description="glue: the AWS Glue Data Catalog; rest: an Iceberg REST catalog, such as Glue's Iceberg "
-        "endpoint; jdbc: a database; hive: a Hive metastore.",
+        "endpoint; tableflow: Tableflow's own REST catalogs, one for each environment and region; jdbc: a "
+        "database; hive: a Hive metastore.",
     )
     warehouse: str | None = Field(
         None,
@@ -125,6 +127,13 @@ class CatalogSettings(BaseModel):
             )
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _tableflows_take_no_writes(cls, data: Any) -> Any:
+        return (
+            {**data, "read_only": True} if isinstance(data, dict) and data.get("type") == TABLEFLOW else data
+        )
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if not _NAME.fullmatch(self.name):
@@ -132,6 +141,9 @@ class CatalogSettings(BaseModel):
                 f"Spark does not accept the catalog name {self.name!r}.",
                 hint="Use letters, digits and underscores, starting with a letter, such as glue.",
             )
+        if self.type == TABLEFLOW:
+            tableflow_catalog.check(self.name, self.uri)
+            return self
         for field in ("uri", "warehouse"):
             if left := _PLACEHOLDER.search(getattr(self, field) or ""):
                 raise ConfigurationError(
@@ -158,6 +170,31 @@ class CatalogSettings(BaseModel):
             return self.catalog_id or ""
         own = self.type == "rest" and self.signing_name == "glue" and ":" not in (self.warehouse or ":")
         return self.warehouse if own else None
+
+    @property
+    def speaks_rest(self) -> bool:
+        """Whether it is asked in the protocol of Iceberg's REST catalogs."""
+        return self.type in ("rest", TABLEFLOW)
+
+    @property
+    def is_one_catalog(self) -> bool:
+        """Whether it stands for itself: an entry for Tableflow stands for the catalogs of all environments,
+        unless its uri is that of one."""
+        return self.type != TABLEFLOW or tableflow_catalog.is_one_catalog(self.uri)
+
+    def for_tableflow(self, place: TableflowPlace) -> Self | None:
+        """The catalog of a place; None if this is not one of Tableflow's, or that of another place."""
+        if self.type != TABLEFLOW or not place.is_known:
+            return None
+        if self.is_one_catalog:
+            return self if tableflow_catalog.covers(self.uri or "", place) else None
+        return self.model_copy(
+            update={
+                "name": tableflow_catalog.name_of(self.name, place),
+                "uri": tableflow_catalog.address(self.uri, place),
+                "region": self.region or place.region,
+            }
+        )
 
     def beside(self, aws: BaseModel) -> Self:
         """Take what is not set, of the fields that follow those of the Glue catalog, from there.

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from lineage_bridge_dagster.config import tableflow_catalog
 from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
+from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.errors import ConfigurationError
 
 #: System properties of the AWS SDK for Java.
@@ -18,7 +20,7 @@ PROFILE, REGION, GLUE_ENDPOINT = "aws.profile", "aws.region", "aws.endpointUrlGl
 _PROFILE_PROVIDER = "software.amazon.awssdk.auth.credentials.ProfileCredentialsProvider"
 
 #: Types whose commits are safe, as PyIceberg names them.
-_PYICEBERG_TYPES = {"glue": "glue", "rest": "rest", "jdbc": "sql", "hive": "hive"}
+_PYICEBERG_TYPES = {"glue": "glue", "rest": "rest", TABLEFLOW: "rest", "jdbc": "sql", "hive": "hive"}
 
 
 def spark_conf(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[str, str]:
@@ -47,8 +49,8 @@ def spark_conf(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[s
         if endpoint := _glue_endpoint(catalog, variables):
             properties["glue.endpoint"] = endpoint
     else:
-        properties["type"] = catalog.type
-    if catalog.type == "rest":
+        properties["type"] = "rest" if catalog.speaks_rest else catalog.type
+    if catalog.speaks_rest:
         properties |= _secrets(catalog, variables)
         # Reports of scans and commits, which AWS's endpoints refuse and read-only catalogs do not take.
         properties["rest-metrics-reporting-enabled"] = "false"
@@ -110,7 +112,7 @@ def pyiceberg_properties(catalog: CatalogSettings, variables: Mapping[str, str])
         properties["s3.force-virtual-addressing"] = "false"
     if catalog.type == "glue" and (endpoint := _glue_endpoint(catalog, variables)):
         properties["glue.endpoint"] = endpoint
-    if catalog.type == "rest":
+    if catalog.speaks_rest:
         properties |= _secrets(catalog, variables)
     if catalog.type == "jdbc":
         properties["uri"] = _sql_url(catalog, _user(catalog, variables))
@@ -158,14 +160,22 @@ def _secrets(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[str
     if catalog.signing_name:
         return {}
     properties: dict[str, str] = {}
-    if credential := _secret(catalog, "credential_variable", variables):
+    if credential := _credential(catalog, variables):
         properties["credential"] = credential
         properties["scope"] = catalog.scope or "catalog"
         url = catalog.oauth2_server_uri or f"{(catalog.uri or '').rstrip('/')}/v1/oauth/tokens"
         properties["oauth2-server-uri"] = url
-    if token := _secret(catalog, "token_variable", variables):
+    if catalog.type != TABLEFLOW and (token := _secret(catalog, "token_variable", variables)):
         properties["token"] = token
     return properties
+
+
+def _credential(catalog: CatalogSettings, variables: Mapping[str, str]) -> str:
+    """The client credentials; for Tableflow's catalogs the API key, unless a variable has others."""
+    if catalog.type != TABLEFLOW:
+        return _secret(catalog, "credential_variable", variables)
+    own = variables.get(catalog.credential_variable)
+    return own or tableflow_catalog.credential(catalog.name, catalog.uri or "", variables)
 
 
 def _user(catalog: CatalogSettings, variables: Mapping[str, str]) -> str:

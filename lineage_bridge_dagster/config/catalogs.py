@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from lineage_bridge_dagster.config import catalog_properties, glue_iceberg
+from lineage_bridge_dagster.config import catalog_properties, glue_iceberg, tableflow_catalog
 from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
 from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW, TableflowPlace
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.errors import ConfigurationError
 
 _log = logging.getLogger(__name__)
+
+
+def _from_variables(found: Mapping[str, str]) -> dict[str, dict[str, object]]:
+    """The catalogs that variables define, by name."""
+    return {**glue_iceberg.variables(found), **tableflow_catalog.variables(found)}
 
 
 class CatalogsSettings(BaseModel):
@@ -28,7 +34,7 @@ class CatalogsSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    named: Annotated[dict[str, CatalogSettings], FromVariables(read=glue_iceberg.variables)] = Field(
+    named: Annotated[dict[str, CatalogSettings], FromVariables(read=_from_variables)] = Field(
         default_factory=dict
     )
     lineage: Annotated[str, FromVariables((PREFIX + "LINEAGE_CATALOG",))] = Field(
@@ -50,6 +56,26 @@ class CatalogsSettings(BaseModel):
             if name not in off and not _is_incidental(name, fields)
         }
         return {**data, "named": named}
+
+    def at(
+        self, places: Iterable[TableflowPlace]
+    ) -> tuple[dict[str, CatalogSettings], dict[TableflowPlace, str]]:
+        """The catalogs by name, with those of Tableflow in these places, and the name of each place's."""
+        named = {name: each for name, each in self.named.items() if each.is_one_catalog}
+        tableflow: dict[TableflowPlace, str] = {}
+        for place in sorted(set(places)):
+            if not place.is_known and any(each.type == TABLEFLOW for each in self.named.values()):
+                _log.warning(
+                    "Tableflow's catalog of environment %s is not read: Confluent told no organization, "
+                    "cloud or region of it. Write its uri, which Confluent's console has, in catalogs.",
+                    place.environment,
+                )
+            for each in self.named.values():
+                if (found := each.for_tableflow(place)) is not None:
+                    named.setdefault(found.name, found)
+                    tableflow[place] = found.name
+                    break
+        return named, tableflow
 
 
 def contradictions(
@@ -104,10 +130,11 @@ class Catalogs(Mapping[str, CatalogSettings]):
         lineage: the name of the catalog of the lineage tables; empty: the default one.
         variables: the environment, with endpoints of AWS and the secrets that catalogs name.
         off: names of catalogs that are turned off, for errors.
+        tableflow: the name of Tableflow's catalog of each place, of those in `others`.
 
     Raises:
-        ConfigurationError: two catalogs have one name, or the catalog of the lineage tables is missing or
-            read-only.
+        ConfigurationError: two catalogs have one name, the default one is Tableflow's, or the catalog of the
+            lineage tables is missing.
     """
 
     def __init__(
@@ -118,7 +145,14 @@ class Catalogs(Mapping[str, CatalogSettings]):
         lineage: str = "",
         variables: Mapping[str, str] | None = None,
         off: tuple[str, ...] = (),
+        tableflow: Mapping[TableflowPlace, str] | None = None,
     ) -> None:
+        if default.type == TABLEFLOW:
+            raise ConfigurationError(
+                "Tableflow's catalogs take no tables of others, so none can be the default one.",
+                hint="Write type: tableflow in an entry of catalogs in place of spark.catalog.",
+            )
+        self.tableflow = dict(tableflow or {})
         self._by_name = {default.name: default}
         self._off = off
         self._variables = variables or {}
@@ -257,4 +291,5 @@ def _is_incidental(name: str, fields: Any) -> bool:
 def _defaults(name: str) -> dict[str, object]:
     """The fields of a catalog that follow from its name."""
     fields: dict[str, object] = {"name": name, **secret_variables(name)}
-    return fields | ({"type": "rest"} if name == glue_iceberg.S3_TABLES else {})
+    types = {glue_iceberg.S3_TABLES: "rest", TABLEFLOW: TABLEFLOW}
+    return fields | ({"type": types[name]} if name in types else {})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from dotenv import dotenv_values, find_dotenv
@@ -34,6 +34,7 @@ from lineage_bridge_dagster.config.credentials import (
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.profiles import region_of_profile
 from lineage_bridge_dagster.config.secrets import ReadSecrets, SecretsManagerSource, read_secrets
+from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.value_types import NameList, Owner, Region, RoleArn, Url
 from lineage_bridge_dagster.config.variables import FromVariables, VariablesSource, variables_of
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -182,18 +183,23 @@ class Settings(BaseSettings):
     #: What the settings were read from, secrets included.
     _variables: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
-    def all_catalogs(self) -> Catalogs:
+    def all_catalogs(self, places: Iterable[TableflowPlace] = ()) -> Catalogs:
         """`catalog`, which is the default one, and `catalogs`, with the secrets that they name.
+
+        Args:
+            places: where Tableflow has tables: an entry for Tableflow stands for a catalog of each.
 
         Raises:
             ConfigurationError: two have one name, one that is named is missing, or one has no region.
         """
+        named, tableflow = self.catalogs.at(places)
         return Catalogs(
             self.catalog,
-            {name: catalog.beside(self.aws) for name, catalog in self.catalogs.named.items()},
+            {name: catalog.beside(self.aws) for name, catalog in named.items()},
             lineage=self.catalogs.lineage,
             variables=self._variables,
             off=tuple(self.catalogs.off),
+            tableflow=tableflow,
         )
 
     @classmethod

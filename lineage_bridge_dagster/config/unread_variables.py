@@ -10,6 +10,7 @@ from importlib import resources
 
 from dotenv import dotenv_values, find_dotenv
 
+from lineage_bridge_dagster.config import tableflow_catalog
 from lineage_bridge_dagster.config.credentials import (
     CLUSTER_CREDENTIALS,
     credential_variables,
@@ -25,6 +26,7 @@ _READ_ELSEWHERE = frozenset(
     {
         CLUSTER_CREDENTIALS,
         LOG_LEVEL,
+        tableflow_catalog.VARIABLE,
         *(
             PREFIX + name
             for name in (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from lineage_bridge_dagster.config.tableflow_catalog import KEY_VARIABLES
+
 #: What a message has in it, and what to do then. The messages are AWS's for SigV4, and those of OAuth2 (RFC
 #: 6749, RFC 6750) for tokens.
 _HINTS = (
@@ -26,18 +28,39 @@ _HINTS = (
     ),
 )
 
+#: The same for Tableflow's own catalogs, which know neither IAM nor a warehouse.
+_TABLEFLOW_HINTS = (
+    (
+        r"invalid_client|invalid_grant|401|Unauthorized|NotAuthorized|expired",
+        f"Correct {KEY_VARIABLES}: a Tableflow API key that is not deleted. If it is one of another region "
+        "or organization, create one in this catalog's.",
+    ),
+    (
+        r"AccessDenied|not authorized|Forbidden|403",
+        f"Grant the owner of the key in {KEY_VARIABLES} a role that reads the topics, such as DeveloperRead.",
+    ),
+    (
+        r"NotFound|404",
+        "Correct the uri of the catalog, or leave it out: it has organization, environment and region in it.",
+    ),
+)
+
 _OTHERWISE = "Check uri, warehouse and credentials of the catalog, and try again later."
 
 
-def hint_of(message: str) -> str:
+def hint_of(message: str, *, tableflow: bool = False) -> str:
     """What to do about an error with this message.
+
+    Args:
+        message: The catalog's own.
+        tableflow: Whether the catalog is Tableflow's own.
 
     >>> hint_of("Credential should be scoped to correct service: 'glue'.")
     'Set signing_name of the catalog to glue, or leave it out.'
     >>> hint_of("Connection refused")
     'Check uri of the catalog, and the network to it.'
     """
-    for pattern, hint in _HINTS:
+    for pattern, hint in (*(_TABLEFLOW_HINTS if tableflow else ()), *_HINTS):
         if found := re.search(pattern, message, re.IGNORECASE | re.DOTALL):
             return found.expand(hint)
     return _OTHERWISE

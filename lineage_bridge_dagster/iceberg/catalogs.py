@@ -13,6 +13,7 @@ from lineage_bridge_dagster.config.aws import aws_session
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalog_errors import hint_of
 
@@ -42,10 +43,10 @@ def open_catalog(catalogs: Catalogs, name: str) -> Catalog:
     """
     settings = catalogs[name]
     properties: dict[str, Any] = {**catalogs.pyiceberg_properties(name)}
-    if settings.type in ("glue", "rest") and (settings.profile or settings.role_arn):
+    if (settings.type == "glue" or settings.speaks_rest) and (settings.profile or settings.role_arn):
         properties |= _identity(settings)
-    with catalog_errors(name):
-        if settings.type == "rest":
+    with catalog_errors(name, tableflow=settings.type == TABLEFLOW):
+        if settings.speaks_rest:
             return _rest_catalog(name, properties)
         from pyiceberg.catalog import load_catalog
 
@@ -53,7 +54,7 @@ def open_catalog(catalogs: Catalogs, name: str) -> Catalog:
 
 
 @contextmanager
-def catalog_errors(name: str) -> Iterator[None]:
+def catalog_errors(name: str, *, tableflow: bool = False) -> Iterator[None]:
     """Raise a `CatalogError` for a call of a catalog that did not get through.
 
     What a catalog answers about its tables (`NoSuchTableError`, `CommitFailedException`) passes, and so does
@@ -68,7 +69,9 @@ def catalog_errors(name: str) -> Iterator[None]:
         raise
     except (RESTError, RequestException, BotoCoreError, ClientError) as error:
         text = str(error) or type(error).__name__
-        raise CatalogError(f"The catalog {name!r} did not answer: {text}", hint=hint_of(text)) from error
+        raise CatalogError(
+            f"The catalog {name!r} did not answer: {text}", hint=hint_of(text, tableflow=tableflow)
+        ) from error
 
 
 def _rest_catalog(name: str, properties: dict[str, Any]) -> Catalog:

@@ -7,11 +7,18 @@ import json
 from dataclasses import fields
 from typing import Any
 
+from lineage_bridge_dagster.lineage.catalog_facts import COMMIT_ATTRIBUTES
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Node
 
 #: Attributes that change with every commit to a table, every push or every discovery.
-_VOLATILE = frozenset({"parameters", "description", "version_id", "update_time", "catalog_last_sync"})
+_VOLATILE = COMMIT_ATTRIBUTES | {
+    "parameters",
+    "description",
+    "version_id",
+    "update_time",
+    "catalog_last_sync",
+}
 _TIMES = frozenset({"first_seen", "last_seen"})
 
 

@@ -19,6 +19,7 @@ from lineage_bridge_dagster.config.catalog_properties import GLUE_ENDPOINT, PROF
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.jvm import home
 
@@ -68,6 +69,11 @@ class SparkResource(LazyPySparkResource):
         default_factory=list,
         description="AWS Secrets Manager secrets that contain LINEAGE_BRIDGE_* variables, by name or ARN.",
     )
+    tableflow_places: list[dict[str, str]] = Field(
+        default_factory=list,
+        description="Where Tableflow has tables: organization, environment, cloud and region of each of its "
+        "own catalogs, for an entry of catalogs of type tableflow.",
+    )
     instance: str = Field(
         "",
         description="Name of the component's instance, which its default catalog is named after by default.",
@@ -94,7 +100,9 @@ class SparkResource(LazyPySparkResource):
         if self.instance and "name" not in default.model_fields_set:
             # All instances share one Spark session, in which a name stands for one catalog.
             default = default.model_copy(update={"name": f"{default.name}_{self.instance}"})
-        return settings.model_copy(update={"catalog": default}).all_catalogs()
+        return settings.model_copy(update={"catalog": default}).all_catalogs(
+            TableflowPlace(**place) for place in self.tableflow_places
+        )
 
     @property
     def catalog_config(self) -> CatalogSettings:

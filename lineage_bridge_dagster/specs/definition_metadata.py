@@ -126,10 +126,12 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
     own: dict[str, Any] = {"source": UrlMetadataValue(node.url) if node.url else None}
     if is_iceberg_rest_table(node):
         view = NodeView.of(node)
+        own |= tableflow_metadata(tableflow_of(node, context.view))
         own |= {
             "catalog": view.text("catalog"),
             "database": view.text("database"),
             "table": view.text("table_name"),
+            "written_by": _writer(node, context),
         }
     if node.node_type == NodeType.KAFKA_TOPIC:
         own |= tableflow_metadata(tableflow_of(node, context.view))
@@ -165,10 +167,8 @@ def _glue_table(table: GlueTableNode, context: NodeContext) -> dict[str, Any]:
     place, region = table.shown_place, table.aws_region
     own: dict[str, Any] = {"database": place.database, "table": place.table}
     if context.role is Role.ITSELF:
-        writers = tableflow_of(table.node, context.view)
-        own |= tableflow_metadata(writers)
-        topics = ", ".join(sorted(f"{each.node.cluster_id}.{each.topic}" for each in writers))
-        own["written_by"] = f"{TABLEFLOW} from {topics}" if writers else None
+        own |= tableflow_metadata(tableflow_of(table.node, context.view))
+        own["written_by"] = _writer(table.node, context)
     if context.role is Role.ITSELF and not is_in_glue(table.node):
         own["not_in_glue"] = f"{absence_sentence(table.node)} {table.text('glue_next_step')}".rstrip()
     elif context.role is Role.ITSELF and region:
@@ -179,6 +179,13 @@ def _glue_table(table: GlueTableNode, context: NodeContext) -> dict[str, Any]:
             "athena_console": UrlMetadataValue(athena_url(region)),
         }
     return own
+
+
+def _writer(table: Node, context: NodeContext) -> str | None:
+    """That Tableflow writes a table, and from which topics."""
+    writers = tableflow_of(table, context.view)
+    topics = ", ".join(sorted(f"{each.node.cluster_id}.{each.topic}" for each in writers))
+    return f"{TABLEFLOW} from {topics}" if writers else None
 
 
 def _incomplete(reports: Sequence[ScopeReport]) -> MarkdownMetadataValue | None:

@@ -66,14 +66,14 @@ def enrich(
         try:
             read = read_tables(open_catalog(catalogs, settings.name), settings.namespaces)
         except LineageBridgeError as error:
-            coverage.add(_unread(scope, error))
+            coverage.add(unread(scope, error))
             continue
         for table in read.tables:
             name = dataset_name(settings, ".".join((*table.namespace, table.name)))
             dataset = graph.nodes.get(external_dataset_id(name)) if name else None
             if dataset or any(key.startswith(PREFIX) for key in table.properties):
                 _add(graph, table, settings, scope, dataset, now, sql)
-        coverage.add(_report(scope, read))
+        coverage.add(report_of(scope, read))
     return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
 
 
@@ -124,21 +124,10 @@ def table_node(
     """
     namespace = ".".join(table.namespace)
     attributes: dict[str, Any] = {
-        "catalog": settings.name,
+        **facts_of(table, settings),
         "database": namespace,
         "table_name": table.name,
-        "columns": [
-            {"name": column.name, "type": column.type, "comment": redact_text(column.comment) or None}
-            for column in table.columns
-        ],
-        "storage_location": redact_text(table.location) or None,
         "parameters": shown_parameters(table.properties, sql),
-        # As text: JavaScript, and so the UI, would round it.
-        "snapshot_id": str(table.snapshot_id) if table.snapshot_id is not None else None,
-        "last_commit": iso(datetime.fromtimestamp(table.committed_ms / 1000, UTC))
-        if table.committed_ms
-        else None,
-        "rows": table.rows,
         "not_writable": f"the catalog {settings.name} is read-only" if settings.read_only else None,
         "scope": str(scope),
     }
@@ -155,7 +144,29 @@ def table_node(
     )
 
 
-def _unread(scope: Scope, error: LineageBridgeError) -> ScopeReport:
+def facts_of(table: IcebergTable, settings: CatalogSettings) -> dict[str, Any]:
+    """What a catalog tells of a table: its schema and its current snapshot, without secrets."""
+    return {
+        "catalog": settings.name,
+        "catalog_uri": settings.uri,
+        "catalog_warehouse": settings.warehouse,
+        "catalog_signing_name": settings.signing_name,
+        "catalog_signing_region": settings.signing_region,
+        "columns": [
+            {"name": column.name, "type": column.type, "comment": redact_text(column.comment) or None}
+            for column in table.columns
+        ],
+        "storage_location": redact_text(table.location) or None,
+        # As text: JavaScript, and so the UI, would round it.
+        "snapshot_id": str(table.snapshot_id) if table.snapshot_id is not None else None,
+        "last_commit": iso(datetime.fromtimestamp(table.committed_ms / 1000, UTC))
+        if table.committed_ms
+        else None,
+        "rows": table.rows,
+    }
+
+
+def unread(scope: Scope, error: LineageBridgeError) -> ScopeReport:
     """The report of a catalog that could not be opened or listed."""
     cause = error.__cause__
     if not isinstance(error, TableError) and isinstance(cause, Exception):
@@ -167,7 +178,7 @@ def _unread(scope: Scope, error: LineageBridgeError) -> ScopeReport:
     )
 
 
-def _report(scope: Scope, read: TablesRead) -> ScopeReport:
+def report_of(scope: Scope, read: TablesRead) -> ScopeReport:
     if not read.errors:
         return ScopeReport(scope, Status.COMPLETE, count=len(read.tables))
     reason = f"{first_few([error.message for error in read.errors], _SHOWN)} {read.errors[0].hint}".strip()

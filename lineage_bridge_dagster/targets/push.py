@@ -25,6 +25,7 @@ from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, 
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 from lineage_bridge_dagster.targets.iceberg_properties import IcebergPropertiesWriter, IcebergTarget
+from lineage_bridge_dagster.targets.tableflow import TAKES_NO_PROPERTIES
 
 logger = logging.getLogger(__name__)
 
@@ -134,6 +135,9 @@ def _writers(
     by_catalog: dict[str, list[IcebergTarget]] = {}
     for node in nodes:
         target = target_of(node)
+        if NodeView.of(node).text("not_writable") == TAKES_NO_PROPERTIES:
+            results[node.node_id] = target.result(PushStatus.SKIPPED, TAKES_NO_PROPERTIES)
+            continue
         by_catalog.setdefault(target.catalog, []).append(target)
     for name, targets in by_catalog.items():
         status, reason, hint = PushStatus.FAILED, "", ""

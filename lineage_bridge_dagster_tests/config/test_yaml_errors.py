@@ -202,7 +202,7 @@ def test_catalogs_that_cannot_work_are_named_with_their_line(
 @pytest.mark.parametrize(
     ("catalogs", "place", "remedy"),
     [
-        ([{"name": "lake", "type": "hadoop"}], r"catalogs\.0\.type", "glue, rest, jdbc or hive"),
+        ([{"name": "lake", "type": "hadoop"}], r"catalogs\.0\.type", "glue, rest, tableflow, jdbc or hive"),
         ([{"name": "lake", "uir": "https://c"}], r"catalogs\.0\.uir", "Did you mean 'uri'?"),
         (["lake"], r"catalogs\.0", "a mapping of name, type"),
         ({"lake": {}}, "catalogs", "a list"),

@@ -31,7 +31,7 @@ from lineage_bridge_dagster.config.yaml_section import YamlSection
         (PushConfig, "set_parameters", "true or false, for example true"),
         (SensorConfig, "budget_seconds", "a number above 0 and under 60, for example 20"),
         (FreshnessConfig, "warn_minutes", "a number above 0, for example 30"),
-        (CatalogConfig, "type", "glue, rest, jdbc or hive"),
+        (CatalogConfig, "type", "glue, rest, tableflow, jdbc or hive"),
         (CatalogConfig, "properties", "a mapping"),
     ],
 )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+from pydantic import AliasPath, Field
+
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.paging import list_records
 from lineage_bridge_dagster.confluent.api.records import Record
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+
+#: Within a Confluent Resource Name, `crn://confluent.cloud/organization=.../environment=...`.
+_ORGANIZATION = re.compile(r"/organization=([^/]+)")
 
 
 class Organization(Record):
@@ -20,6 +27,13 @@ class Environment(Record):
 
     id: str
     display_name: str = ""
+    resource_name: str = Field("", validation_alias=AliasPath("metadata", "resource_name"))
+
+    @property
+    def organization_id(self) -> str:
+        """The id of its organization; empty if the API does not tell."""
+        found = _ORGANIZATION.search(self.resource_name)
+        return found[1] if found else ""
 
     @property
     def label(self) -> str:

@@ -105,6 +105,10 @@ def _attributes(
     handling = spec.config.error_handling
     return {
         "topic": topic.display_name,
+        # Its own catalog is that of the environment and of the cluster's region, whatever the bucket's is.
+        "organization_id": place.environment.organization_id,
+        "cluster_cloud": place.cluster.spec.cloud,
+        "cluster_region": place.cluster.spec.region,
         "glue_database": database,
         "glue_table": glue_table_name(topic.display_name) if database else None,
         "table_path": storage.table_path,
