@@ -14,7 +14,8 @@ from lineage_bridge_dagster.cli.output import err
 from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.config.identity import Caller
+    from lineage_bridge_dagster.config.settings import AwsSettings, Settings
     from lineage_bridge_dagster.iam.purposes import Purpose
     from lineage_bridge_dagster.iam.scope import Scope
     from lineage_bridge_dagster.iam.trust import Trust
@@ -28,6 +29,7 @@ _PURPOSES = {
     "lineage-tables": "Creates and writes the lineage tables.",
     "s3tables": "Tables of an S3 Tables bucket, through Glue's Iceberg endpoint.",
     "athena": "Queries of the tables and of their lineage.",
+    "doctor": "What the doctor reads beyond that, to verify permissions, buckets and grants.",
     "tableflow-storage": "For the role that Confluent assumes: Tableflow's files in S3.",
     "tableflow-glue": "For the role that Confluent assumes: Tableflow's tables in Glue.",
 }
@@ -63,6 +65,7 @@ def _purpose_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--provider-integration", metavar="CSPI", help="Confluent's integration, if there are several.")
 @click.option("--principal", metavar="ARN", help="Confluent's role, which assumes yours.")
 @click.option("--external-id", metavar="ID", help="The external id of the provider integration.")
+@click.option("--identity", metavar="ARN", help="Role or user that has the policy, for --doctor.")
 @click.option("--trust", is_flag=True, help="Print the trust policy of the role that Confluent assumes.")
 @click.option("--group", is_flag=True, help="Shorten the policy: names with a common prefix as one pattern.")
 @click.option(
@@ -109,31 +112,31 @@ def iam_policy(
     from lineage_bridge_dagster.iam import render
     from lineage_bridge_dagster.iam.purposes import Purpose, statements
     from lineage_bridge_dagster.iam.scope import placeholders
-    from lineage_bridge_dagster.iam.statements import policy
+    from lineage_bridge_dagster.iam.statements import policy, split
     from lineage_bridge_dagster.lineage import graph_json
 
     purposes = [purpose for purpose in Purpose if given.pop(purpose.replace("-", "_"))]
     settings = Settings.from_env(secrets=_not_read)
     graph = graph_json.load(graph_file).graph if graph_file else None
-    scope = _scope(settings, graph, given)
+    scope = _scope(settings, graph, given, names_identity=Purpose.DOCTOR in purposes)
     purposes = purposes or _configured(scope)
     for_confluent = _check_roles(purposes, trust)
-    document = policy(statements(purposes, scope.grouped() if group else scope))
+    documents = split(policy(statements(purposes, scope.grouped() if group else scope)))
     trusted = (
         _trust(graph, environments, provider_integration, principal, external_id)
         if for_confluent and (trust or form != "json")
         else None
     )
     if form == "terraform":
-        text = render.to_terraform(document, trusted)
+        text = render.to_terraform(documents, trusted)
     elif form == "cloudformation":
-        text = render.to_cloudformation(document, trusted)
+        text = render.to_cloudformation(documents, trusted)
     else:
-        text = render.to_json(trusted.document() if trusted else document)
+        text = render.to_json([trusted.document()] if trusted else documents)
     for note in placeholders(text):
         err.print(f"Note: {note}", style="yellow", markup=False)
     if not trust:
-        _note_size(document, group)
+        _note_size(documents, group, form, text)
     if for_confluent and trusted is None:
         err.print("Note: --trust prints the trust policy of the role that Confluent assumes.", markup=False)
     if output is None:
@@ -144,9 +147,9 @@ def iam_policy(
         write_atomically(output, [text])
 
 
-def _scope(settings: Settings, graph: Graph | None, given: dict[str, Any]) -> Scope:
+def _scope(settings: Settings, graph: Graph | None, given: dict[str, Any], *, names_identity: bool) -> Scope:
     """What the policy applies to: the options, then the settings and the graph, then the identity."""
-    from lineage_bridge_dagster.iam.scope import ACCOUNT, place_of, scope_of
+    from lineage_bridge_dagster.iam.scope import ACCOUNT, IDENTITY, place_of, scope_of
 
     for name in ("warehouse", "results"):
         if given[name]:
@@ -159,7 +162,16 @@ def _scope(settings: Settings, graph: Graph | None, given: dict[str, Any]) -> Sc
     if "databases" in named:
         named["databases"] = tuple(sorted(name.lower() for name in named["databases"]))
     scope = replace(scope_of(settings, graph), **named)
-    return replace(scope, account=_caller_account(settings) or ACCOUNT) if scope.account == ACCOUNT else scope
+    if scope.account == ACCOUNT or (names_identity and scope.identity == IDENTITY):
+        # STS answers in any region.
+        region = given["region"] or settings.aws.region
+        caller = _caller(settings.aws.model_copy(update={"region": region}))
+        if caller is not None and scope.account == ACCOUNT:
+            scope = replace(scope, account=caller.account)
+        # IAM simulates no root user, who needs no policy.
+        if caller is not None and scope.identity == IDENTITY and not caller.arn.endswith(":root"):
+            scope = replace(scope, identity=caller.principal)
+    return scope
 
 
 def _not_read(names: Sequence[str], region: str | None, profile: str | None) -> dict[str, str]:  # noqa: ARG001
@@ -173,16 +185,16 @@ def _no_location(option: str, value: str) -> str:
     )
 
 
-def _caller_account(settings: Settings) -> str:
-    """The account of the AWS identity; empty if there is none, or it can't be asked."""
+def _caller(settings: AwsSettings) -> Caller | None:
+    """The AWS identity; None if there is none, or it can't be asked."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     from lineage_bridge_dagster.config.identity import caller_of
 
     try:
-        return caller_of(settings.aws).account
+        return caller_of(settings)
     except (ConfigurationError, BotoCoreError, ClientError):
-        return ""
+        return None
 
 
 def _configured(scope: Scope) -> list[Purpose]:
@@ -244,18 +256,25 @@ def _trust(
     return trust_of(found, {integration} if integration else wanted_integrations(graph))
 
 
-def _note_size(document: dict[str, Any], grouped: bool) -> None:
-    from lineage_bridge_dagster.iam.statements import MANAGED_POLICY_LIMIT, size
+def _note_size(documents: Sequence[dict[str, Any]], grouped: bool, form: str, text: str) -> None:
+    """Say that a policy was split, and what does not fit even so."""
+    from lineage_bridge_dagster.iam.statements import (
+        ATTACHED_POLICIES,
+        MANAGED_POLICY_LIMIT,
+        TEMPLATE_LIMIT,
+    )
 
-    if (length := size(document)) > MANAGED_POLICY_LIMIT:
-        how = (
-            "Write one policy for each purpose, or name fewer databases with --database."
-            if grouped
-            else "Add --group to join names with a common prefix, or write one policy for each purpose."
+    def note(message: str) -> None:
+        err.print(f"Note: {message}", style="yellow", markup=False)
+
+    if len(documents) > 1:
+        where = " as an array" if form == "json" else ""
+        shorter = "name fewer databases with --database" if grouped else "join names by --group"
+        note(
+            f"IAM takes {MANAGED_POLICY_LIMIT:,} characters in a managed policy, so these are "
+            f"{len(documents)}{where}: attach all of them. To shorten it, {shorter}."
         )
-        err.print(
-            f"Note: the policy has {length:,} characters, and IAM takes {MANAGED_POLICY_LIMIT:,} in a "
-            f"managed policy. {how}",
-            style="yellow",
-            markup=False,
-        )
+    if len(documents) > ATTACHED_POLICIES:
+        note(f"IAM attaches {ATTACHED_POLICIES} managed policies to a role, unless its quota is raised.")
+    if form == "cloudformation" and len(text.encode()) > TEMPLATE_LIMIT:
+        note(f"CloudFormation takes templates of more than {TEMPLATE_LIMIT:,} bytes only from S3.")

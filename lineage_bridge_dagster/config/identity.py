@@ -7,6 +7,7 @@ SDK for Java is configured to follow it (`catalog_properties`).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,7 @@ _SOURCES = {
     "iam-role": "the role of the EC2 instance",
     "boto2-config": "the keys in a configuration file of boto 2",
 }
+_ROLE_SESSION = re.compile(r"arn:(?P<partition>[\w-]+):sts::(?P<account>\d+):assumed-role/(?P<role>[^/]+)/.+")
 _STATIC = ("env", "shared-credentials-file", "config-file")
 _UNSET_KEYS = f"Unset {', '.join(_KEYS[:2])} and {_TOKEN}, so that everything here has one identity."
 
@@ -90,6 +92,20 @@ class Caller:
 
     account: str
     arn: str
+
+    @property
+    def principal(self) -> str:
+        """The ARN with the policies of the caller: a role's, for a session of it.
+
+        The session's ARN does not tell the path of a role.
+
+        >>> Caller("1", "arn:aws:sts::111122223333:assumed-role/lineage/session").principal
+        'arn:aws:iam::111122223333:role/lineage'
+        """
+        match = _ROLE_SESSION.fullmatch(self.arn)
+        if match is None:
+            return self.arn
+        return f"arn:{match['partition']}:iam::{match['account']}:role/{match['role']}"
 
 
 def identity_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -19,7 +18,6 @@ from lineage_bridge_dagster.text import first_few, plural
 
 #: Databases of which one table each is read.
 _MAX_DATABASES = 20
-_ROLE_SESSION = re.compile(r"arn:(?P<partition>[\w-]+):sts::(?P<account>\d+):assumed-role/(?P<role>[^/]+)/.+")
 _PUSH_ACTION = "glue:UpdateTable"
 
 
@@ -93,7 +91,7 @@ def _read_failure(error: Exception, action: str, where: str, region: str, tried:
 def update(context: Context) -> Iterator[Result]:
     """Whether IAM allows `UpdateTable` on the catalog, the databases and the tables."""
     caller = context.caller()
-    principal = policy_source(caller.arn)
+    principal = caller.principal
     tried = f"iam:SimulatePrincipalPolicy of {_PUSH_ACTION} for {principal}."
     if principal.endswith(":root"):
         yield warning(
@@ -117,18 +115,6 @@ def update(context: Context) -> Iterator[Result]:
     yield _simulated(answer["EvaluationResults"], tried)
 
 
-def policy_source(arn: str) -> str:
-    """The ARN with the policies of a caller: a role's, for a session of it.
-
-    >>> policy_source("arn:aws:sts::111122223333:assumed-role/lineage/session")
-    'arn:aws:iam::111122223333:role/lineage'
-    """
-    match = _ROLE_SESSION.fullmatch(arn)
-    if match is None:
-        return arn
-    return f"arn:{match['partition']}:iam::{match['account']}:role/{match['role']}"
-
-
 def update_resources(region: str, account: str, places: Iterable[GluePlace]) -> list[str]:
     """The ARNs on which Glue checks `UpdateTable`: the catalog, each database, and a table of each."""
     arn = f"arn:{partition_of(region)}:glue:{region}:{account}:"
@@ -150,7 +136,8 @@ def _not_simulated(error: Exception, tried: str) -> Result:
     return warning(
         tried,
         f"glue:UpdateTable cannot be tried without writing, and the simulator gave no answer. {found.result}",
-        "Allow iam:SimulatePrincipalPolicy to verify it, or push one table and see (`lineage-bridge push "
+        "Allow iam:SimulatePrincipalPolicy to verify it (`lineage-bridge iam-policy --doctor` prints the "
+        "policy), or push one table and see (`lineage-bridge push "
         "--table DB.TABLE`): a refused write changes nothing.",
     )
 

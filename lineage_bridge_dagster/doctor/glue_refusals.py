@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from lineage_bridge_dagster.doctor.aws_places import RUN_DISCOVERY
 from lineage_bridge_dagster.doctor.context import Context
 from lineage_bridge_dagster.doctor.finding import Result, failed, ok, skipped, warning
-from lineage_bridge_dagster.doctor.glue_access import known_places, policy_source
+from lineage_bridge_dagster.doctor.glue_access import known_places
 from lineage_bridge_dagster.doctor.refusals import aws_failure, is_denied, one_line, refusal_remedy
 from lineage_bridge_dagster.glue.invalid_requests import (
     INVALID_REQUEST_CODES,
@@ -50,7 +50,7 @@ def lake_formation(context: Context) -> Iterator[Result]:
     if not registered:
         yield ok(tried, f"None of {len(places)}, one of each database, is: IAM alone decides.")
         return
-    caller = policy_source(context.caller().arn)
+    caller = context.caller().principal
     for place in registered:
         yield _grants(context, place, caller)
 

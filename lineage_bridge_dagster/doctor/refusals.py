@@ -102,7 +102,8 @@ def aws_failure(error: Exception, action: str, tried: str, remedy: str = "") -> 
         return warning(
             tried,
             f"Not allowed, so this could not be verified: {one_line(error)}",
-            f"Allow {action} to let the doctor verify it. {remedy}".strip(),
+            f"Allow {action} to let the doctor verify it: `lineage-bridge iam-policy --doctor` prints the "
+            f"policy. {remedy}".strip(),
         )
     if isinstance(error, ClientError | BotoCoreError):
         return failed(tried, one_line(error), remedy or f"Check the call {action} and the network.")

@@ -13,7 +13,6 @@ from lineage_bridge_dagster.config.glue_iceberg import table_bucket_of
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.doctor.context import Context
 from lineage_bridge_dagster.doctor.finding import Result, failed, ok, skipped, warning
-from lineage_bridge_dagster.doctor.glue_access import policy_source
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.setup.aws import Aws, SetupError
 from lineage_bridge_dagster.setup.plan import ForeignCatalogError, Step, plan
@@ -41,7 +40,7 @@ def _federation(context: Context, settings: CatalogSettings) -> Iterator[Result]
             tried,
             f"We are in account {caller.account}, and only its owner can see it.",
             f"The owner runs `lineage-bridge setup s3tables --bucket {bucket} --namespace NAMESPACE "
-            f"--principal {policy_source(caller.arn)}`, which shows what is missing.",
+            f"--principal {caller.principal}`, which shows what is missing.",
         )
         return
     namespaces = settings.namespaces or _listed(context, settings)
@@ -57,9 +56,7 @@ def _federation(context: Context, settings: CatalogSettings) -> Iterator[Result]
     )
     for namespace in namespaces[:_MAX_NAMESPACES]:
         try:
-            target = Target(
-                account, aws.region, bucket, namespace, policy_source(caller.arn), settings.read_only
-            )
+            target = Target(account, aws.region, bucket, namespace, caller.principal, settings.read_only)
         except ConfigurationError as error:
             yield failed(tried, error.message, error.hint)
             continue

@@ -20,6 +20,7 @@ class Purpose(StrEnum):
     LINEAGE_TABLES = "lineage-tables"
     S3_TABLES = "s3tables"
     ATHENA = "athena"
+    DOCTOR = "doctor"
     TABLEFLOW_STORAGE = "tableflow-storage"
     TABLEFLOW_GLUE = "tableflow-glue"
 
@@ -90,13 +91,12 @@ def _s3_tables(scope: Scope) -> list[Statement]:
     """Reads and writes tables of an S3 Tables bucket through Glue's Iceberg endpoint.
 
     Lake Formation lends the credentials for S3, so none of S3 is allowed here. Actions and resources are
-    those of the S3 guide, "Accessing Amazon S3 tables using the AWS Glue Iceberg REST endpoint".
+    those of the S3 guide, "Accessing Amazon S3 tables using the AWS Glue Iceberg REST endpoint" (Create an
+    IAM role for your client), whose example allows all seven actions to a client that reads and writes.
     """
     catalog = f"s3tablescatalog/{scope.table_bucket}"
     resources = [
-        scope.arn("glue", "catalog"),
-        scope.arn("glue", "catalog/s3tablescatalog"),
-        scope.arn("glue", f"catalog/{catalog}"),
+        *_federation(scope),
         *(scope.arn("glue", f"database/{catalog}/{namespace}") for namespace in scope.namespaces),
         *(scope.arn("glue", f"table/{catalog}/{namespace}/*") for namespace in scope.namespaces),
     ]
@@ -150,7 +150,11 @@ def _athena(scope: Scope) -> list[Statement]:
 
 
 def _tableflow_storage(scope: Scope) -> list[Statement]:
-    """What Tableflow needs in the buckets of its tables (Confluent, "Configure Storage for Tableflow")."""
+    """What Tableflow needs in the buckets of its tables.
+
+    Confluent shows these actions where a provider integration for a "Tableflow S3 Bucket" is created
+    (Confluent, "Tableflow Quick Start Using Your Storage and AWS Glue", step 2).
+    """
     return [
         allow(
             "TableflowBuckets",
@@ -173,9 +177,13 @@ def _tableflow_storage(scope: Scope) -> list[Statement]:
 
 
 def _tableflow_glue(scope: Scope) -> list[Statement]:
-    """What Tableflow needs in Glue (Confluent, "Integrate Tableflow with the AWS Glue Data Catalog").
+    """What Tableflow needs in Glue.
 
-    Confluent's own example allows it on everything in the region; these are the databases that it writes.
+    Confluent's documentation lists no actions. These are the eight of the policy that its console shows where
+    a provider integration for "Tableflow Glue Catalog sync" is created (Confluent, "Tableflow Quick Start
+    Using Your Storage and AWS Glue", step 4). It allows them on everything in the account and region; here
+    they are on the databases that Tableflow writes. To delete a database also takes its functions (AWS,
+    "Actions, resources, and condition keys for AWS Glue", DeleteDatabase).
     """
     changes = ("Create", "Delete", "Get", "Update")
     return [
@@ -183,8 +191,52 @@ def _tableflow_glue(scope: Scope) -> list[Statement]:
             "TableflowCatalog",
             [f"glue:{change}{what}" for change in changes for what in ("Database", "Table")],
             _tables(scope, scope.databases),
-        )
+        ),
+        allow(
+            "TableflowDatabaseFunctions",
+            ("glue:DeleteDatabase",),
+            [scope.arn("glue", f"userDefinedFunction/{name}/*") for name in scope.databases],
+        ),
     ]
+
+
+def _doctor(scope: Scope) -> list[Statement]:
+    """What `lineage-bridge doctor` reads beyond discovery and pushes: to verify, not to work.
+
+    Grants and events have no resources in IAM: Lake Formation shows its administrators all grants, and
+    others their own.
+    """
+    found = [
+        *_secrets(scope),
+        _list_databases(scope),
+        allow("ReadGlueTables", _READ, _tables(scope, scope.databases)),
+        allow(
+            "DoctorOptimizers",
+            ("glue:BatchGetTableOptimizer", "glue:GetTableOptimizer"),
+            _tables(scope, scope.databases),
+        ),
+        allow("DoctorBuckets", ("s3:ListBucket",), map(scope.s3, scope.buckets)),
+        allow("DoctorSimulation", ("iam:SimulatePrincipalPolicy",), [scope.identity]),
+        allow("DoctorEvents", ("cloudtrail:LookupEvents",), ["*"]),
+    ]
+    grants = {"lakeformation:ListPermissions"}
+    if scope.has_table_bucket:
+        grants |= {"lakeformation:DescribeResource", "lakeformation:GetDataLakeSettings"}
+        found += [
+            allow("DoctorFederation", ("glue:GetCatalog",), _federation(scope)),
+            allow(
+                "DoctorTableBucket",
+                ("s3tables:GetNamespace", "s3tables:GetTableBucket", "s3tables:ListTables"),
+                [scope.arn("s3tables", f"bucket/{scope.table_bucket}")],
+            ),
+        ]
+    return [*found, allow("DoctorGrants", grants, ["*"])]
+
+
+def _federation(scope: Scope) -> list[str]:
+    """The catalog of the account, that of all table buckets, and that of the table bucket."""
+    names = ("catalog", "catalog/s3tablescatalog", f"catalog/s3tablescatalog/{scope.table_bucket}")
+    return [scope.arn("glue", name) for name in names]
 
 
 def _list_databases(scope: Scope) -> Statement:
@@ -226,6 +278,7 @@ _STATEMENTS: Mapping[Purpose, Callable[[Scope], list[Statement]]] = {
     Purpose.LINEAGE_TABLES: _lineage_tables,
     Purpose.S3_TABLES: _s3_tables,
     Purpose.ATHENA: _athena,
+    Purpose.DOCTOR: _doctor,
     Purpose.TABLEFLOW_STORAGE: _tableflow_storage,
     Purpose.TABLEFLOW_GLUE: _tableflow_glue,
 }

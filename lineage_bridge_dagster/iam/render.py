@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import yaml
 
 from lineage_bridge_dagster.iam.trust import Trust
+
+T = TypeVar("T")
 
 #: The name of the policy in IAM; the role of Confluent is named by its provider integration.
 POLICY_NAME = "LineageBridge"
 CONFLUENT_POLICY_NAME = "ConfluentTableflow"
 
 
-def to_json(document: Mapping[str, Any]) -> str:
-    """The document alone, as IAM's console and the AWS CLI take it."""
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+def to_json(documents: Sequence[Mapping[str, Any]]) -> str:
+    """A document alone, as IAM's console and the AWS CLI take it; several as an array."""
+    value = documents[0] if len(documents) == 1 else list(documents)
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def to_cloudformation(document: Mapping[str, Any], trust: Trust | None = None) -> str:
-    """A template with the managed policy; with a trust policy, also the role it is attached to."""
-    properties = {"ManagedPolicyName": _name(trust), "PolicyDocument": document}
-    resources: dict[str, Any] = {"Policy": {"Type": "AWS::IAM::ManagedPolicy", "Properties": properties}}
+def to_cloudformation(documents: Sequence[Mapping[str, Any]], trust: Trust | None = None) -> str:
+    """A template with the managed policies; with a trust policy, also the role they are attached to."""
+    resources: dict[str, Any] = {}
+    for suffix, document in _numbered(documents):
+        properties = {"ManagedPolicyName": _name(trust, suffix), "PolicyDocument": document}
+        resources[f"Policy{suffix}"] = {"Type": "AWS::IAM::ManagedPolicy", "Properties": properties}
     if trust is not None:
         resources["Role"] = {
             "Type": "AWS::IAM::Role",
@@ -31,33 +36,46 @@ def to_cloudformation(document: Mapping[str, Any], trust: Trust | None = None) -
                 "RoleName": trust.role_name,
                 "Path": trust.role_path,
                 "AssumeRolePolicyDocument": trust.document(),
-                "ManagedPolicyArns": [{"Ref": "Policy"}],
+                "ManagedPolicyArns": [{"Ref": policy} for policy in resources],
             },
         }
     template = {"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources}
     return yaml.dump(template, Dumper=_Plain, sort_keys=False, width=120, allow_unicode=True)
 
 
-def to_terraform(document: Mapping[str, Any], trust: Trust | None = None) -> str:
+def to_terraform(documents: Sequence[Mapping[str, Any]], trust: Trust | None = None) -> str:
     """The resources for the AWS provider."""
+    numbered = list(_numbered(documents, "_"))
     resources = [
-        _block("aws_iam_policy", "lineage_bridge", {"name": _name(trust)}, {"policy": document}),
+        _block(
+            "aws_iam_policy",
+            f"lineage_bridge{suffix}",
+            {"name": _name(trust, suffix.replace("_", ""))},
+            {"policy": document},
+        )
+        for suffix, document in numbered
     ]
     if trust is not None:
         names = {"name": trust.role_name, "path": trust.role_path}
-        role = _block("aws_iam_role", "confluent", names, {"assume_role_policy": trust.document()})
-        attachment = (
-            'resource "aws_iam_role_policy_attachment" "confluent" {\n'
+        resources.append(_block("aws_iam_role", "confluent", names, {"assume_role_policy": trust.document()}))
+        resources += [
+            f'resource "aws_iam_role_policy_attachment" "confluent{suffix}" {{\n'
             "  role       = aws_iam_role.confluent.name\n"
-            "  policy_arn = aws_iam_policy.lineage_bridge.arn\n"
+            f"  policy_arn = aws_iam_policy.lineage_bridge{suffix}.arn\n"
             "}\n"
-        )
-        resources += [role, attachment]
+            for suffix, _ in numbered
+        ]
     return "\n".join(resources)
 
 
-def _name(trust: Trust | None) -> str:
-    return POLICY_NAME if trust is None else CONFLUENT_POLICY_NAME
+def _numbered(documents: Sequence[T], separator: str = "") -> Iterator[tuple[str, T]]:
+    """Each with the number in its name, which a single one does not have."""
+    for number, document in enumerate(documents, 1):
+        yield f"{separator}{number}" if len(documents) > 1 else "", document
+
+
+def _name(trust: Trust | None, suffix: str) -> str:
+    return (POLICY_NAME if trust is None else CONFLUENT_POLICY_NAME) + suffix
 
 
 class _Plain(yaml.SafeDumper):

@@ -26,6 +26,7 @@ NAMESPACE = "<NAMESPACE>"
 RESULTS = "<RESULTS_BUCKET>/<PREFIX>"
 PRINCIPAL = "<CONFLUENT_ROLE_ARN>"
 EXTERNAL_ID = "<EXTERNAL_ID>"
+IDENTITY = "<IDENTITY_ARN>"
 
 #: Placeholder -> what it stands for, and what sets it.
 HOW_TO_SET = {
@@ -41,6 +42,8 @@ HOW_TO_SET = {
     RESULTS: "The location of Athena's results is unknown: pass --results s3://bucket/prefix.",
     PRINCIPAL: "Confluent's role is unknown: set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and ..._SECRET and "
     "pass --environment or --graph, or pass --principal with the iam_role_arn of the provider integration.",
+    IDENTITY: "The identity with this policy is unknown: pass --identity with the ARN of its role or user, "
+    "or set LINEAGE_BRIDGE_AWS_ROLE_ARN, or run it with that identity.",
     EXTERNAL_ID: "The external id is unknown: it comes with Confluent's role, or from --external-id.",
 }
 
@@ -61,6 +64,7 @@ class Scope:
         writes_table_bucket: whether its tables are written to.
         workgroup: of Athena; `results` is the bucket and prefix of its results.
         secrets: names or ARNs of the secrets with keys.
+        identity: ARN of the role or user that has the policy.
     """
 
     account: str = ACCOUNT
@@ -75,6 +79,7 @@ class Scope:
     workgroup: str = "primary"
     results: str = RESULTS
     secrets: tuple[str, ...] = field(default_factory=tuple)
+    identity: str = IDENTITY
 
     @property
     def partition(self) -> str:
@@ -145,6 +150,7 @@ def scope_of(settings: Settings, graph: Graph | None = None) -> Scope:
     return replace(
         found,
         account=settings.aws.catalog_id or (role[1] if role else found.account),
+        identity=settings.aws.role_arn or found.identity,
         region=settings.aws.region or (regions.pop() if len(regions) == 1 else REGION),
         databases=tuple(sorted(set(_databases(graph)))) or found.databases,
         buckets=tuple(sorted(set(_buckets(graph)))) or found.buckets,

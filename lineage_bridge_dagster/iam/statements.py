@@ -10,6 +10,11 @@ from typing import Any
 #: Characters of a managed policy, without white space (IAM's guide, "IAM and AWS STS quotas").
 MANAGED_POLICY_LIMIT = 6_144
 
+#: Managed policies of a role by default; AWS raises the quota on request (the same page).
+ATTACHED_POLICIES = 10
+#: Bytes of a template's body in a request (CloudFormation's guide, "Quotas"); from S3 it takes 1 MB.
+TEMPLATE_LIMIT = 51_200
+
 #: IAM's language version.
 VERSION = "2012-10-17"
 
@@ -66,6 +71,36 @@ def policy(statements: Iterable[Statement]) -> dict[str, Any]:
         if not any(other.allows_all_of(statement) for other in kept):
             kept = [other for other in kept if not statement.allows_all_of(other)] + [statement]
     return {"Version": VERSION, "Statement": [statement.document() for statement in kept]}
+
+
+def split(document: Mapping[str, Any], limit: int = MANAGED_POLICY_LIMIT) -> list[dict[str, Any]]:
+    """The policy as several, each within the limit, which allow the same together.
+
+    IAM looks for each resource of a call by itself, through all policies of an identity: a statement's
+    resources may be in several of them. Each policy has at most one part of a statement, so that statements
+    keep their names.
+
+    Raises:
+        ValueError: a single resource exceeds the limit.
+    """
+    if size(document) <= limit:
+        return [dict(document)]
+    parts: list[list[dict[str, Any]]] = [[]]
+    for statement in document["Statement"]:
+        resources = list(statement["Resource"])
+        while resources:
+            empty = {**statement, "Resource": []}
+            room = limit - size({**document, "Statement": [*parts[-1], empty]})
+            taken: list[str] = []
+            while resources and (room := room - len(json.dumps(resources[0], ensure_ascii=False)) - 1) >= -1:
+                taken.append(resources.pop(0))
+            if taken:
+                parts[-1].append({**empty, "Resource": taken})
+            elif not parts[-1]:
+                raise ValueError(f"{resources[0]} does not fit into a policy of {limit} characters")
+            if resources:
+                parts.append([])
+    return [{**document, "Statement": part} for part in parts if part]
 
 
 def size(document: Mapping[str, Any]) -> int:

@@ -12,6 +12,7 @@ import yaml
 from click.testing import Result
 
 from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.iam.purposes import Purpose
 from lineage_bridge_dagster.lineage import graph_json
@@ -97,15 +98,47 @@ def test_secrets_are_named_and_not_read(monkeypatch: pytest.MonkeyPatch) -> None
     assert sids(policy("--push", *PLACE))[0] == "ReadKeys"
 
 
-def test_policy_beyond_the_quota_is_said_and_can_be_grouped() -> None:
+def test_policy_beyond_the_quota_is_split_and_can_be_grouped() -> None:
     databases = [word for number in range(60) for word in ("--database", f"lkc-abc{number:03d}")]
     place = (*PLACE[:4], "--bucket", "tables")
     result = run("iam-policy", "--push", *place, *databases)
-    assert "6,144" in result.stderr
+    assert len(json.loads(result.stdout)) == 2
+    assert "6,144 characters in a managed policy, so these are 2 as an array" in " ".join(notes(result))
     assert "--group" in result.stderr
+    assert len(notes(result)) == 1
     grouped = run("iam-policy", "--push", *place, *databases, "--group")
     assert grouped.stderr == ""
     assert "arn:aws:glue:us-east-1:111122223333:database/lkc-*" in grouped.stdout
+
+
+def test_what_even_several_policies_exceed_is_said(tmp_path: Path) -> None:
+    tables = [tableflow_node(f"t{number}", cluster=f"lkc-{number:04d}") for number in range(1_000)]
+    graph = write_graph(tmp_path, *tables)
+    result = run("iam-policy", "--push", "--graph", graph, *PLACE[:4], "--format", "cloudformation")
+    told = " ".join(notes(result))
+    assert "10 managed policies to a role" in told
+    assert "51,200 bytes only from S3" in told
+
+
+def test_doctors_policy_names_the_identity_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    role = "arn:aws:iam::111122223333:role/lineage"
+
+    def simulated(*arguments: str) -> str:
+        document = policy("--push", "--doctor", *PLACE, *arguments)
+        (found,) = [one for one in document["Statement"] if one["Sid"] == "DoctorSimulation"]
+        return str(found["Resource"][0])
+
+    assert simulated("--identity", role) == role
+    assert simulated() == "<IDENTITY_ARN>"
+    assert "--identity" in " ".join(notes(run("iam-policy", "--doctor", *PLACE)))
+    monkeypatch.setenv("LINEAGE_BRIDGE_AWS_ROLE_ARN", role)
+    assert simulated() == role
+    monkeypatch.delenv("LINEAGE_BRIDGE_AWS_ROLE_ARN")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE00001")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
+    with StrictAws() as aws:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", aws.endpoint_url)
+        assert simulated().startswith(f"arn:aws:sts::{aws.account_id}:")
 
 
 def test_roles_of_confluent_and_of_this_project_are_not_mixed() -> None:

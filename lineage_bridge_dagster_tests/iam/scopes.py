@@ -15,4 +15,5 @@ SCOPE = Scope(
     workgroup="analysts",
     results="results/athena",
     secrets=("prod/confluent",),
+    identity="arn:aws:iam::123456789012:role/lineage",
 )

@@ -54,9 +54,10 @@ def test_every_resource_is_of_the_services_of_its_actions(purpose: Purpose) -> N
             assert resource.split(":")[2] in services, resource
 
 
-def test_only_credentials_of_lake_formation_are_for_all_resources() -> None:
+def test_only_actions_without_resources_are_for_all_resources() -> None:
     for statement in statements(Purpose, SCOPE):
-        assert ("*" in statement.resources) == (statement.actions == {"lakeformation:GetDataAccess"})
+        services = {action.partition(":")[0] for action in statement.actions}
+        assert ("*" in statement.resources) == bool(services & {"lakeformation", "cloudtrail"})
 
 
 def test_read_only_writes_nothing() -> None:
@@ -72,6 +73,24 @@ def test_read_only_writes_nothing() -> None:
 
 def test_push_adds_updates_of_tables_alone() -> None:
     assert actions(Purpose.PUSH) - actions(Purpose.READ_ONLY) == {"glue:UpdateTable"}
+
+
+def test_doctor_reads_and_changes_nothing() -> None:
+    reads = ("BatchGet", "Describe", "Get", "List", "Lookup", "Simulate")
+    for action in actions(Purpose.DOCTOR):
+        assert action.partition(":")[2].startswith(reads), action
+    found = by_sid(Purpose.DOCTOR)
+    assert found["DoctorSimulation"].resources == {SCOPE.identity}
+    without = by_sid(Purpose.DOCTOR, scope=replace(SCOPE, table_bucket=Scope().table_bucket))
+    assert found.keys() - without.keys() == {"DoctorFederation", "DoctorTableBucket"}
+    assert without["DoctorGrants"].actions == {"lakeformation:ListPermissions"}
+
+
+def test_databases_of_tableflow_can_be_deleted_with_their_functions() -> None:
+    assert by_sid(Purpose.TABLEFLOW_GLUE)["TableflowDatabaseFunctions"].resources == {
+        GLUE + "userDefinedFunction/lkc-1/*",
+        GLUE + "userDefinedFunction/shop/*",
+    }
 
 
 def test_push_policy_allows_exactly_the_calls_of_the_package() -> None:
