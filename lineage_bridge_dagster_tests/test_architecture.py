@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "confluent": {"config", "lineage", "sql"},
     "iam": {"config", "confluent", "glue", "lineage"},
     "setup": {"config", "glue", "lineage"},
+    "collector": {"config", "glue", "lineage"},
     "discovery": {"config", "confluent", "glue", "lineage", "sql", "targets"},
     "push": {"config", "glue", "lineage", "targets"},
     "specs": {"config", "dagster_internals", "glue", "lineage"},
@@ -43,6 +44,7 @@ ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}
 ALLOWED["doctor"] = {"config", "confluent", "glue", "iceberg", "jars", "lineage", "setup"}
 ALLOWED["cli"] = {
+    "collector",
     "push",
     "config",
     "confluent",

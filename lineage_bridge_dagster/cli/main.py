@@ -6,6 +6,7 @@ import click
 
 from lineage_bridge_dagster.cli.chains import chains
 from lineage_bridge_dagster.cli.clean import clean
+from lineage_bridge_dagster.cli.collect import collect
 from lineage_bridge_dagster.cli.doctor import doctor
 from lineage_bridge_dagster.cli.extract import extract
 from lineage_bridge_dagster.cli.iam_policy import iam_policy
@@ -32,5 +33,5 @@ def main() -> None:
     """
 
 
-for _command in (extract, chains, push, clean, sql, iam_policy, setup, doctor, local_command()):
+for _command in (extract, chains, push, clean, collect, sql, iam_policy, setup, doctor, local_command()):
     main.add_command(_command)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import boto3
 import botocore.session
@@ -29,13 +29,28 @@ _READ_TIMEOUT_SECONDS = 30
 _ATTEMPTS = 4
 
 
-def aws_session(settings: AwsSettings) -> boto3.Session:
+class AwsKeys(NamedTuple):
+    """Keys that were handed over rather than found by AWS's own credential chain."""
+
+    access_key: str
+    secret_key: str
+    session_token: str | None = None
+
+    def __repr__(self) -> str:
+        return f"AwsKeys({self.access_key!r})"
+
+
+def aws_session(settings: AwsSettings, keys: AwsKeys | None = None) -> boto3.Session:
     """Return a session with a region. The credentials of a `role_arn` renew themselves.
+
+    Args:
+        settings: the region, profile and role.
+        keys: used instead of the credentials that the profile or AWS's own chain has.
 
     Raises:
         ConfigurationError: no region, an unknown profile, or no credentials to assume the role with.
     """
-    session = profile_session(settings)
+    session = profile_session(settings, keys)
     if not (settings.region or session.region_name):
         raise ConfigurationError(
             "No AWS region is set.",
@@ -46,14 +61,15 @@ def aws_session(settings: AwsSettings) -> boto3.Session:
     return session
 
 
-def profile_session(settings: AwsSettings) -> boto3.Session:
+def profile_session(settings: AwsSettings, keys: AwsKeys | None = None) -> boto3.Session:
     """Return a session of the profile, which may have no region, without assuming the role.
 
     Raises:
         ConfigurationError: an unknown profile.
     """
+    access_key, secret_key, token = keys or (None, None, None)
     try:
-        return boto3.Session(profile_name=settings.profile, region_name=settings.region)
+        return boto3.Session(access_key, secret_key, token, settings.region, profile_name=settings.profile)
     except ProfileNotFound as error:
         # Without a profile in the settings, botocore's own variables name one.
         name = f"{settings.profile!r} " if settings.profile else ""

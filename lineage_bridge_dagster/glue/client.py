@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError
 
-from lineage_bridge_dagster.config.aws import aws_session, client_config
+from lineage_bridge_dagster.config.aws import AwsKeys, aws_session, client_config
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue.fields import report_unknown_fields
@@ -18,18 +18,21 @@ if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
 
-def glue_client(settings: AwsSettings, *, max_concurrency: int = 8) -> GlueClient:
+def glue_client(
+    settings: AwsSettings, *, max_concurrency: int = 8, keys: AwsKeys | None = None
+) -> GlueClient:
     """Create a Glue client with bounded timeouts and retries.
 
     Args:
         settings: the region, endpoint, credentials and catalog. A `role_arn` is assumed with credentials that
             renew themselves.
         max_concurrency: concurrent calls, and connections in the pool.
+        keys: used instead of the credentials that AWS's own chain finds.
 
     Raises:
         ConfigurationError: no region is set, the profile is unknown, or the endpoint is malformed.
     """
-    session = aws_session(settings)
+    session = aws_session(settings, keys)
     try:
         client = session.client(
             "glue", endpoint_url=settings.endpoint_url, config=client_config(max_concurrency)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from lineage_bridge_dagster.glue.errors import (
@@ -38,18 +38,23 @@ class GlueDatabase:
         name: as Glue stores it.
         target: of a resource link, the `catalog.database` with the tables.
         federation: of a federated database, such as one of an S3 Tables or Hive catalog, what it refers to.
+        raw: the whole record; treated as immutable.
     """
 
     name: str
     target: str = ""
     federation: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
         """Read a `Database` of Glue's API, where `TargetDatabase` marks a resource link."""
         target, federation = raw.get("TargetDatabase"), raw.get("FederatedDatabase")
         return cls(
-            str(raw["Name"]), _target(target) if target else "", _source(federation) if federation else ""
+            str(raw["Name"]),
+            _target(target) if target else "",
+            _source(federation) if federation else "",
+            raw,
         )
 
     @property

@@ -1,0 +1,98 @@
+"""`lineage-bridge collect`: an inventory extract of Glue as files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from lineage_bridge_dagster.cli.output import EXIT_INCOMPLETE, err
+
+
+@click.command()
+@click.option(
+    "-c",
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="JSON configuration with the keys of KADA's Glue collector; each key is also a variable, such as "
+    "LINEAGE_BRIDGE_COLLECTOR_REGIONS.",
+)
+@click.option(
+    "-n",
+    "--name",
+    default="glue",
+    show_default=True,
+    help="First part of the names of files and of the mark.",
+)
+@click.option(
+    "--hwm-path",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help="Folder of NAME_hwm.txt; by default this one.",
+)
+@click.option("--start", metavar="TIME", help="Start of the range, in UTC; by default the mark.")
+@click.option("--end", metavar="TIME", help="End of the range, in UTC; by default now.")
+@click.option(
+    "--graph",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A lineage_graph.json, to extract lineage as well.",
+)
+@click.option("--no-publish", is_flag=True, help="Leave the mark where it is.")
+@click.option("--test-connection", is_flag=True, help="Only try the calls of an extract on each region.")
+def collect(
+    config: Path | None,
+    name: str,
+    hwm_path: Path,
+    start: str | None,
+    end: str | None,
+    graph: Path | None,
+    no_publish: bool,
+    test_connection: bool,
+) -> None:
+    """Extract the inventory of Glue to files: what changed since the last mark, and all identifiers.
+
+    \b
+    Examples:
+      lineage-bridge collect -c kada_glue_extractor_config.json -n glue --test-connection
+      lineage-bridge collect -c kada_glue_extractor_config.json -n glue
+      LINEAGE_BRIDGE_COLLECTOR_REGIONS=us-east-1,eu-west-1 lineage-bridge collect --no-publish
+    """
+    from lineage_bridge_dagster.collector import Extractor, load_config, publish_hwm
+    from lineage_bridge_dagster.collector.files import summary
+    from lineage_bridge_dagster.config.collector import MASK_KEY, VARIABLES, secrets_in
+    from lineage_bridge_dagster.lineage import graph_json
+
+    values = load_config(config) if config else {}
+    for key in secrets_in(values):
+        err.print(
+            f"Warning: {key} stands in {config}. Set {VARIABLES}{key.upper()}, or use a role.",
+            style="yellow",
+            markup=False,
+        )
+    extractor = Extractor(
+        **values, name=name, mark_path=hwm_path, progress=lambda line: err.print(line, markup=False)
+    )
+    if test_connection:
+        extractor.test_connection()
+        regions = ", ".join(extractor.settings.regions)
+        err.print(f"glue:GetDatabases and glue:GetTables work in {regions}.", markup=False)
+        return
+    if extractor.settings.mask and not os.environ.get(MASK_KEY):
+        err.print(
+            f"Warning: {MASK_KEY} is not set, so masked values have other tokens in each extract.",
+            style="yellow",
+        )
+    discovery = graph_json.load(graph) if graph else None
+    extract = extractor.run(start, end, discovery=discovery)
+    click.echo(summary(extract.files))
+    click.echo(f"             {extract.manifest.name}")
+    for scope in extract.incomplete:
+        err.print(f"{scope.status:<8} {scope.name}  {scope.reason}", style="yellow", markup=False)
+    if no_publish:
+        err.print(f"The mark was not moved; {extract.end} would be the next one.", markup=False)
+    else:
+        publish_hwm(name, extract.end, hwm_path)
+        err.print(f"The mark is {extract.end} (UTC), in {extractor.marks.path}", markup=False)
+    if extract.incomplete:
+        raise SystemExit(EXIT_INCOMPLETE)

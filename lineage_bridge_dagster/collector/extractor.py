@@ -1,0 +1,252 @@
+"""One extract: reads Glue, writes the files, and leaves what the next extract compares with."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from lineage_bridge_dagster.collector.connection import ConnectionCheck, check_region, connection_error
+from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
+from lineage_bridge_dagster.collector.files import ExtractFiles, WrittenFile
+from lineage_bridge_dagster.collector.layout import KINDS, LINEAGE, SCHEMA_VERSION
+from lineage_bridge_dagster.collector.lineage_rows import lineage_rows
+from lineage_bridge_dagster.collector.marks import (
+    BEGINNING,
+    FORMAT,
+    MarkFile,
+    State,
+    checked,
+)
+from lineage_bridge_dagster.collector.masking import Masker
+from lineage_bridge_dagster.collector.reading import Region, list_databases, pages
+from lineage_bridge_dagster.collector.rows import (
+    Source,
+)
+from lineage_bridge_dagster.config.aws import AwsKeys
+from lineage_bridge_dagster.config.collector import MASK_KEY, CollectorSettings
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.glue.client import glue_client
+from lineage_bridge_dagster.glue.reader import GlueReader
+from lineage_bridge_dagster.lineage.coverage import Status
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.times import iso, utc_now
+from lineage_bridge_dagster.text import ReportLine, plural
+
+#: Tables between two lines of progress.
+_PROGRESS_TABLES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """What an extract wrote and read.
+
+    Attributes:
+        calls: API calls, by operation.
+        tables: Tables that Glue listed.
+        changed: Those of them that are in the extract.
+        start: The mark from which changes count.
+        end: The mark to publish when the files have arrived.
+    """
+
+    files: tuple[WrittenFile, ...]
+    manifest: Path
+    scopes: tuple[ScopeRead, ...]
+    calls: Mapping[str, int]
+    tables: int
+    changed: int
+    deleted: int
+    start: str
+    end: str
+
+    @property
+    def incomplete(self) -> list[ScopeRead]:
+        return [scope for scope in self.scopes if scope.status is not Status.COMPLETE]
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Rows by kind of file."""
+        return {each.kind: each.rows for each in self.files}
+
+
+class Extractor:
+    """Extracts the inventory of Glue in some regions.
+
+    Args:
+        name: The first part of the names of files and of the mark.
+        mark_path: Folder of the mark; by default the current one.
+        mask_key: Key of the tokens; by default from `LINEAGE_BRIDGE_COLLECTOR_MASK_KEY`.
+        progress: Receives lines of progress.
+        clock: The time of the extract.
+        config: The keys of `CollectorSettings`, as in the configuration file.
+
+    Raises:
+        ConfigurationError: A key is missing, malformed or unknown.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str = "glue",
+        mark_path: str | Path | None = None,
+        mask_key: str = "",
+        progress: ReportLine = lambda _line: None,
+        clock: Callable[[], datetime] = utc_now,
+        **config: Any,
+    ) -> None:
+        self.settings = CollectorSettings.of(config)
+        self.marks = MarkFile(name, mark_path)
+        self._progress = progress
+        self._clock = clock
+        classes = self.settings.mask_classes if self.settings.mask else ()
+        self._masker = Masker(classes, mask_key or os.environ.get(MASK_KEY, ""))
+
+    def test_connection(self) -> bool:
+        """Try the two calls of an extract on each region.
+
+        Returns:
+            True.
+
+        Raises:
+            LineageBridgeError: A call failed; the error names each with its region and what to grant.
+        """
+        checks = [check_region(source, self._reader) for source in self._sources()]
+        failed: list[ConnectionCheck] = [check for check in checks if check.error is not None]
+        if failed:
+            raise connection_error(failed)
+        return True
+
+    def run(
+        self, start_hwm: str | None = None, end_hwm: str | None = None, *, discovery: Discovery | None = None
+    ) -> Extract:
+        """Extract what changed between two marks, and the identifiers of everything.
+
+        Args:
+            start_hwm: By default the published mark; without one, everything has changed.
+            end_hwm: By default now. Publish it when the files have arrived.
+            discovery: Where tables come from; without one there is no file of lineage.
+
+        Raises:
+            ConfigurationError: A mark is no time, or the folder cannot be written to. There are no files.
+            LineageBridgeError: No region could be read. There are no files.
+        """
+        mark = self.marks.read()
+        start = checked(start_hwm, "start_hwm") if start_hwm else mark or BEGINNING
+        end = checked(end_hwm, "end_hwm") if end_hwm else self._clock().strftime(FORMAT)
+        if end < start:
+            raise ConfigurationError(
+                f"The range of the extract ends at {end}, before it starts at {start} (UTC).",
+                hint="Correct the mark, or the clock of this machine.",
+            )
+        started = self._clock()
+        previous = self.marks.state(mark) if mark else State()
+        self._progress(f"Listing the databases of {plural(len(self.settings.regions), 'region')}")
+        regions = list_databases(self._sources(), self._reader)
+        errors = [region.error for region in regions if region.error is not None]
+        if len(errors) == len(regions):
+            raise errors[0]
+        kinds = [kind for kind in KINDS if kind is not LINEAGE or discovery is not None]
+        with ExtractFiles(
+            self.settings.output_path,
+            self.marks.prefix,
+            started,
+            format_=self.settings.format,
+            compress=self.settings.compress,
+            mask=self._masker.row_masker,
+        ) as files:
+            for kind in kinds:
+                files.open(kind)
+            delta = Delta(
+                files, previous, mark or "", start, end, timedelta(seconds=self.settings.overlap_seconds)
+            )
+            self._read(delta, regions)
+            if discovery is not None:
+                for row in lineage_rows(discovery, self.settings.server):
+                    files.write(LINEAGE, row)
+            state = delta.finish(self.settings.regions)
+            if end != mark:
+                # What stands beside the published mark changes only when the mark moves.
+                self.marks.keep(end, state)
+            extract = Extract(
+                tuple(files.finish()),
+                files.manifest,
+                self._scopes(delta),
+                _calls(regions),
+                delta.tables,
+                delta.changed,
+                delta.deleted,
+                start,
+                end,
+            )
+            files.write_manifest(self._manifest(extract, iso(started), discovery))
+        return extract
+
+    def _sources(self) -> list[Source]:
+        catalog_id = self.settings.catalog_id or ""
+        regions = dict.fromkeys(self.settings.regions)
+        return [Source(self.settings.server, region, catalog_id) for region in regions]
+
+    def _reader(self, source: Source) -> GlueReader:
+        settings = self.settings
+        keys = (
+            AwsKeys(settings.key, settings.secret, settings.session_token)
+            if settings.key and settings.secret
+            else None
+        )
+        client = glue_client(settings.aws(source.region), keys=keys, max_concurrency=settings.max_concurrency)
+        return GlueReader(client)
+
+    def _read(self, delta: Delta, regions: Sequence[Region]) -> None:
+        """Write the rows of what Glue lists."""
+        for region in regions:
+            delta.add_region(region)
+        read = [region for region in regions if region.error is None]
+        databases = sum(len(region.databases) for region in read)
+        self._progress(f"Reading the tables of {plural(databases, 'database')}")
+        told = 0
+        for page in pages(read, self.settings.max_concurrency):
+            delta.add_page(page)
+            if delta.tables >= told + _PROGRESS_TABLES:
+                told = delta.tables
+                self._progress(f"{delta.tables:,} tables read, {delta.changed:,} of them changed")
+        self._progress(f"Read {plural(delta.tables, 'table')}, {delta.changed:,} of them changed")
+
+    def _scopes(self, delta: Delta) -> tuple[ScopeRead, ...]:
+        """The scopes as they are shown and logged: errors of AWS name accounts."""
+        if not self.settings.mask:
+            return tuple(delta.scopes)
+        return tuple(replace(scope, reason=self._masker.location(scope.reason)) for scope in delta.scopes)
+
+    def _manifest(self, extract: Extract, started: str, discovery: Discovery | None) -> dict[str, Any]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "server": self.settings.server,
+            "regions": list(self.settings.regions),
+            "started": started,
+            "finished": iso(self._clock()),
+            "high_water_mark": {"start": extract.start, "end": extract.end},
+            "overlap_seconds": self.settings.overlap_seconds,
+            "masked": sorted(self._masker.classes),
+            "tables": {"read": extract.tables, "changed": extract.changed, "deleted": extract.deleted},
+            "coverage": {
+                "complete": not extract.incomplete,
+                "incomplete": [
+                    {"scope": scope.name, "status": str(scope.status), "reason": scope.reason}
+                    for scope in extract.incomplete
+                ],
+            },
+            "lineage_discovered_at": discovery.discovered_at if discovery else None,
+            "calls": dict(extract.calls),
+            "files": [each.to_json() for each in extract.files],
+        }
+
+
+def _calls(regions: Sequence[Region]) -> dict[str, int]:
+    calls: Counter[str] = Counter()
+    for region in regions:
+        calls.update(region.reader.calls if region.reader else {})
+    return dict(calls)

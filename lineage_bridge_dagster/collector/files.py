@@ -1,0 +1,275 @@
+"""The files of an extract, written row by row into a hidden folder and moved when all of them are whole."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import IO, Any, cast
+
+from lineage_bridge_dagster.collector.layout import Kind, Type
+from lineage_bridge_dagster.collector.rows import Row
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.lineage.files import write_atomically
+from lineage_bridge_dagster.text import byte_size
+
+#: Rows of a Parquet row group, which are held in memory.
+_GROUP_ROWS = 20_000
+_EXTENSIONS = {"csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file of an extract.
+
+    Attributes:
+        sha256: Of the file's bytes, in hexadecimal.
+    """
+
+    path: Path
+    kind: str
+    rows: int
+    size: int
+    sha256: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "file": self.path.name,
+            "kind": self.kind,
+            "rows": self.rows,
+            "bytes": self.size,
+            "sha256": self.sha256,
+        }
+
+
+class RowWriter(ABC):
+    """Writes the rows of one kind to one file."""
+
+    def __init__(self, path: Path, kind: Kind) -> None:
+        self.path = path
+        self.kind = kind
+        self.rows = 0
+
+    @abstractmethod
+    def write(self, row: Row) -> None:
+        """Write a row."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Write what is left, and close the file."""
+
+
+class _TextWriter(RowWriter):
+    """A text file, compressed or not."""
+
+    def __init__(self, path: Path, kind: Kind, *, compress: bool) -> None:
+        super().__init__(path, kind)
+        raw: IO[bytes] = path.open("xb")
+        self._raw = raw
+        # Neither the name nor the time, so that the same rows are the same bytes.
+        self._bytes = gzip.GzipFile("", "wb", 6, raw, mtime=0) if compress else raw
+        self._stream = io.TextIOWrapper(cast(IO[bytes], self._bytes), "utf-8", "surrogatepass", newline="")
+
+    def close(self) -> None:
+        self._stream.flush()
+        self._stream.detach()
+        if self._bytes is not self._raw:
+            self._bytes.close()
+        self._raw.flush()
+        os.fsync(self._raw.fileno())
+        self._raw.close()
+
+
+class _CsvWriter(_TextWriter):
+    """RFC 4180: a header, CRLF between records, quotes where they are needed."""
+
+    def __init__(self, path: Path, kind: Kind, *, compress: bool) -> None:
+        super().__init__(path, kind, compress=compress)
+        self._csv = csv.writer(self._stream)
+        self._csv.writerow(kind.header)
+
+    def write(self, row: Row) -> None:
+        self._csv.writerow([_text(value) if isinstance(value, bool) else value for value in row])
+        self.rows += 1
+
+
+class _JsonLinesWriter(_TextWriter):
+    """An object per line; lists and objects are JSON, not text."""
+
+    def write(self, row: Row) -> None:
+        values = {
+            column.name: json.loads(value) if column.type is Type.JSON and value else value
+            for column, value in zip(self.kind.columns, row, strict=True)
+        }
+        self._stream.write(json.dumps(values, ensure_ascii=False) + "\n")
+        self.rows += 1
+
+
+class _ParquetWriter(RowWriter):
+    def __init__(self, path: Path, kind: Kind) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        super().__init__(path, kind)
+        types = {
+            Type.TEXT: pa.string(),
+            Type.JSON: pa.string(),
+            Type.INTEGER: pa.int64(),
+            Type.BOOLEAN: pa.bool_(),
+            Type.TIME: pa.timestamp("ms", "UTC"),
+        }
+        self._schema = pa.schema([pa.field(column.name, types[column.type]) for column in kind.columns])
+        self._writer = parquet.ParquetWriter(path, self._schema, compression="zstd")
+        self._buffer: list[Row] = []
+
+    def write(self, row: Row) -> None:
+        self._buffer.append(row)
+        self.rows += 1
+        if len(self._buffer) >= _GROUP_ROWS:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if not self._buffer:
+            return
+        columns: Iterable[Sequence[Any]] = zip(*self._buffer, strict=True)
+        arrays = [_array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        self._writer.write_table(pa.table(arrays, schema=self._schema))
+        self._buffer = []
+
+
+class ExtractFiles:
+    """The files of one extract. A context manager: files that are not published are removed.
+
+    Args:
+        folder: Where the files go; made if need be.
+        prefix: The first part of each name.
+        started: The last part of each name, before the extension, to the second; later if it is taken.
+        mask: What masks the rows of a kind, or None.
+
+    Raises:
+        ConfigurationError: The folder cannot be written to.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        prefix: str,
+        started: datetime,
+        *,
+        format_: str,
+        compress: bool,
+        mask: Callable[[Kind], Callable[[Row], Row] | None],
+    ) -> None:
+        self._folder = folder
+        self._prefix = prefix
+        self._stamp = _free_stamp(folder, prefix, started)
+        self._format = format_
+        self._compress = compress and format_ != "parquet"
+        self._mask = mask
+        self._writers: dict[str, tuple[RowWriter, Callable[[Row], Row] | None]] = {}
+        self._partial = folder / f".{prefix}_{self._stamp}.{os.getpid()}.partial"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._partial.mkdir()
+        except OSError as error:
+            raise ConfigurationError(
+                f"Cannot write to {folder}: {error.strerror}.",
+                hint="Set output_path to a folder that you may write to.",
+            ) from error
+
+    def __enter__(self) -> ExtractFiles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+    def open(self, kind: Kind) -> None:
+        """Start the file of a kind, so that it is there without rows, too."""
+        if kind.name not in self._writers:
+            self._writers[kind.name] = (self._writer(kind), self._mask(kind))
+
+    def write(self, kind: Kind, row: Row) -> None:
+        """Write a row, masked."""
+        writer, mask = self._writers[kind.name]
+        writer.write(mask(row) if mask else row)
+
+    def finish(self) -> list[WrittenFile]:
+        """Close all files, and move each to its name."""
+        written = []
+        for writer, _mask in self._writers.values():
+            writer.close()
+            final = self._folder / writer.path.name
+            written.append(
+                WrittenFile(
+                    final, writer.kind.name, writer.rows, writer.path.stat().st_size, _sha256(writer.path)
+                )
+            )
+        for each in written:
+            (self._partial / each.path.name).replace(each.path)
+        return written
+
+    @property
+    def manifest(self) -> Path:
+        """The manifest's path."""
+        return _manifest(self._folder, self._prefix, self._stamp)
+
+    def write_manifest(self, manifest: dict[str, Any]) -> None:
+        """Write the manifest last: an extract without one is not whole."""
+        write_atomically(self.manifest, [json.dumps(manifest, indent=2, ensure_ascii=False), "\n"])
+
+    def _writer(self, kind: Kind) -> RowWriter:
+        name = f"{self._prefix}_{kind.name}_{self._stamp}.{_EXTENSIONS[self._format]}"
+        path = self._partial / (f"{name}.gz" if self._compress else name)
+        if self._format == "parquet":
+            return _ParquetWriter(path, kind)
+        writer = _CsvWriter if self._format == "csv" else _JsonLinesWriter
+        return writer(path, kind, compress=self._compress)
+
+
+def summary(files: Iterable[WrittenFile]) -> str:
+    """The rows and size of each file, one a line."""
+    return "\n".join(f"{each.rows:>12,} {each.path.name} ({byte_size(each.size)})" for each in files)
+
+
+def _manifest(folder: Path, prefix: str, stamp: str) -> Path:
+    return folder / f"{prefix}_manifest_{stamp}.json"
+
+
+def _free_stamp(folder: Path, prefix: str, started: datetime) -> str:
+    while True:
+        stamp = started.strftime("%Y%m%d%H%M%S")
+        if not _manifest(folder, prefix, stamp).exists():
+            return stamp
+        started += timedelta(seconds=1)
+
+
+def _text(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _array(values: Sequence[Any], type_: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(type_):
+        values = [datetime.fromisoformat(value) if value else None for value in values]
+    return pa.array(values, type_)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

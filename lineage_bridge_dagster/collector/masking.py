@@ -1,0 +1,115 @@
+"""Masking: a value becomes a token that is the same wherever the value stands, and tells nothing about it.
+
+A token is the first 80 bits of HMAC-SHA-256 with the user's key, so that it cannot be guessed by hashing
+likely values. With the same key, tokens are the same in each extract.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from typing import Any
+
+from lineage_bridge_dagster.collector.layout import Column, Kind, Type
+from lineage_bridge_dagster.collector.rows import Row
+from lineage_bridge_dagster.config.collector import Sensitivity
+
+_TOKEN_DIGITS = 20
+#: Tokens that are kept: bucket names and owners come again and again.
+_CACHED = 65_536
+
+_ACCOUNT = re.compile(r"(?<!\d)\d{12}(?!\d)")
+#: The part of a URL between the scheme and the path: a bucket, a container with its account, a host.
+_AUTHORITY = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<authority>[^/\s\"',;]*)")
+_BUCKET_ARN = re.compile(r"(?P<arn>arn:aws[a-z-]*:s3:::)(?P<bucket>[^/\s\"',;]+)")
+
+
+class Masker:
+    """Masks the rows of an extract. Thread-safe.
+
+    Args:
+        classes: What is masked.
+        key: The key; a random one, and so tokens of this extract alone, if it is empty.
+    """
+
+    def __init__(self, classes: Collection[Sensitivity], key: str = "") -> None:
+        self.classes = frozenset(classes)
+        self._key = key.encode() or secrets.token_bytes(32)
+        self.token = lru_cache(_CACHED)(self._token)
+
+    def row_masker(self, kind: Kind) -> Callable[[Row], Row] | None:
+        """What masks a row of a kind; None if nothing of it is masked."""
+        dialect = kind.header.index("dialect") if "dialect" in kind.header else 0
+        masked = [
+            (index, self._of_column(column, dialect))
+            for index, column in enumerate(kind.columns)
+            if column.sensitivity in self.classes
+        ]
+        if not masked:
+            return None
+
+        def mask(row: Row) -> Row:
+            values = list(row)
+            for index, apply in masked:
+                if values[index]:
+                    values[index] = apply(values[index], row)
+            return tuple(values)
+
+        return mask
+
+    def _of_column(self, column: Column, dialect: int) -> Callable[[str, Row], str]:
+        """What masks a column's value in a row, which has the dialect of SQL at an index."""
+        if column.sensitivity is Sensitivity.LITERALS:
+            return lambda text, row: self.sql(text, str(row[dialect]))
+        mask = self.location if column.sensitivity is Sensitivity.LOCATIONS else self.token
+        if column.type is Type.JSON:
+            return lambda text, _row: json.dumps(
+                _map_values(json.loads(text), mask), ensure_ascii=False, sort_keys=True
+            )
+        return lambda text, _row: mask(text)
+
+    def _token(self, value: str) -> str:
+        digest = hmac.new(self._key, value.encode("utf-8", "surrogatepass"), hashlib.sha256)
+        return f"masked_{digest.hexdigest()[:_TOKEN_DIGITS]}"
+
+    def location(self, text: str) -> str:
+        """Mask the bucket, container or host of a location or a name, and account ids anywhere.
+
+        The path stays. A text without a bucket or an account stays as it is.
+        """
+        text = _AUTHORITY.sub(
+            lambda found: found["scheme"] + (self.token(found["authority"]) if found["authority"] else ""),
+            text,
+        )
+        text = _BUCKET_ARN.sub(lambda found: found["arn"] + self.token(found["bucket"]), text)
+        return _ACCOUNT.sub(lambda found: self.token(found[0]), text)
+
+    def sql(self, text: str, dialect: str) -> str:
+        """A statement with its literals masked and without comments; one that cannot be parsed is a token."""
+        import sqlglot
+        from sqlglot import exp
+        from sqlglot.errors import SqlglotError
+
+        def mask(node: exp.Expression) -> exp.Expression:
+            if isinstance(node, exp.Literal):
+                return exp.Literal.string(self.token(str(node.this)))
+            return node
+
+        try:
+            parsed = sqlglot.parse_one(text, dialect=dialect)
+            return parsed.transform(mask).sql(dialect=dialect, comments=False)
+        except (SqlglotError, ValueError, RecursionError):
+            return self.token(text)
+
+
+def _map_values(value: Any, mask: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _map_values(inner, mask) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_map_values(inner, mask) for inner in value]
+    return mask(str(value))

@@ -1,0 +1,179 @@
+"""Rows of an extract from the records of Glue's API. Pure.
+
+A record has the shape of `Database` or `Table` in botocore's service model; fields of another type than the
+model's count as missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from lineage_bridge_dagster.collector.layout import (
+    COLUMNS,
+    DATABASES,
+    RESOURCE_LINKS,
+    TABLES,
+    VIEW_READS,
+    VIEWS,
+    Kind,
+)
+from lineage_bridge_dagster.collector.views import read_view
+from lineage_bridge_dagster.glue.reader import GlueDatabase
+from lineage_bridge_dagster.glue.tables import GlueTable
+from lineage_bridge_dagster.lineage.times import iso
+
+Row = tuple[Any, ...]
+#: A row, and the kind of file that it belongs to.
+KindRow = tuple[Kind, Row]
+
+_VIEW_TYPES = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where records were read."""
+
+    server: str
+    region: str
+    catalog_id: str
+
+    def place(self, database: str, table: str | None = None) -> Row:
+        named = (self.server, self.region, self.catalog_id or None, database)
+        return named if table is None else (*named, table)
+
+
+def database_rows(source: Source, database: GlueDatabase) -> Iterator[KindRow]:
+    """The rows of a database."""
+    raw = database.raw
+    source = _at(source, raw)
+    yield (
+        DATABASES,
+        (
+            *source.place(database.name),
+            _text(raw, "Description"),
+            _text(raw, "LocationUri"),
+            _json(raw.get("Parameters")),
+            database.federation or None,
+            _time(raw.get("CreateTime")),
+        ),
+    )
+    if isinstance(target := raw.get("TargetDatabase"), Mapping):
+        yield RESOURCE_LINKS, (*source.place(database.name, ""), *_target(target, ""))
+
+
+def table_rows(source: Source, table: GlueTable) -> Iterator[KindRow]:
+    """The rows of a table, a view or a resource link."""
+    raw = table.raw
+    source = _at(source, raw)
+    place = source.place(table.database, table.name)
+    storage = _mapping(raw, "StorageDescriptor")
+    serde = _mapping(storage, "SerdeInfo")
+    partition_keys = _columns(raw.get("PartitionKeys"))
+    columns = _columns(storage.get("Columns"))
+    yield (
+        TABLES,
+        (
+            *place,
+            table.table_type or None,
+            object_type(table),
+            table_format(table),
+            _text(raw, "Description"),
+            _text(raw, "Owner"),
+            _text(raw, "CreatedBy"),
+            table.location or None,
+            _text(storage, "InputFormat"),
+            _text(storage, "OutputFormat"),
+            _text(serde, "Name"),
+            _text(serde, "SerializationLibrary"),
+            _json(serde.get("Parameters")),
+            _json([column.get("Name") for column in partition_keys]),
+            len(columns) + len(partition_keys),
+            _json(table.parameters),
+            raw.get("Retention") if isinstance(raw.get("Retention"), int) else None,
+            table.version_id,
+            bool(raw.get("IsRegisteredWithLakeFormation")),
+            _time(raw.get("CreateTime")),
+            _time(raw.get("UpdateTime")),
+            _time(raw.get("LastAccessTime")),
+        ),
+    )
+    for position, column in enumerate((*columns, *partition_keys), start=1):
+        yield (
+            COLUMNS,
+            (
+                *place,
+                _text(column, "Name"),
+                position,
+                _text(column, "Type"),
+                _text(column, "Comment"),
+                position > len(columns),
+                _json(column.get("Parameters")),
+            ),
+        )
+    if isinstance(target := raw.get("TargetTable"), Mapping):
+        yield RESOURCE_LINKS, (*place, *_target(target, target.get("Name") or table.name))
+    for view in read_view(table):
+        yield VIEWS, (*place, view.dialect, view.version or None, view.sql, view.problem or None)
+        for read in view.reads:
+            yield VIEW_READS, (*place, read.catalog or None, read.database, read.table)
+
+
+def object_type(table: GlueTable) -> str:
+    """What a table of Glue's API is: a table, a view, a resource link or a federated table."""
+    raw = table.raw
+    if raw.get("TargetTable"):
+        return "resource_link"
+    if raw.get("FederatedTable"):
+        return "federated_table"
+    is_view = table.table_type.upper() in _VIEW_TYPES or raw.get("ViewDefinition")
+    return "view" if is_view or raw.get("IsMultiDialectView") else "table"
+
+
+def table_format(table: GlueTable) -> str | None:
+    """The table format, as its parameters tell: `table_type`, else `classification`."""
+    parameters = table.parameters
+    text = parameters.get("table_type") or parameters.get("classification")
+    if not text and parameters.get("spark.sql.sources.provider"):
+        text = parameters["spark.sql.sources.provider"]
+    return str(text).lower() if text else None
+
+
+def update_time(table: GlueTable) -> datetime | None:
+    """When a table changed last, as Glue says."""
+    value = table.raw.get("UpdateTime") or table.raw.get("CreateTime")
+    return value if isinstance(value, datetime) else None
+
+
+def _at(source: Source, raw: Mapping[str, Any]) -> Source:
+    catalog_id = raw.get("CatalogId")
+    return Source(source.server, source.region, str(catalog_id)) if catalog_id else source
+
+
+def _target(target: Mapping[str, Any], table: Any) -> Row:
+    return (_text(target, "CatalogId"), _text(target, "Region"), _text(target, "DatabaseName"), table or None)
+
+
+def _mapping(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = raw.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _columns(value: object) -> Sequence[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _text(raw: Mapping[str, Any], name: str) -> str | None:
+    value = raw.get(name)
+    return str(value) if value not in (None, "") else None
+
+
+def _time(value: object) -> str | None:
+    return iso(value) if isinstance(value, datetime) else None
+
+
+def _json(value: object) -> str | None:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str) if value else None

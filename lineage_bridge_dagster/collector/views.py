@@ -1,0 +1,155 @@
+"""The SQL of Glue's views, decoded by engine, and the tables that it reads.
+
+Athena and Trino keep a view as Base64 of a JSON document within a comment, Spark as text with the catalog and
+namespace in parameters, Hive as text; a multi-dialect view has a text for each engine.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lineage_bridge_dagster.glue.tables import GlueTable
+
+_PRESTO_VIEW = re.compile(r"/\*\s*Presto (?:Materialized )?View:\s*([A-Za-z0-9+/=_\s-]+?)\s*\*/")
+_SPARK_NAMESPACE = "view.catalogAndNamespace."
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ViewRead:
+    """A table that a view reads; `catalog` is empty where the SQL names none."""
+
+    catalog: str
+    database: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The SQL of a view for one engine.
+
+    Attributes:
+        reads: Sorted; empty if the SQL could not be parsed.
+        problem: Why the SQL or its reads are unknown; empty if they are known.
+    """
+
+    dialect: str
+    version: str
+    sql: str | None
+    reads: tuple[ViewRead, ...] = ()
+    problem: str = ""
+
+
+def read_view(table: GlueTable) -> Iterator[View]:
+    """The view that a table of Glue's API is, once per dialect; nothing for a table."""
+    definition = table.raw.get("ViewDefinition")
+    representations = definition.get("Representations") if isinstance(definition, Mapping) else None
+    if isinstance(representations, list) and representations:
+        for each in representations:
+            if isinstance(each, Mapping):
+                yield _representation(each, table)
+        return
+    original = str(table.raw.get("ViewOriginalText") or "")
+    expanded = str(table.raw.get("ViewExpandedText") or "")
+    if not original and not expanded:
+        return
+    if table.table_type.upper() not in ("VIRTUAL_VIEW", "MATERIALIZED_VIEW") and not original.strip():
+        return
+    yield _decoded(original, expanded, table)
+
+
+def _representation(raw: Mapping[str, Any], table: GlueTable) -> View:
+    dialect = str(raw.get("Dialect") or "").lower()
+    version = str(raw.get("DialectVersion") or "")
+    text = str(raw.get("ViewOriginalText") or raw.get("ViewExpandedText") or "")
+    if match := _PRESTO_VIEW.search(text):
+        view = _presto(match[1], table)
+        return View(dialect or view.dialect, version, view.sql, view.reads, view.problem)
+    return _parsed(dialect, version, text, table.database)
+
+
+def _decoded(original: str, expanded: str, table: GlueTable) -> View:
+    if match := _PRESTO_VIEW.search(original):
+        return _presto(match[1], table)
+    namespace = _spark_namespace(table.parameters)
+    if namespace or "spark.sql.create.version" in table.parameters:
+        return _parsed("spark", "", original or expanded, namespace[-1] if namespace else table.database)
+    # Hive expands names to `database`.`table`.
+    return _parsed("hive", "", expanded if _is_sql(expanded) else original, table.database)
+
+
+def _presto(encoded: str, table: GlueTable) -> View:
+    try:
+        text = base64.b64decode(re.sub(r"\s", "", encoded), validate=True)
+        document = json.loads(text)
+    except (binascii.Error, ValueError):
+        document = None
+    sql = document.get("originalSql") if isinstance(document, Mapping) else None
+    if not isinstance(document, Mapping) or not isinstance(sql, str):
+        return View("athena", "", None, problem="Its text is not Base64 of a view's JSON document")
+    schema = document.get("schema")
+    return _parsed("athena", "", sql, schema if isinstance(schema, str) and schema else table.database)
+
+
+def _spark_namespace(parameters: Mapping[str, str]) -> list[str]:
+    """The catalog and namespace in which Spark resolves the names of a view."""
+    try:
+        count = int(parameters.get(f"{_SPARK_NAMESPACE}numParts", "0"))
+    except ValueError:
+        return []
+    parts = [parameters.get(f"{_SPARK_NAMESPACE}part.{number}", "") for number in range(min(count, 9))]
+    return parts if all(parts) else []
+
+
+def _is_sql(text: str) -> bool:
+    """Whether a text is more than the comment that Athena writes as the expanded text."""
+    return bool(re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).strip())
+
+
+def _parsed(dialect: str, version: str, sql: str, database: str) -> View:
+    if not sql.strip():
+        return View(dialect, version, None, problem="It has no SQL")
+    reads, problem = reads_of(sql, dialect, database)
+    return View(dialect, version, sql, reads, problem)
+
+
+def reads_of(sql: str, dialect: str, database: str) -> tuple[tuple[ViewRead, ...], str]:
+    """The tables that a query reads, and why they are unknown.
+
+    Args:
+        sql: A query.
+        dialect: athena, spark, hive, redshift or another name of sqlglot's.
+        database: The database of names without one.
+    """
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+    from sqlglot.optimizer.scope import traverse_scope
+
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    try:
+        query = sqlglot.parse_one(sql, dialect=dialect or None)
+        scopes = traverse_scope(query)
+    except (SqlglotError, ValueError, RecursionError) as error:
+        return (), f"The SQL could not be parsed as {dialect}: {_first_line(error)}"
+    reads = set()
+    for scope in scopes:
+        for source in scope.sources.values():
+            if isinstance(source, exp.Table) and source.name:
+                reads.add(ViewRead(source.catalog, source.db or database, source.name))
+    return tuple(sorted(reads)), ""
+
+
+def _first_line(error: Exception) -> str:
+    """The kind of an error alone: its text quotes the SQL, which may be masked."""
+    errors = getattr(error, "errors", None)
+    if errors and isinstance(errors[0], Mapping):
+        found = errors[0]
+        return f"{found.get('description') or 'error'} at line {found.get('line')}".split(".")[0]
+    return type(error).__name__

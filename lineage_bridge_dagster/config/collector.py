@@ -1,0 +1,163 @@
+"""The configuration of a collector: the keys of KADA's Glue collector, and those that go further.
+
+A key is read from the file, and where that has none from the variable `LINEAGE_BRIDGE_COLLECTOR_{KEY}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from dotenv import dotenv_values, find_dotenv
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.value_types import NameList, RoleArn, Url, split_names
+from lineage_bridge_dagster.errors import ConfigurationError
+
+VARIABLES = f"{PREFIX}COLLECTOR_"
+MASK_KEY = f"{VARIABLES}MASK_KEY"
+
+
+def _empty_as_none(value: object) -> object:
+    return None if value == "" else value
+
+
+class Sensitivity(StrEnum):
+    """Classes of values that can be masked."""
+
+    COMMENTS = "comments"
+    PARAMETERS = "parameters"
+    LITERALS = "literals"
+    LOCATIONS = "locations"
+    OWNERS = "owners"
+
+
+Optional = BeforeValidator(_empty_as_none)
+
+
+class CollectorSettings(BaseModel):
+    """What a collector reads, and how it writes it. Secrets are better left to the environment."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True)
+
+    key: Annotated[str | None, Optional] = Field(
+        None, description="AWS access key id; by default AWS's own credential chain."
+    )
+    secret: Annotated[str | None, Optional] = Field(None, repr=False, description="AWS secret access key.")
+    session_token: Annotated[str | None, Optional] = Field(
+        None, repr=False, description="AWS session token of temporary keys."
+    )
+    server: str = Field("glue", description="Name of the source in the receiving tool, in each row.")
+    regions: Annotated[NameList, Field(min_length=1)] = Field(
+        description="AWS regions to read, a list or comma-separated."
+    )
+    catalog_id: Annotated[str | None, Optional] = Field(
+        None,
+        validation_alias=AliasChoices("catalogId", "catalog_id"),
+        description="AWS account id of the catalog; by default the caller's account.",
+    )
+    role: Annotated[RoleArn | None, Optional] = Field(None, description="ARN of a role to assume.")
+    output_path: Path = Field(Path(), description="Folder of the files; it is made if need be.")
+    mask: bool = Field(False, description="Mask sensitive values.")
+    mask_classes: frozenset[Sensitivity] = Field(
+        frozenset(Sensitivity), description="What is masked: " + ", ".join(Sensitivity) + "."
+    )
+    compress: bool = Field(False, description="Compress CSV and JSON lines with gzip.")
+    meta_only: bool = Field(True, description="Extract metadata alone, which is all there is.")
+    format: Literal["csv", "jsonl", "parquet"] = Field("csv", description="Format of the files.")
+    overlap_seconds: int = Field(
+        300,
+        ge=0,
+        description="How far before the mark changes count, for clocks that differ and changes during a run.",
+    )
+    max_concurrency: int = Field(8, ge=1, le=64, description="Databases of a region read at the same time.")
+    endpoint_url: Annotated[Url | None, Optional] = Field(None, description="Endpoint of Glue.")
+
+    def aws(self, region: str) -> AwsSettings:
+        """The settings of a Glue client in a region."""
+        return AwsSettings(
+            region=region, role_arn=self.role, catalog_id=self.catalog_id, endpoint_url=self.endpoint_url
+        )
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], origin: str = "the configuration") -> Self:
+        """Validate values, with what they leave out read from variables.
+
+        Raises:
+            ConfigurationError: A value is missing, malformed or of an unknown key; no value is quoted.
+        """
+        merged = {**_from_variables(), **values}
+        try:
+            settings = cls.model_validate(merged)
+            for region in settings.regions:
+                AwsSettings(region=region)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            name = ".".join(map(str, first["loc"])) or "the whole"
+            known = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
+            raise ConfigurationError(
+                f"{origin}: {name}: {first['msg']}.", hint=f"The keys are: {known}."
+            ) from None
+        if not settings.meta_only:
+            raise ConfigurationError(
+                f"{origin}: meta_only is false, and only metadata is extracted.",
+                hint="Set meta_only to true, or leave it out.",
+            )
+        if bool(settings.key) != bool(settings.secret):
+            missing = "secret" if settings.key else "key"
+            raise ConfigurationError(
+                f"{origin}: of key and secret, {missing} is missing.",
+                hint=f"Set {missing}, or leave out both to use AWS's own credential chain.",
+            )
+        return settings
+
+
+def load_config(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the JSON object of a configuration file.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or has no JSON object.
+    """
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot read {path}: {error.strerror}.", hint="Name the configuration with -c."
+        ) from error
+    except ValueError as error:
+        where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise ConfigurationError(
+            f"{path} is not JSON{where}.",
+            hint='It must have one object, such as {"regions": ["us-east-1"], "output_path": "/tmp/output"}.',
+        ) from error
+    if not isinstance(found, dict):
+        raise ConfigurationError(f"{path} has no JSON object.", hint='Write {"regions": ["us-east-1"]}.')
+    return found
+
+
+def secrets_in(values: Mapping[str, Any]) -> list[str]:
+    """The keys with secrets that stand in a file, to warn of."""
+    return [name for name in ("secret", "session_token") if values.get(name)]
+
+
+def collector_variables() -> dict[str, str]:
+    """The variable of each key."""
+    return {name: f"{VARIABLES}{name.upper()}" for name in CollectorSettings.model_fields}
+
+
+def _from_variables() -> dict[str, Any]:
+    variables = {**dotenv_values(find_dotenv(usecwd=True)), **os.environ}
+    found: dict[str, Any] = {
+        name: variables[variable]
+        for name, variable in collector_variables().items()
+        if variables.get(variable)
+    }
+    if "mask_classes" in found:
+        found["mask_classes"] = split_names(found["mask_classes"])
+    return found

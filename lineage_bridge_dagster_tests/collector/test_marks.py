@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lineage_bridge_dagster.collector import get_hwm, publish_hwm
+from lineage_bridge_dagster.collector.marks import BEGINNING, Identifier, MarkFile, State
+from lineage_bridge_dagster.errors import ConfigurationError
+
+EARLIER, LATER = "2026-11-22 10:00:00", "2026-11-22 11:00:00"
+
+
+def test_first_range_starts_at_the_beginning_and_the_next_at_the_published_mark(tmp_path: Path) -> None:
+    start, end = get_hwm("glue", tmp_path)
+    assert start == BEGINNING
+    publish_hwm("glue", end, tmp_path)
+    assert get_hwm("glue", tmp_path)[0] == end
+    assert (tmp_path / "glue_hwm.txt").read_text() == f"{end}\n"
+
+
+def test_state_comes_back_with_its_mark_alone_and_older_ones_go(tmp_path: Path) -> None:
+    marks = MarkFile("glue", tmp_path)
+    first = State({}, (Identifier("us-east-1", "sales", "orders"),))
+    second = State({"us-east-1/sales": EARLIER}, (Identifier("us-east-1", "sales", "ümläut\n"),))
+    marks.keep(EARLIER, first)
+    marks.publish(EARLIER)
+    marks.keep(LATER, second)
+    # An extract that was never published leaves the state of the published mark alone.
+    assert marks.state(str(marks.read())) == first
+    marks.publish(LATER)
+    assert marks.state(str(marks.read())) == second
+    assert len(list(tmp_path.glob("*.state.gz"))) == 1
+
+
+def test_scope_that_was_not_fully_read_has_its_own_older_mark() -> None:
+    state = State({"us-east-1/sales": EARLIER, "eu-west-1": EARLIER})
+    assert state.since("us-east-1", "sales", LATER) == EARLIER
+    assert state.since("us-east-1", "shop", LATER) == LATER
+    assert state.since("eu-west-1", "shop", LATER) == EARLIER
+
+
+@pytest.mark.parametrize("text", ["yesterday", "", "2026-13-01 00:00:00"])
+def test_mark_that_is_no_time_is_an_error_and_moves_nothing(tmp_path: Path, text: str) -> None:
+    publish_hwm("glue", EARLIER, tmp_path)
+    with pytest.raises(ConfigurationError, match="is no time"):
+        publish_hwm("glue", text, tmp_path)
+    assert get_hwm("glue", tmp_path)[0] == EARLIER
+
+
+def test_mark_with_a_zone_is_stored_in_utc(tmp_path: Path) -> None:
+    publish_hwm("glue", "2026-11-22T12:00:00+02:00", tmp_path)
+    assert get_hwm("glue", tmp_path)[0] == EARLIER
+
+
+def test_damaged_state_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    marks = MarkFile("glue", tmp_path)
+    marks.keep(EARLIER, State())
+    (state,) = tmp_path.glob("*.state.gz")
+    state.write_bytes(b"damaged")
+    with pytest.raises(ConfigurationError, match=r"state\.gz"):
+        marks.state(EARLIER)
+
+
+@pytest.mark.parametrize("prefix", ["", "../glue", "a/b", ".hidden"])
+def test_prefix_cannot_leave_the_folder(prefix: str) -> None:
+    with pytest.raises(ConfigurationError, match="prefix of a mark"):
+        MarkFile(prefix)
