@@ -21,7 +21,7 @@ from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.targets.enrichment import enrich as enrich_from_catalogs
-from lineage_bridge_dagster.targets.enrichment import iceberg_catalogs
+from lineage_bridge_dagster.targets.enrichment import iceberg_catalogs, without_other_catalogs
 from lineage_bridge_dagster.targets.tableflow import enrich_from_tableflow
 from lineage_bridge_dagster.text import ReportLine
 
@@ -83,7 +83,7 @@ def discover(
     if catalogs.tableflow:
         progress("Reading the tables of Tableflow's own catalogs")
         enriched = enrich_from_tableflow(enriched, catalogs, sql=sql, clock=clock)
-    return carry_forward(enriched, last)
+    return carry_forward(enriched, last and without_other_catalogs(last, catalogs))
 
 
 def dataset_of(catalog: CatalogSettings, table: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.glue import push as glue
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
@@ -36,15 +37,20 @@ def push_tables(
         settings: What to write, and limits.
         tables: The tables to push, by node id or name; None means all.
         dry_run: Plan and compare, but do not write.
-        progress: Called after each table in Glue.
-
-    Raises:
-        ConfigurationError: The settings of the catalogs are wrong.
+        progress: Called after each table with the number of tables done and the total, for Glue's and for
+            the others, and with the result.
     """
     elsewhere = {name for node in iceberg_rest_tables(discovery.graph) for name in targets.names_of(node)}
     in_glue = None if tables is None else [name for name in tables if name not in elsewhere]
     report = glue.push_tables(discovery, client, settings, tables=in_glue, dry_run=dry_run, progress=progress)
     if not elsewhere or (tables is not None and elsewhere.isdisjoint(tables)):
         return report
-    others = targets.push_iceberg_tables(discovery, catalogs(), settings, tables=tables, dry_run=dry_run)
+    try:
+        found: Catalogs | LineageBridgeError = catalogs()
+    except LineageBridgeError as error:
+        # Glue's tables are pushed already: their results must not be lost.
+        found = error
+    others = targets.push_iceberg_tables(
+        discovery, found, settings, tables=tables, dry_run=dry_run, progress=progress
+    )
     return targets.combined(report, others)

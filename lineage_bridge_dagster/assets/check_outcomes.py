@@ -39,7 +39,7 @@ from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
-from lineage_bridge_dagster.text import first_few
+from lineage_bridge_dagster.text import first_few, sentence
 
 #: The outcome of a check that compares a table with something, while `tableflow_healthy` reports its absence.
 NO_TABLE = "Nothing to compare: Glue has no such table; see tableflow_healthy."
@@ -88,25 +88,36 @@ class CheckOutcome:
         )
 
 
-def in_sync(result: TableResult | None) -> CheckOutcome:
-    """Judge whether Glue holds the lineage that a push would write, by the result of a dry run."""
+def in_sync(result: TableResult | None, catalog: str = "") -> CheckOutcome:
+    """Judge whether a table holds the lineage that a push would write, by the result of a dry run.
+
+    Args:
+        result: Of the table.
+        catalog: The name of its catalog, if that is not Glue.
+    """
+    where = f"The catalog {catalog}" if catalog else "Glue"
     if result is None:
         return CheckOutcome(
             False, "The table was not compared.", "Run the `refresh` job, then this check again."
         )
     match result.status:
         case PushStatus.UNCHANGED:
-            return CheckOutcome(True, "Glue has this table's current lineage.")
+            return CheckOutcome(True, f"{where} has this table's current lineage.")
         case PushStatus.UPDATED:
             lines = [line for line in result.diff if line[:1] in ("+", "-")]
             return CheckOutcome(
                 False,
-                f"Glue does not have this table's current lineage: a push would change {len(lines)} lines.",
+                f"{where} does not have this table's current lineage: a push would change {len(lines)} "
+                "lines.",
                 "Materialize this asset, run the `push` job, or `lineage-bridge push --table "
-                f"{result.name}`. If the difference returns, something else rewrites the table's parameters "
-                "or description: look at its versions in the Glue console.",
+                f"{result.name}`. If the difference returns, something else rewrites the table's "
+                + (
+                    "properties."
+                    if catalog
+                    else "parameters or description: look at its versions in the Glue console."
+                ),
                 error=True,
-                header=("", "in Glue (-) and wanted (+)"),
+                header=("", "in the table (-) and wanted (+)"),
                 rows=[(line[:1], line[1:].strip()) for line in lines],
             )
         case PushStatus.REFUSED:
@@ -117,7 +128,9 @@ def in_sync(result: TableResult | None) -> CheckOutcome:
                 error=True,
             )
         case PushStatus.SKIPPED:
-            return CheckOutcome(True, NO_TABLE)
+            return CheckOutcome(
+                True, " ".join(filter(None, (sentence(result.reason), result.hint))) if catalog else NO_TABLE
+            )
         case PushStatus.HELD:
             return CheckOutcome(
                 False,
@@ -127,7 +140,8 @@ def in_sync(result: TableResult | None) -> CheckOutcome:
         case _:
             return CheckOutcome(
                 False,
-                f"The table could not be read from Glue: {result.reason}",
+                f"The table could not be read from {f'the catalog {catalog}' if catalog else 'Glue'}: "
+                f"{result.reason}",
                 result.hint
                 or "Grant glue:GetTables and glue:GetTable on the table, its database and catalog.",
             )

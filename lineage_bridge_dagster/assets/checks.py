@@ -1,7 +1,7 @@
-"""Checks of the Glue tables, to run from the UI and after each materialization.
+"""Checks of the tables, to run from the UI and after each materialization.
 
 The op that pushes a table evaluates them, even if the push failed; they can also run without a push. A run
-lists all of its tables in Glue once; the other checks read the discovery that the definitions are built from.
+reads all of its tables once; the other checks read the discovery that the definitions are built from.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lineage_bridge_dagster.assets.check_outcomes import (
     tableflow_healthy,
 )
 from lineage_bridge_dagster.assets.freshness import DESCRIPTION, freshness_of_run
+from lineage_bridge_dagster.assets.iceberg_outcomes import has_fields
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset
 from lineage_bridge_dagster.assets.kinds import Checks
@@ -25,6 +26,8 @@ from lineage_bridge_dagster.assets.run_cache import checked_in_run
 from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
+from lineage_bridge_dagster.lineage.nodes import is_glue_table, is_iceberg_rest_table
 
 IN_SYNC = "lineage_in_sync"
 SCHEMA = "schema_matches"
@@ -32,23 +35,31 @@ TABLEFLOW = "tableflow_healthy"
 
 #: All tables share these texts, so that ten thousand tables cost no more memory than one.
 DESCRIPTIONS = {
-    IN_SYNC: "Glue has the lineage that a push would write. Reads Glue, and writes nothing.",
+    IN_SYNC: "The table has the lineage that a push would write. Reads its catalog, and writes nothing.",
     SCHEMA: "Every field of the topic's value schema has a column of the type that Tableflow maps it to.",
     TABLEFLOW: "Tableflow is running for the topic, no table format is failing, every catalog is synced by a "
     "working integration, and Glue has the table.",
 }
 
 
-def table_checks(instance: ComponentInstance, limits: Limits) -> Checks:
-    """Return the checks of the Glue tables; the freshness check only if there are limits.
+#: Those of tables of REST catalogs.
+ICEBERG_DESCRIPTIONS = {
+    IN_SYNC: DESCRIPTIONS[IN_SYNC],
+    SCHEMA: "Every field of the value schema of the topic that a connector copies is a column of the table.",
+}
+
+
+def table_checks(instance: ComponentInstance, limits: Limits, *, iceberg: bool = False) -> Checks:
+    """Return the checks of the Glue tables, or of those of REST catalogs; freshness only if there are limits.
 
     The op that pushes the tables evaluates them: if a table fails, the run would skip a separate op.
     """
+    descriptions = ICEBERG_DESCRIPTIONS if iceberg else DESCRIPTIONS
 
     def evaluate(context: AssetExecutionContext, assets: Sequence[Asset]) -> Iterator[AssetCheckResult]:
         yield from _evaluate(instance, context, assets, limits)
 
-    return Checks({**DESCRIPTIONS, **({FRESH: DESCRIPTION} if limits else {})}, evaluate)
+    return Checks({**descriptions, **({FRESH: DESCRIPTION} if limits else {})}, evaluate)
 
 
 def _evaluate(
@@ -64,9 +75,13 @@ def _evaluate(
         outcomes = _comparison_of_run(instance, context, pushed=asset.key in pushed)
         return outcomes.get(asset.node.node_id) or in_sync(None)
 
+    def schema_outcome(asset: Asset) -> CheckOutcome:
+        judge = schema_matches if is_glue_table(asset.node) else has_fields
+        return judge(asset.node, view)
+
     outcome_of: dict[str, Callable[[Asset], CheckOutcome]] = {
         TABLEFLOW: lambda asset: tableflow_healthy(asset.node, view),
-        SCHEMA: lambda asset: schema_matches(asset.node, view),
+        SCHEMA: schema_outcome,
         IN_SYNC: sync_outcome,
         FRESH: lambda asset: freshness_of_run(instance, context, limits)[asset.node.node_id],
     }
@@ -79,7 +94,7 @@ def _evaluate(
 def _comparison_of_run(
     instance: ComponentInstance, context: AssetExecutionContext, *, pushed: bool
 ) -> Mapping[str, CheckOutcome]:
-    """Return the run's comparison with Glue, which is computed once.
+    """Return the run's comparison with the catalogs, which is computed once.
 
     Tables that the run pushes are compared after the push; tables that it only checks may be compared before.
     """
@@ -92,22 +107,22 @@ def _comparison_of_run(
             for asset in instance.inventory.tables
             if asset.node.node_id in checked and (asset.key in selected) == pushed
         ]
-        return compare_with_glue(instance, context, tables)
+        return compare_with_catalogs(instance, context, tables)
 
     return instance.cache.get(context.run.run_id, f"comparison {pushed=}", compute)
 
 
-def compare_with_glue(
+def compare_with_catalogs(
     instance: ComponentInstance, context: AssetExecutionContext, table_ids: Sequence[str]
 ) -> Mapping[str, CheckOutcome]:
-    """Compare tables in Glue with what a push would write, by table id.
+    """Compare tables in their catalogs with what a push would write, by table id.
 
     If the settings cannot be read, or Glue cannot be reached, that is every table's outcome, and the run
     continues.
     """
-    from lineage_bridge_dagster.glue.push import push_tables
+    from lineage_bridge_dagster.push import push_tables
 
-    progress = Progress("Comparing tables with Glue", len(table_ids))
+    progress = Progress("Comparing tables with their catalogs", len(table_ids))
     try:
         settings, client = instance.push_settings(), instance.glue(context).client()
     except LineageBridgeError as error:
@@ -118,6 +133,7 @@ def compare_with_glue(
         report = push_tables(
             instance.inventory.discovery,
             client,
+            lambda: instance.spark(context).all_catalogs,
             settings,
             tables=table_ids,
             dry_run=True,
@@ -128,4 +144,10 @@ def compare_with_glue(
         context.log.warning("Glue could not be read: %s", error)
         outcome = CheckOutcome(False, f"Glue could not be read: {error.message}", error.hint)
         return dict.fromkeys(table_ids, outcome)
-    return {result.table: in_sync(result) for result in report.results}
+    nodes = instance.inventory.view.graph.nodes
+    catalogs = {
+        result.table: IcebergTableNode.of(node).catalog
+        for result in report.results
+        if (node := nodes.get(result.table)) and is_iceberg_rest_table(node)
+    }
+    return {result.table: in_sync(result, catalogs.get(result.table, "")) for result in report.results}

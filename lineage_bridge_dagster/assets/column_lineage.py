@@ -8,6 +8,7 @@ from typing import Any
 from dagster import AssetKey, MetadataValue, TableColumnDep, TableColumnLineage
 
 from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.columns import ColumnFlow
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
@@ -20,7 +21,7 @@ MAX_COLUMNS = 1_000
 
 
 def column_metadata(inventory: Inventory, node: Node) -> dict[str, Any]:
-    """Return the column lineage of a Glue table or a topic, in Dagster's form and as a readable table.
+    """Return the column lineage of a table or a topic, in Dagster's form and as a readable table.
 
     Columns of a table depend on those of its topic, and these on columns of the topics from which Flink or
     ksqlDB derives it. A dependency that would close a cycle is only in the readable table, as with assets.
@@ -39,8 +40,9 @@ def column_metadata(inventory: Inventory, node: Node) -> dict[str, Any]:
 
 def _flows(inventory: Inventory, node: Node) -> list[ColumnFlow]:
     view = inventory.view
-    if is_glue_table(node):
-        return view.columns.table(node, view.topics_of(node))
+    if takes_lineage(node):
+        copied = None if is_glue_table(node) else view.copied_topic(node)
+        return view.columns.table(node, [copied] if copied else view.topics_of(node))
     if node.node_type == NodeType.KAFKA_TOPIC:
         return list(view.columns.topic(node.node_id).values())
     return []

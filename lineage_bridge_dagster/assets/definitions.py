@@ -41,7 +41,11 @@ def asset_definitions(
     kinds = [
         topic_assets(instance),
         chain_assets(instance),
-        table_assets(instance, table_checks(instance, limits) if checks else None),
+        *table_assets(
+            instance,
+            table_checks(instance, limits) if checks else None,
+            table_checks(instance, limits, iceberg=True) if checks else None,
+        ),
     ]
     return [
         *(asset.spec.replace_attributes(deps=asset.deps) for asset in inventory.external),

@@ -1,4 +1,4 @@
-"""Whether a Glue table lags behind its topic: records that wait, compared with the table's last commit.
+"""Whether a table lags behind its topic: records that wait, compared with the table's last commit.
 
 A table without new rows is fresh as long as its topic has no new records, however old both are. It is late
 when a record waits longer than allowed: by the settings, or, where the table's own commits are further apart,
@@ -20,6 +20,7 @@ from typing import Any
 from dagster import AssetCheckKey, AssetExecutionContext
 
 from lineage_bridge_dagster.assets.check_outcomes import NO_TABLE, CheckOutcome
+from lineage_bridge_dagster.assets.iceberg_outcomes import NOT_COPIED
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS, OffsetGrowth, last_observations
 from lineage_bridge_dagster.assets.run_cache import checked_in_run
@@ -38,14 +39,14 @@ from lineage_bridge_dagster.iceberg.cadence import Cadence
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import TopicNode
+from lineage_bridge_dagster.lineage.nodes import TopicNode, is_iceberg_rest_table
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import duration, plural
 
 DESCRIPTION = (
     "No record of the topic waits longer for the table than `freshness` allows. Reads offsets from the "
-    "brokers, the table from Glue, and its Iceberg metadata."
+    "brokers, the table from its catalog, and its Iceberg metadata."
 )
 
 _MINUTE = 60_000
@@ -67,7 +68,7 @@ def judge_tables(
         read_backlogs: reads from the brokers; a domain error becomes the outcome of every table.
         previous: what the last check of a table observed of its topic.
     """
-    topics = {table.node_id: view.topics_of(table) for table in tables}
+    topics = {table.node_id: _topics(table, view) for table in tables}
     since = {
         table.node_id: (topics[table.node_id][0], commit.changed_ms)
         for table in tables
@@ -84,11 +85,21 @@ def judge_tables(
         outcome = table_fresh(topics[table.node_id], backlog, commits.get(table.node_id), limits, now, growth)
         if _has_no_table(table, commits.get(table.node_id)):
             outcome = CheckOutcome(True, NO_TABLE)
+        elif is_iceberg_rest_table(table) and not topics[table.node_id]:
+            outcome = CheckOutcome(True, NOT_COPIED, metadata=commit_metadata(commits.get(table.node_id)))
         if growth is not None:
             outcome = replace(outcome, metadata={**outcome.metadata, OFFSETS: growth.metadata})
         link = next((n.url for n in view.sources(table) if n.node_type == NodeType.TABLEFLOW_TABLE), None)
         outcomes[table.node_id] = replace(outcome, link=link or "")
     return outcomes
+
+
+def _topics(table: Node, view: GraphView) -> list[Node]:
+    """The topics whose records should all become rows of the table."""
+    if not is_iceberg_rest_table(table):
+        return view.topics_of(table)
+    topic = view.copied_topic(table)
+    return [topic] if topic else []
 
 
 def _has_no_table(table: Node, commit: TableState | LineageBridgeError | None) -> bool:

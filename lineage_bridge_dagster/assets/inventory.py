@@ -11,12 +11,12 @@ from functools import cached_property
 
 from dagster import AssetKey, AssetSpec, UrlMetadataValue
 
+from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.cycles import break_cycles
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.lineage.upstream import Place, node_of
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.graph_view import PROCESSES, GraphView, NodeContext, Role
@@ -87,7 +87,7 @@ def build_inventory(
 ) -> Inventory:
     """Translate every node that becomes an asset, and determine its dependencies.
 
-    A Glue table depends on its chain, a chain on its Tableflow topic; topics, processes and datasets depend
+    A table depends on its chain, a chain on what feeds the table; topics, processes and datasets depend
     on each other along the edges, through nodes that are no assets. An edge that would close a cycle is left
     out, always the same one, and named in the metadata of the asset that lost the dependency.
     """
@@ -106,7 +106,7 @@ def build_inventory(
         node = view.graph.nodes[node_id]
         dropped = tuple(view.graph.nodes[s] for s in sources[node_id] if (s, node_id) in left_out)
         incomplete = _incomplete(view, gaps, node) if gaps else ()
-        for role in (Role.ITSELF, Role.CHAIN) if is_glue_table(node) else (Role.ITSELF,):
+        for role in (Role.ITSELF, Role.CHAIN) if takes_lineage(node) else (Role.ITSELF,):
             spec = get_asset_spec(node, NodeContext(view, role, dropped, incomplete, key_of))
             specs[node_id, role] = admitted = _linked(unique.admit(spec, node, role))
             if role is Role.ITSELF:
@@ -132,7 +132,7 @@ def build_inventory(
 def _is_shown(node: Node, include: Include) -> bool:
     """Whether a node is an asset.
 
-    A Tableflow table shows on its Glue table and a schema on its topic; a consumer group takes data out of
+    A Tableflow table shows on its catalog table and a schema on its topic; a consumer group takes data out of
     the graph, so it is not part of any table's lineage.
     """
     if node.node_type == NodeType.KAFKA_TOPIC:
@@ -168,7 +168,7 @@ def _shown_sources(view: GraphView, node_id: str, shown: set[str]) -> list[str]:
 
 def _incomplete(view: GraphView, gaps: Gaps, node: Node) -> tuple[ScopeReport, ...]:
     """Return the scopes that were not fully read: along a table's chain, or next to another node."""
-    if is_glue_table(node):
+    if takes_lineage(node):
         near: Iterable[str] = view.upstream.distances(node.node_id)
     else:
         near = view.upstream.direct.get(node.node_id, ())
@@ -196,7 +196,7 @@ def _kind(asset: Asset) -> str:
         return "chains"
     if asset.node.node_type == NodeType.KAFKA_TOPIC:
         return "topics"
-    return "tables" if is_glue_table(asset.node) else "external"
+    return "tables" if takes_lineage(asset.node) else "external"
 
 
 class _UniqueKeys:

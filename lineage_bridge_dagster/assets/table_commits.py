@@ -1,4 +1,4 @@
-"""The last commits of Glue tables, read for all tables of a run at once.
+"""The last commits of tables, read for all tables of a run at once.
 
 A table's materialization is a push of lineage; its last snapshot gives the time of its data.
 """
@@ -18,10 +18,13 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.glue.errors import GlueError, GlueNotFoundError
 from lineage_bridge_dagster.glue.reader import GlueReader, read_pages
 from lineage_bridge_dagster.glue.tables import GlueTable
+from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
+from lineage_bridge_dagster.iceberg.states import Identifier, read_states
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 
 _log = logging.getLogger(__name__)
@@ -57,19 +60,47 @@ def last_commits(instance: ComponentInstance, context: Context, tables: Sequence
 
     Nothing is raised: a push that succeeded must not fail for this.
     """
+    in_glue = [table for table in tables if is_glue_table(table)]
+    elsewhere = [table for table in tables if not is_glue_table(table)]
+    return {**_in_glue(instance, context, in_glue), **_elsewhere(instance, context, elsewhere)}
+
+
+def _in_glue(instance: ComponentInstance, context: Context, tables: Sequence[Node]) -> Commits:
+    if not tables:
+        return {}
     try:
         glue = instance.glue(context)
         client = glue.client()
         snapshots = SnapshotReader(glue.storage_client(instance.spark(context).catalog_config))
         return read_commits(tables, GlueReader(client), snapshots, client.meta.region_name)
-    except LineageBridgeError as error:
-        reason = error
     except Exception as error:
-        _log.exception("Reading the last commits of %d tables", len(tables))
-        reason = LineageBridgeError(
-            f"{type(error).__name__}: {error}", hint="This is a bug: the log has the traceback."
-        )
-    return {table.node_id: reason for table in tables}
+        return dict.fromkeys((table.node_id for table in tables), _reason(error, len(tables)))
+
+
+def _elsewhere(instance: ComponentInstance, context: Context, tables: Sequence[Node]) -> Commits:
+    """Read the last commits of tables of REST catalogs, catalog by catalog."""
+    by_catalog: dict[str, dict[str, Identifier]] = {}
+    for node in tables:
+        table = IcebergTableNode.of(node)
+        by_catalog.setdefault(table.catalog, {})[node.node_id] = (*table.namespace, table.table)
+    found: dict[str, TableState | LineageBridgeError] = {}
+    for catalog, names in by_catalog.items():
+        try:
+            states = read_states(open_catalog(instance.spark(context).all_catalogs, catalog), names.values())
+        except Exception as error:
+            found |= dict.fromkeys(names, _reason(error, len(names)))
+        else:
+            found |= {node_id: states[name] for node_id, name in names.items()}
+    return found
+
+
+def _reason(error: Exception, tables: int) -> LineageBridgeError:
+    if isinstance(error, LineageBridgeError):
+        return error
+    _log.exception("Reading the last commits of %d tables", tables)
+    return LineageBridgeError(
+        f"{type(error).__name__}: {error}", hint="This is a bug: the log has the traceback."
+    )
 
 
 def read_commits(

@@ -1,4 +1,4 @@
-"""Glue tables: materializing one pushes its upstream lineage into Glue."""
+"""Tables: materializing one pushes its upstream lineage into its catalog."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.assets.table_commits import Commits, commit_metadata, commits_of_run
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import render
-from lineage_bridge_dagster.lineage.nodes import NodeView
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.nodes import NodeView, is_glue_table
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
 from lineage_bridge_dagster.lineage.text import shorten
@@ -30,7 +32,7 @@ from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import counted, first_few, plural
 
-#: Outcomes after which Glue has the wanted lineage.
+#: Outcomes after which the table has the wanted lineage.
 GOOD = frozenset({PushStatus.UPDATED, PushStatus.UNCHANGED})
 
 #: Skipped tables that a step's log names.
@@ -44,27 +46,39 @@ _TREE_WIDTH = 110
 _DIFF_WIDTH = 64
 
 
-def table_assets(instance: ComponentInstance, checks: Checks | None) -> AssetKind:
-    """The Glue tables of an instance."""
-    names = instance.names
-    return AssetKind(
-        "glue_tables",
-        instance.inventory.tables,
-        # Spark only for its catalog's configuration, and Confluent for the freshness check.
-        frozenset({names.confluent, names.glue, names.spark}),
-        partial(materialize_tables, instance),
-        checks,
+def table_assets(
+    instance: ComponentInstance, checks: Checks | None, iceberg_checks: Checks | None
+) -> list[AssetKind]:
+    """The tables of Glue and those of REST catalogs, which differ in their checks."""
+    names, tables = instance.names, instance.inventory.tables
+    kinds = (
+        ("glue_tables", [asset for asset in tables if is_glue_table(asset.node)], checks),
+        ("iceberg_tables", [asset for asset in tables if not is_glue_table(asset.node)], iceberg_checks),
     )
+    return [
+        AssetKind(
+            name,
+            assets,
+            # Spark only for the configuration of the catalogs, and Confluent for the freshness check.
+            frozenset({names.confluent, names.glue, names.spark}),
+            partial(materialize_tables, instance),
+            own_checks,
+        )
+        for name, assets, own_checks in kinds
+    ]
 
 
 def wanted_version(chain: Chain, settings: PushSettings) -> str:
     """Return the data version of a table with this chain; it changes with the chain and the settings.
 
-    So it does with the table's time of creation: one that was dropped and created again has no lineage.
+    So it does with the table's identity: one that was dropped and created again has no lineage. A table in
+    which nothing can be written has another version than after a push.
     """
     text = f"{chain_digest(chain, settings.sql)}:{settings.set_parameters}:{settings.set_description}"
-    if created := NodeView.of(chain.table).text("create_time"):
-        text += f":{created}"
+    view = NodeView.of(chain.table)
+    for attribute in ("create_time", "table_uuid", "not_writable"):
+        if value := view.text(attribute):
+            text += f":{value}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -73,8 +87,9 @@ def materialize_tables(
 ) -> Iterator[MaterializeResult[Any]]:
     """Report what the push did to these tables, and fail at the end if any failed.
 
-    The first step of a run pushes all of the run's tables: their databases are listed once, and the limit on
-    how many tables may lose their lineage at once applies to all of them together.
+    The first step of a run pushes all of the run's tables, whatever their catalogs: Glue's databases are
+    listed once, and the limit on how many tables may lose their lineage at once applies to all together.
+    A table of a read-only catalog is materialized all the same: its lineage stays here.
 
     Raises:
         Failure: some tables failed; the error names them. The others are materialized nevertheless.
@@ -96,7 +111,7 @@ def materialize_tables(
     for asset in assets:
         result = results[asset.node.node_id]
         outcomes[str(result.status)] += 1
-        if result.status in GOOD:
+        if is_settled(result, asset.node):
             chain = chain_for(inventory, asset.node.node_id)
             yield MaterializeResult(
                 asset_key=asset.key,
@@ -104,7 +119,7 @@ def materialize_tables(
                 metadata=table_metadata(inventory, result, chain, settings, commits),
             )
         elif result.status is PushStatus.SKIPPED:
-            # There is nothing to write to: the asset's check fails with the reason, not the run.
+            # There is nothing to write to, or it is turned off: the asset's check tells, and the run goes on.
             skipped.append(result)
         elif result.ok:
             # Held back to protect known lineage: nothing was written, and the asset stays as it was.
@@ -120,9 +135,15 @@ def materialize_tables(
         context.log.warning("Skipped %s: %s %s", result.name, result.reason, result.hint)
     if len(skipped) > _MAX_SKIPPED:
         more = plural(len(skipped) - _MAX_SKIPPED, "more table")
-        context.log.warning("Skipped %s that Glue does not have; see their checks", more)
+        context.log.warning("Skipped %s; see their checks", more)
     if failed:
         raise push_failure(failed, counts)
+
+
+def is_settled(result: TableResult, table: Node) -> bool:
+    """Whether a table has the wanted lineage, or takes none: then it stays here and in the lineage tables."""
+    stays_here = result.status is PushStatus.SKIPPED and IcebergTableNode.of(table).not_writable
+    return result.status in GOOD or bool(stays_here)
 
 
 def _push(
@@ -131,12 +152,13 @@ def _push(
     settings: PushSettings,
     table_ids: Collection[str],
 ) -> PushReport:
-    from lineage_bridge_dagster.glue.push import push_tables
+    from lineage_bridge_dagster.push import push_tables
 
-    progress = Progress("Pushing tables to Glue", len(table_ids))
+    progress = Progress("Pushing tables", len(table_ids))
     report = push_tables(
         instance.inventory.discovery,
         instance.glue(context).client(),
+        lambda: instance.spark(context).all_catalogs,
         settings,
         tables=table_ids,
         progress=by_table(progress, context.log.info),
@@ -199,20 +221,24 @@ def _result(result: TableResult) -> dict[str, Any]:
 
 
 def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> dict[str, Any]:
-    """Return what a push did to one table: outcome, versions, parameters before and after, and the chain."""
+    """Return what a push did to one table: outcome, versions, parameters before and after, and the chain.
+
+    Of a table that it did not read, only the chain is known.
+    """
     sql = settings.sql
+    in_glue, was_read = is_glue_table(chain.table), result.status is not PushStatus.SKIPPED
     description = shown_description(result.description_after, sql)
+    in_description = f"In Glue\n\n{fenced(description)}" if description else "None."
     return {
         **LineageMetadata(
             outcome=str(result.status),
             reason=result.reason or None,
+            next_step=result.hint or None,
             conflicts=result.conflicts or None,
-            diff=MetadataValue.md(parameter_diff(result.before, result.after, sql)),
+            diff=MetadataValue.md(parameter_diff(result.before, result.after, sql)) if was_read else None,
             description_tree=MetadataValue.md(_tree(chain, settings)),
-            glue_description=MetadataValue.md(
-                f"In Glue\n\n{fenced(description)}" if description else "None."
-            ),
-            parameters=MetadataValue.md(_parameters(result.after, sql)),
+            glue_description=MetadataValue.md(in_description) if in_glue else None,
+            parameters=MetadataValue.md(_parameters(result.after, sql)) if was_read else None,
             table_version_before=result.version_before,
             table_version_after=result.version_after,
             result=MetadataValue.json(_result(result)),
@@ -222,7 +248,7 @@ def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) ->
 
 
 def _parameters(parameters: Mapping[str, str], sql: str) -> str:
-    """Return all parameters in Glue, including those of other tools, with likely secrets redacted."""
+    """Return all parameters of a table, also those of other tools, with likely secrets redacted."""
     rows = sorted(shown_parameters(parameters, sql).items())
     return f"{len(rows)} parameters\n\n{markdown_table(['parameter', 'value'], rows)}"
 
@@ -260,4 +286,5 @@ def _tree(chain: Chain, settings: PushSettings) -> str:
         for line in (block or "").splitlines()
         if not line.startswith("Last synced:")
     ]
-    return f"Upstream lineage as in the description\n\n{fenced(chr(10).join(lines))}"
+    first = "Upstream lineage as in the description" if is_glue_table(chain.table) else "Upstream lineage"
+    return f"{first}\n\n{fenced(chr(10).join(lines))}"

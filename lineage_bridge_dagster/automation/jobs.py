@@ -236,7 +236,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
 
     @op(
         name=names.push_job,
-        description="Pushes the tables' upstream lineage to Glue.",
+        description="Pushes the tables' upstream lineage to their catalogs.",
         required_resource_keys={names.glue, names.spark},
         out=Out(dict[str, int], description="Number of tables per outcome."),
     )
@@ -247,7 +247,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
             configured = instance.push_settings()
             settings = config.settings(configured)
             progress = Progress(
-                "Comparing tables with Glue" if config.dry_run else "Pushing tables to Glue",
+                "Comparing tables with their catalogs" if config.dry_run else "Pushing tables",
                 len(config.tables) or len(inventory.tables),
             )
             report = push_tables(
@@ -284,7 +284,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
     return push_graph.to_job(
         name=names.push_job,
         executor_def=in_process_executor,
-        description="Pushes lineage to Glue, with options for one run: tables, dry run, what to write.",
+        description="Pushes lineage to the tables, with options for one run: tables, dry run, what to write.",
     )
 
 

@@ -16,11 +16,12 @@ from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.tables import wanted_version
 from lineage_bridge_dagster.automation.looks import Look, look_at_glue
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.glue.tables import GlueTable
@@ -32,7 +33,7 @@ class LoadedTable:
 
     Attributes:
         look: what a table as Glue returned it tells about the lineage that was pushed.
-        place: in lower case; None outside the home account and region.
+        place: in lower case; None outside the home account and region, and outside Glue.
     """
 
     name: str
@@ -124,7 +125,7 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
             chain_key=inventory.chain_key_of[asset.node.node_id],
             version=partial(versions.of, asset.node.node_id),
             look=partial(versions.look, asset.node.node_id),
-            place=place.folded if (place := GlueTableNode.of(asset.node).home_place) else None,
+            place=GlueTableNode.of(asset.node).home_place if is_glue_table(asset.node) else None,
         )
         for asset in inventory.tables
         # A table that several topics claim is never pushed, nor is one that is not there.
@@ -143,4 +144,4 @@ def _absent_table(asset: Asset, inventory: Inventory) -> AbsentTable:
 
 
 def _name(asset: Asset) -> str:
-    return asset.node.qualified_name.removeprefix("glue://").replace("/", ".")
+    return name_of(asset.node).dotted

@@ -10,7 +10,7 @@ from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.table_commits import last_commits
 from lineage_bridge_dagster.assets.tables import (
-    GOOD,
+    is_settled,
     observation_metadata,
     table_metadata,
     wanted_version,
@@ -18,7 +18,6 @@ from lineage_bridge_dagster.assets.tables import (
 from lineage_bridge_dagster.automation.data_versions import CONFIGURED_VERSION_TAG, pushed_versions
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG
-from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.text import plural
@@ -52,7 +51,8 @@ def push_events(
     for result in report.results:
         if result.table in materialized or result.table not in key_of:
             continue
-        if named or result.status is not PushStatus.UNCHANGED:
+        settled = is_settled(result, instance.inventory.view.graph.nodes[result.table])
+        if named or (result.status is PushStatus.UPDATED if settled else True):
             yield AssetObservation(
                 key_of[result.table],
                 description="A dry run: nothing was written." if report.dry_run else None,
@@ -73,7 +73,12 @@ def _materializations(
     a push with options of its own, the event tells the sensor that this table is not to be pushed again.
     """
     inventory = instance.inventory
-    good = [result for result in report.results if result.status in GOOD and result.table in inventory.key_of]
+    nodes = inventory.view.graph.nodes
+    good = [
+        result
+        for result in report.results
+        if result.table in inventory.key_of and is_settled(result, nodes[result.table])
+    ]
     chains = {result.table: chain_for(inventory, result.table) for result in good}
     wanted = {table: wanted_version(chain, configured) for table, chain in chains.items()}
     shown = pushed_versions(context.instance, [inventory.key_of[result.table] for result in good])
@@ -83,8 +88,7 @@ def _materializations(
         if result.status is PushStatus.UPDATED
         or shown[inventory.key_of[result.table]] != wanted[result.table]
     ]
-    nodes = (inventory.view.graph.nodes[result.table] for result in changed)
-    commits = last_commits(instance, context, [node for node in nodes if is_glue_table(node)])
+    commits = last_commits(instance, context, [nodes[result.table] for result in changed])
     for result in changed:
         chain = chains[result.table]
         tags = {DATA_VERSION_TAG: wanted_version(chain, settings)}

@@ -183,6 +183,10 @@ class Catalogs(Mapping[str, CatalogSettings]):
             hint="Correct the name, or add the catalog to catalogs of the component's defs.yaml.",
         )
 
+    def is_off(self, name: str) -> bool:
+        """Whether a variable turns the catalog of this name off."""
+        return name in self._off and name not in self._by_name
+
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph, Node
-from lineage_bridge_dagster.lineage.nodes import glue_tables
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 
 
@@ -80,11 +80,11 @@ def chain_of(
 def chains_of(
     graph: Graph, coverage: Coverage | None = None, table_ids: Iterable[str] | None = None
 ) -> Iterator[Chain]:
-    """Yield the chains of these tables, by default of every AWS Glue table in the graph's order."""
+    """Yield the chains of these tables, by default of every one that takes lineage, in the graph's order."""
     index = UpstreamIndex.of(graph)
     gaps = Gaps(graph, coverage)
     if table_ids is None:
-        table_ids = [node.node_id for node in glue_tables(graph)]
+        table_ids = [node.node_id for node in tables_of(graph)]
     for table_id in table_ids:
         yield chain_of(graph, table_id, index, gaps=gaps)
 

@@ -8,6 +8,7 @@ from typing import Any
 from dagster import AssetKey, JsonMetadataValue, MarkdownMetadataValue, MetadataValue, UrlMetadataValue
 
 from lineage_bridge_dagster.glue.links import athena_select, athena_url, glue_table_url
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.columns import flows_of, further_columns_of
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.glue_status import (
@@ -125,14 +126,12 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
         return _glue_table(GlueTableNode.of(node), context)
     own: dict[str, Any] = {"source": UrlMetadataValue(node.url) if node.url else None}
     if is_iceberg_rest_table(node):
-        view = NodeView.of(node)
-        own |= tableflow_metadata(tableflow_of(node, context.view))
-        own |= {
-            "catalog": view.text("catalog"),
-            "database": view.text("database"),
-            "table": view.text("table_name"),
-            "written_by": _writer(node, context),
-        }
+        table = IcebergTableNode.of(node)
+        own |= {"database": table.text("database"), "table": table.table}
+        if context.role is Role.ITSELF:
+            own |= tableflow_metadata(tableflow_of(node, context.view))
+            # A chain is in the catalog of the lineage tables.
+            own |= {"catalog": table.catalog, "written_by": _writer(node, context)}
     if node.node_type == NodeType.KAFKA_TOPIC:
         own |= tableflow_metadata(tableflow_of(node, context.view))
         topic = TopicNode.of(node)

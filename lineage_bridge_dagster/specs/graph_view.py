@@ -15,14 +15,17 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.unknowns import Unknown, unknowns_of
-from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+from lineage_bridge_dagster.lineage.upstream import Place, UpstreamIndex, node_of
 
 #: The kinds of node that read inputs and write outputs.
 PROCESSES = frozenset({NodeType.CONNECTOR, NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY})
 
+#: Settings of a sink connector by which a record may be dropped, changed or written elsewhere.
+_SELECTING = ("transforms", "iceberg.tables.route-field", "iceberg.tables.dynamic-enabled")
+
 
 class Role(StrEnum):
-    """Which asset of its node: a Glue table's node has two, the table itself and its upstream chain."""
+    """Which asset of its node: a table's node has two, the table itself and its upstream chain."""
 
     ITSELF = "itself"
     CHAIN = "chain"
@@ -109,6 +112,38 @@ class GraphView:
                 if origin.node_type == NodeType.KAFKA_TOPIC:
                     found[origin.node_id] = origin
         return list(found.values())
+
+    def feeding_topics(self, table: Node) -> tuple[list[Node], list[Node]]:
+        """The nearest topics upstream of a table, and the processes between them and the table."""
+        topics: dict[str, Node] = {}
+        processes: dict[str, Node] = {}
+        seen: set[Place] = set()
+        stack = list(self.upstream.sources(table.node_id))
+        while stack:
+            place = stack.pop()
+            node = self.graph.nodes[node_of(place)]
+            if node.node_type == NodeType.KAFKA_TOPIC:
+                topics[node.node_id] = node
+            elif place not in seen:
+                seen.add(place)
+                if node.node_type in PROCESSES:
+                    processes[node.node_id] = node
+                stack.extend(self.upstream.sources(place))
+        return list(topics.values()), list(processes.values())
+
+    def copied_topic(self, table: Node) -> Node | None:
+        """The one topic of which every record becomes a row of the table; None if that is not known.
+
+        Sink connectors without transforms and routes write all that they read.
+        """
+        topics, processes = self.feeding_topics(table)
+        copied = all(node.node_type == NodeType.CONNECTOR and _writes_all(node) for node in processes)
+        return topics[0] if len(topics) == 1 and copied else None
+
+
+def _writes_all(connector: Node) -> bool:
+    config = connector.attributes.get("config")
+    return isinstance(config, Mapping) and not any(config.get(key) for key in _SELECTING)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 from dagster import AssetKey, AssetSpec
 
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.glue_status import glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table, is_iceberg_rest_table
@@ -127,16 +128,20 @@ class LineageTranslator:
                 parts = ["external", node.qualified_name]
             case NodeType.CATALOG_TABLE if is_glue_table(node):
                 place = GlueTableNode.of(node).shown_place
-                first = "upstream_chain" if role is Role.CHAIN else "glue"
-                parts = [first, *filter(None, [place.away]), place.database, place.table]
+                parts = [_first(role), *filter(None, [place.away]), place.database, place.table]
             case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
-                view = NodeView.of(node)
-                parts = ["glue", view.text("catalog"), view.text("database"), view.text("table_name")]
+                table = IcebergTableNode.of(node)
+                parts = [_first(role), table.catalog, ".".join(table.namespace), table.table]
             case NodeType.CATALOG_TABLE:
                 parts = [(node.catalog_type or "catalog").lower(), node.qualified_name]
             case _:
                 parts = [str(node.node_type), node.qualified_name]
         return AssetKey(keys.key_parts(*parts))
+
+
+def _first(role: Role) -> str:
+    """The first part of the key of a table, and of its chain."""
+    return "upstream_chain" if role is Role.CHAIN else "glue"
 
 
 def _group(node: Node, role: Role) -> str:
@@ -149,14 +154,13 @@ def _group(node: Node, role: Role) -> str:
             return f"flink/{keys.named_segment(node.environment_name, node.environment_id or 'unknown')}"
         case NodeType.CATALOG_TABLE if is_glue_table(node):
             place = GlueTableNode.of(node).shown_place
-            first = "upstream_chain" if role is Role.CHAIN else "glue"
-            top = keys.group_name(first, *filter(None, [place.away]))
+            top = keys.group_name(_first(role), *filter(None, [place.away]))
             # By default Tableflow names the database after the cluster's id.
             name = node.cluster_name if place.database == node.cluster_id else None
             return f"{top}/{keys.named_segment(name, place.database)}"
         case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
-            view = NodeView.of(node)
-            return keys.group_name("glue", view.text("catalog"), view.text("database"))
+            table = IcebergTableNode.of(node)
+            return keys.group_name(_first(role), table.catalog, ".".join(table.namespace))
         case NodeType.EXTERNAL_DATASET:
             return "external"
         case _:

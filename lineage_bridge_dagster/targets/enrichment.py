@@ -13,12 +13,13 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.table_errors import TableAccessDeniedError, TableError, translate
 from lineage_bridge_dagster.iceberg.tables import IcebergTable, TablesRead, read_tables
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.ids import external_dataset_id, iceberg_table_id
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST
+from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, is_iceberg_rest_table
 from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.sql_policy import shown_parameters
 from lineage_bridge_dagster.lineage.times import iso, utc_now
@@ -75,6 +76,27 @@ def enrich(
                 _add(graph, table, settings, scope, dataset, now, sql)
         coverage.add(report_of(scope, read))
     return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
+
+
+def without_other_catalogs(last: Discovery, catalogs: Catalogs) -> Discovery:
+    """The last discovery without the tables of catalogs that are not read any more.
+
+    Nothing is known about them now: they were taken out of the configuration, or turned off.
+    """
+
+    def is_read(node: Node) -> bool:
+        # Which catalogs Tableflow has follows from its tables, which may not have been read.
+        known = IcebergTableNode.of(node).catalog in catalogs or "tableflow" in {
+            Scope.parse(scope).api for scope in scopes_of(node.attributes)
+        }
+        return known or not is_iceberg_rest_table(node)
+
+    nodes = [node for node in last.graph.nodes.values() if is_read(node)]
+    if len(nodes) == len(last.graph):
+        return last
+    kept = {node.node_id for node in nodes}
+    edges = [edge for edge in last.graph.edges.values() if {edge.src_id, edge.dst_id} <= kept]
+    return replace(last, graph=Graph(nodes, edges))
 
 
 def _add(
@@ -157,6 +179,7 @@ def facts_of(table: IcebergTable, settings: CatalogSettings) -> dict[str, Any]:
             for column in table.columns
         ],
         "storage_location": redact_text(table.location) or None,
+        "table_uuid": table.uuid or None,
         # As text: JavaScript, and so the UI, would round it.
         "snapshot_id": str(table.snapshot_id) if table.snapshot_id is not None else None,
         "last_commit": iso(datetime.fromtimestamp(table.committed_ms / 1000, UTC))

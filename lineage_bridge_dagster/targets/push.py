@@ -15,12 +15,13 @@ from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, iceberg_rest_tables
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
@@ -30,11 +31,14 @@ from lineage_bridge_dagster.targets.tableflow import TAKES_NO_PROPERTIES
 logger = logging.getLogger(__name__)
 
 
+#: Called after each table with the number of tables done, the total, and the table's result.
+Progress = Callable[[int, int, TableResult], None]
+
+
 def target_of(node: Node) -> IcebergTarget:
     """The table to push to."""
-    view = NodeView.of(node)
-    namespace = tuple(view.text("database").split("."))
-    return IcebergTarget(node, view.text("catalog"), namespace, view.text("table_name"))
+    table = IcebergTableNode.of(node)
+    return IcebergTarget(node, table.catalog, table.namespace, table.table)
 
 
 def names_of(node: Node) -> frozenset[str]:
@@ -44,24 +48,27 @@ def names_of(node: Node) -> frozenset[str]:
 
 def push_iceberg_tables(
     discovery: Discovery,
-    catalogs: Catalogs,
+    catalogs: Catalogs | LineageBridgeError,
     settings: PushSettings,
     *,
     tables: Collection[str] | None = None,
     dry_run: bool = False,
+    progress: Progress | None = None,
     clock: Callable[[], datetime] = utc_now,
     sleep: Callable[[float], None] = time.sleep,
 ) -> PushReport:
     """Push the lineage of a discovery's tables of REST catalogs. One that fails does not affect the others.
 
-    Tables of a read-only catalog are skipped. One catalog that cannot be opened fails its own tables alone.
+    Tables of a catalog that is read-only or turned off are skipped. One that cannot be opened fails its own
+    tables alone.
 
     Args:
         discovery: The graph, and the coverage that decides which lineage may be shortened or removed.
-        catalogs: The catalogs of its tables.
+        catalogs: The catalogs of its tables, or why their settings cannot be read: the failure of each table.
         settings: What to write, and limits.
         tables: The tables to push, by `names_of`; names of others are left to who knows them. None means all.
         dry_run: Plan and compare, but do not commit.
+        progress: Called after each table with the number of tables done, the total and the result.
         clock: The time for `last_synced`.
         sleep: Waits between attempts, in seconds.
     """
@@ -100,8 +107,13 @@ def push_iceberg_tables(
             )
 
     pending = [node for node in selected if node.node_id not in results]
+    report = progress or _no_progress
+    for done, result in enumerate(results.values(), start=1):
+        report(done, len(selected), result)
     with ThreadPoolExecutor(settings.max_concurrency, thread_name_prefix="iceberg-push") as pool:
-        results.update((result.table, result) for result in pool.map(push, pending))
+        for result in pool.map(push, pending):
+            results[result.table] = result
+            report(len(results), len(selected), result)
     calls: Counter[str] = Counter()
     for writer in writers.values():
         calls.update(writer.calls)
@@ -117,6 +129,10 @@ def combined(*reports: PushReport) -> PushReport:
     return replace(reports[0], results=results, calls=dict(calls))
 
 
+def _no_progress(_done: int, _total: int, _result: TableResult) -> None:
+    """Report nothing."""
+
+
 def _loses_lineage(node: Node, index: UpstreamIndex) -> bool:
     parameters = GlueTableNode.of(node).parameters
     return not index.sources(node.node_id) and any(key.startswith(PREFIX) for key in parameters)
@@ -124,7 +140,7 @@ def _loses_lineage(node: Node, index: UpstreamIndex) -> bool:
 
 def _writers(
     nodes: list[Node],
-    catalogs: Catalogs,
+    catalogs: Catalogs | LineageBridgeError,
     settings: PushSettings,
     clock: Callable[[], datetime],
     sleep: Callable[[float], None],
@@ -135,14 +151,20 @@ def _writers(
     by_catalog: dict[str, list[IcebergTarget]] = {}
     for node in nodes:
         target = target_of(node)
-        if NodeView.of(node).text("not_writable") == TAKES_NO_PROPERTIES:
+        if IcebergTableNode.of(node).not_writable == TAKES_NO_PROPERTIES:
             results[node.node_id] = target.result(PushStatus.SKIPPED, TAKES_NO_PROPERTIES)
             continue
         by_catalog.setdefault(target.catalog, []).append(target)
     for name, targets in by_catalog.items():
         status, reason, hint = PushStatus.FAILED, "", ""
         try:
-            if catalogs[name].read_only:
+            if isinstance(catalogs, LineageBridgeError):
+                raise catalogs
+            if catalogs.is_off(name):
+                status = PushStatus.SKIPPED
+                reason = f"the catalog {name} is turned off: nothing is committed to it"
+                hint = "Unset ICEBERG_ENABLED, or set it to true."
+            elif catalogs[name].read_only:
                 status = PushStatus.SKIPPED
                 reason = f"the catalog {name} is read-only: the lineage stays in Dagster"
                 hint = "The lineage tables have it, too."

@@ -13,6 +13,8 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import NamespaceAlreadyExistsError
 from requests.adapters import BaseAdapter
 
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.embedded.aws.server import StrictAws
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
@@ -53,6 +55,26 @@ class Bucket:
             catalog.create_namespace(name[0])
         catalog.create_table(name, SCHEMA, properties=FOREIGN).append(rows(0))
         return name
+
+    def settings(self, **changes: object) -> CatalogSettings:
+        """The catalog as the configuration has it; the changes are fields."""
+        fields = {
+            "name": "s3tables",
+            "type": "rest",
+            "uri": self.rest.glue_url,
+            "warehouse": self.rest.warehouse,
+            "signing_name": "glue",
+            "signing_region": "us-east-1",
+            "region": "us-east-1",
+            "s3_endpoint": self.aws.endpoint_url,
+            **changes,
+        }
+        return CatalogSettings.model_validate(fields)
+
+    def catalogs(self, **changes: object) -> Catalogs:
+        """The default catalog and this one."""
+        found = self.settings(**changes)
+        return Catalogs(CatalogSettings(), {found.name: found})
 
     def properties(self, name: Name) -> dict[str, str]:
         return dict(self.open().load_table(name).properties)

@@ -20,7 +20,7 @@ from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_CONNECTORS, KEY_
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
-from lineage_bridge_dagster.targets.enrichment import enrich
+from lineage_bridge_dagster.targets.enrichment import enrich, without_other_catalogs
 from lineage_bridge_dagster.targets.push import push_iceberg_tables
 from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, ENVIRONMENT, complete_coverage
 from lineage_bridge_dagster_tests.glue.runs import clock, no_sleep
@@ -44,18 +44,7 @@ def name(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> Iterator[Name]:
 
 
 def catalogs(bucket: Bucket, **changes: object) -> Catalogs:
-    fields = {
-        "name": "s3tables",
-        "type": "rest",
-        "uri": bucket.rest.glue_url,
-        "warehouse": bucket.rest.warehouse,
-        "signing_name": "glue",
-        "signing_region": "us-east-1",
-        "region": "us-east-1",
-        "s3_endpoint": bucket.aws.endpoint_url,
-        **changes,
-    }
-    return Catalogs(CatalogSettings(), {"s3tables": CatalogSettings.model_validate(fields)})
+    return bucket.catalogs(**changes)
 
 
 def confluent(bucket: Bucket, name: Name, connect: Status = Status.COMPLETE) -> Discovery:
@@ -171,6 +160,14 @@ def test_a_read_only_catalog_is_skipped_with_the_reason(bucket: Bucket, name: Na
     (result,) = push(found, configured).results
     assert (result.status, "read-only" in result.reason) == (PushStatus.SKIPPED, True)
     assert bucket.lineage(name) == {}
+
+
+def test_a_catalog_that_is_not_read_any_more_takes_its_tables_along(bucket: Bucket, name: Name) -> None:
+    last = carry_forward(enriched(confluent(bucket, name), catalogs(bucket)), None)
+    off = Catalogs(CatalogSettings(), off=("s3tables",))
+    now = enriched(confluent(bucket, name), off)
+    assert tables(carry_forward(now, without_other_catalogs(last, off))) == []
+    assert without_other_catalogs(last, catalogs(bucket)) is last
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
+from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.spark.chains.adjacency import SharedAdjacency
 
@@ -99,14 +100,14 @@ def hop_rows(
 
     number = {node_id: i for i, node_id in enumerate(graph.nodes)}
     wanted = [number[table_id] for table_id in table_ids]
-    places = [GlueTableNode.of(graph.nodes[table_id]).shown_place for table_id in table_ids]
+    shown = [name_of(graph.nodes[table_id]) for table_id in table_ids]
     tables = spark.createDataFrame(
         pa.table(
             {
                 "table": pa.array(wanted, pa.int32()),
                 "table_id": pa.array([clean(table_id) for table_id in table_ids], pa.string()),
-                "database": pa.array([clean(place.database) for place in places], pa.string()),
-                "table_name": pa.array([clean(place.table) for place in places], pa.string()),
+                "database": pa.array([clean(name.database) for name in shown], pa.string()),
+                "table_name": pa.array([clean(name.table) for name in shown], pa.string()),
             }
         )
     )

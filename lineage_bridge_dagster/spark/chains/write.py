@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.nodes import glue_tables
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
@@ -120,8 +120,8 @@ def write_lineage(
     Args:
         spark: a session with the catalog.
         discovery: the graph and its coverage.
-        table_ids: node ids of the tables; None selects all Glue tables, and removes the rows of tables that
-            the graph no longer has.
+        table_ids: node ids of the tables; None selects all that take lineage, and removes the rows of those
+            that the graph no longer has.
         catalog: the catalog's name in Spark.
         namespace: of the lineage tables.
         sql: how SQL is shown: full, redacted, hash or none.
@@ -135,7 +135,7 @@ def write_lineage(
     graph = discovery.graph
     everything = table_ids is None
     if table_ids is None:
-        table_ids = [node.node_id for node in glue_tables(graph)]
+        table_ids = [node.node_id for node in tables_of(graph)]
     selected = list(dict.fromkeys(table_ids))
     missing = [table_id for table_id in selected if table_id not in graph]
     if missing:

@@ -6,12 +6,18 @@ every load, so it is bounded text.
 
 from __future__ import annotations
 
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import (
+    GlueTableNode,
+    TopicNode,
+    is_glue_table,
+    is_iceberg_rest_table,
+)
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
-from lineage_bridge_dagster.specs.pages import process, table, topic
+from lineage_bridge_dagster.specs.pages import iceberg_table, process, table, topic
 from lineage_bridge_dagster.specs.pages.feeds import feeds_table
 from lineage_bridge_dagster.specs.pages.phrases import kind_of, location, plain
 
@@ -37,6 +43,12 @@ def description(node: Node, context: NodeContext) -> str:
             return _page(
                 first, table.absence(glue_table), origin, facts=facts, below=table.athena(glue_table)
             )
+        case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
+            other = IcebergTableNode.of(node)
+            first, origin = iceberg_table.first_line(other, context), table.origin(node, context)
+            if context.role is Role.CHAIN:
+                return _page(first, origin, _DIAGRAM)
+            return _page(first, origin, facts=iceberg_table.facts(other))
         case NodeType.EXTERNAL_DATASET:
             return _page(f"External dataset: {plain(node.qualified_name)}")
         case _:

@@ -1,0 +1,49 @@
+"""The last commits of tables of a catalog, by what the catalog answers: no file of a table is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, TableState
+from lineage_bridge_dagster.iceberg.table_errors import TableError, translate
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+#: The levels of a namespace, then the table.
+Identifier = tuple[str, ...]
+
+
+def read_states(
+    catalog: Catalog, tables: Collection[Identifier], *, max_concurrency: int = 8
+) -> dict[Identifier, TableState | LineageBridgeError]:
+    """Read the state of many tables, one call for each; an error is returned in place of the state."""
+
+    def state_or_error(name: Identifier) -> TableState | LineageBridgeError:
+        try:
+            return table_state(catalog, name)
+        except (TableError, SnapshotError) as error:
+            return error
+
+    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-states") as pool:
+        return dict(zip(tables, pool.map(state_or_error, tables), strict=True))
+
+
+def table_state(catalog: Catalog, name: Identifier) -> TableState:
+    """Read the state of one table.
+
+    Raises:
+        TableError: The catalog did not return the table.
+        SnapshotError: Its metadata is malformed.
+    """
+    try:
+        table = catalog.load_table(name)
+    except Exception as error:
+        raise translate(
+            error, action="Loading", where=f"the table {'.'.join((catalog.name, *name))}"
+        ) from error
+    return TableState.parse(json.loads(table.metadata.model_dump_json()))

@@ -1,0 +1,74 @@
+"""The tables that lineage is pushed to: those of Glue, and those of REST catalogs, S3 Tables among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.nodes import (
+    GlueTableNode,
+    is_glue_table,
+    is_iceberg_rest_table,
+)
+
+
+class TableName(NamedTuple):
+    """How people and queries name a table: no two tables have one name.
+
+    Attributes:
+        database: A Glue database; for a table of a REST catalog, `catalog.namespace`.
+    """
+
+    database: str
+    table: str
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.database}.{self.table}"
+
+
+class IcebergTableNode(GlueTableNode):
+    """A table of a REST catalog. Its columns, location and properties have the names of a Glue table's."""
+
+    __slots__ = ()
+
+    @property
+    def catalog(self) -> str:
+        """The name of its catalog in the configuration."""
+        return self.text("catalog")
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        return tuple(self.text("database").split("."))
+
+    @property
+    def table(self) -> str:
+        return self.text("table_name")
+
+    @property
+    def not_writable(self) -> str:
+        """Why nothing is written to it; empty if that is not known."""
+        return self.text("not_writable")
+
+    @property
+    def name(self) -> TableName:
+        return TableName(".".join((self.catalog, *self.namespace)), self.table)
+
+
+def takes_lineage(node: Node) -> bool:
+    """Whether a push may write to a node: a table of Glue or of a REST catalog."""
+    return is_glue_table(node) or is_iceberg_rest_table(node)
+
+
+def tables_of(graph: Graph) -> Iterator[Node]:
+    """The tables of Glue and of REST catalogs."""
+    return (node for node in graph.of_type(NodeType.CATALOG_TABLE) if takes_lineage(node))
+
+
+def name_of(table: Node) -> TableName:
+    """The name of a table that takes lineage."""
+    if is_iceberg_rest_table(table):
+        return IcebergTableNode.of(table).name
+    place = GlueTableNode.of(table).shown_place
+    return TableName(place.database, place.table)
