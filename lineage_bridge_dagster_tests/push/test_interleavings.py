@@ -1,0 +1,43 @@
+"""Pushes between the commits of real Iceberg writers, in generated orders, to Glue and to a REST catalog."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster_tests.push.histories import History, histories
+from lineage_bridge_dagster_tests.push.lineages import Lineage, lineages
+from lineage_bridge_dagster_tests.push.playing import play
+from lineage_bridge_dagster_tests.push.tables import GlueTable, RestTable, Servers
+
+pytestmark = pytest.mark.xdist_group("push")
+
+_LINEAGES = st.tuples(lineages(), lineages())
+#: Without shrinking: an example takes a second or more on the servers.
+_PLAYED = settings(
+    max_examples=8,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+    ],
+)
+
+
+@_PLAYED
+@given(_LINEAGES, histories(glue=True), st.booleans())
+def test_pushes_to_glue_lose_nothing_of_others_and_arrive(
+    servers: Servers, lineages: tuple[Lineage, Lineage], history: History, description: bool
+) -> None:
+    play(GlueTable(servers), lineages, history, PushSettings(set_description=description))
+
+
+@_PLAYED
+@given(_LINEAGES, histories(glue=False))
+def test_pushes_to_a_rest_catalog_lose_nothing_of_others_and_arrive(
+    servers: Servers, lineages: tuple[Lineage, Lineage], history: History
+) -> None:
+    play(RestTable(servers), lineages, history, PushSettings())
