@@ -21,10 +21,11 @@ ALLOWED: dict[str, set[str]] = {
     "lineage": set(),
     "jars": set(),
     "config": {"dagster_internals"},
-    "iceberg": {"config"},
+    "writer": {"config", "lineage"},
+    "iceberg": {"config", "writer"},
     "sql": {"jars", "lineage"},
-    "glue": {"config", "lineage"},
-    "targets": {"config", "iceberg", "lineage"},
+    "glue": {"config", "lineage", "writer"},
+    "targets": {"config", "iceberg", "lineage", "writer"},
     "confluent": {"config", "lineage", "sql"},
     "iam": {"config", "confluent", "glue", "lineage"},
     "setup": {"config", "glue", "lineage"},
@@ -36,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 ALLOWED["assets"] = {
     "config", "confluent", "dagster_internals", "discovery", "glue", "iceberg", "lineage", "push", "spark",
-    "specs",
+    "specs", "writer",
 }  # fmt: skip
 ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation"}

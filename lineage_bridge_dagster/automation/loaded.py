@@ -104,7 +104,8 @@ class WantedVersions:
         settings = self._settings or self._read()
         chain = chain_for(self._inventory, table_id)
         document = render(chain, settings) if chain.hops else None
-        return look_at_glue(plan_update(table, document, settings, complete=chain.complete, now=""))
+        plan = plan_update(table, document, settings, complete=chain.complete, now="")
+        return look_at_glue(table, plan)
 
     def _read(self) -> PushSettings:
         settings = self._push()

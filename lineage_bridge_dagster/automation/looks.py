@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.glue.plan import Plan
+    from lineage_bridge_dagster.glue.tables import GlueTable
 
 
 class Sight(Enum):
@@ -40,12 +41,12 @@ class Look:
     likely_writer: Callable[[Mapping[str, str], bool], str] | None = None
 
 
-def look_at_glue(plan: Plan) -> Look:
+def look_at_glue(table: GlueTable, plan: Plan) -> Look:
     """What the plan of a push to a Glue table tells."""
     from lineage_bridge_dagster.glue.drift import facts_of, likely_writer, loss_of
-    from lineage_bridge_dagster.glue.plan import NoChange, Refuse, Update
+    from lineage_bridge_dagster.glue.plan import Update
+    from lineage_bridge_dagster.writer.plans import NoChange, Refuse
 
-    table = plan.table
     if isinstance(plan, NoChange):
         return Look(Sight.IN_SYNC, facts=facts_of(table))
     if isinstance(plan, Update):

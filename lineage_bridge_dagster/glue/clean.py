@@ -16,7 +16,6 @@ from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.errors import GlueError
 from lineage_bridge_dagster.glue.nodes import pushed_environment
 from lineage_bridge_dagster.glue.scan import scan_catalog
-from lineage_bridge_dagster.glue.table_runs import ProgressCallback, Reading, TableRun
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.glue.targets import PushTarget
 from lineage_bridge_dagster.glue.writer import GlueLineageWriter
@@ -25,6 +24,7 @@ from lineage_bridge_dagster.lineage.ids import glue_table_id
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import utc_now
+from lineage_bridge_dagster.writer.runs import ProgressCallback, TableRun
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -42,7 +42,7 @@ class FoundTables:
         others: the results of what has none, does not exist or could not be read.
     """
 
-    tables: Sequence[Reading]
+    tables: Sequence[tuple[PushTarget, GlueTable]]
     others: Sequence[TableResult]
 
 
@@ -81,12 +81,9 @@ class Cleaning:
         """Remove our lineage. A table that fails does not affect the others; `updated` is removed."""
 
         def write(target: PushTarget, table: GlueTable | None) -> TableResult:
-            try:
-                return self._writer.push(
-                    target, None, complete=True, table=table, dry_run=dry_run, removal_reason=REMOVED
-                )
-            except Exception as error:  # a bug with one table must not stop the others
-                return target.bug(error)
+            return self._writer.push(
+                target, None, complete=True, table=table, dry_run=dry_run, removal_reason=REMOVED
+            )
 
         run = TableRun(self._settings.max_concurrency, progress)
         run.total = len(found.tables) + len(found.others)
@@ -111,7 +108,7 @@ class Cleaning:
         return FoundTables([(_target(table), table) for table in scan.tables], unread)
 
     def _named(self, names: Collection[str]) -> FoundTables:
-        tables: list[Reading] = []
+        tables: list[tuple[PushTarget, GlueTable]] = []
         others: list[TableResult] = []
         for name in dict.fromkeys(names):
             place = _place(name)

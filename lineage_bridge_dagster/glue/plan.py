@@ -25,16 +25,10 @@ from lineage_bridge_dagster.lineage.documents import (
 from lineage_bridge_dagster.lineage.lost_detail import held_reason
 from lineage_bridge_dagster.lineage.ownership import PushOptions, foreign_owner, other_owner
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
+from lineage_bridge_dagster.writer.plans import Hold, NoChange, Refuse, TableState
 
 #: Glue's limit `KeyString`, from its API model.
 MAX_KEY_BYTES = 255
-
-
-@dataclass(frozen=True, slots=True)
-class NoChange:
-    """The table already has the lineage."""
-
-    table: GlueTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +52,20 @@ class Update:
     def description(self) -> str:
         return str(self.table_input.get("Description", ""))
 
+    @property
+    def before(self) -> TableState:
+        return self.table.state
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
-    """The table must not be written.
+    @property
+    def after(self) -> TableState:
+        """With the version that the update makes; None if the current one is not a number.
 
-    Attributes:
-        owner: the other instance that the table's lineage belongs to, if that is the reason.
-    """
-
-    table: GlueTable
-    reason: str
-    hint: str = ""
-    owner: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """The discovery was too incomplete to replace the table's current lineage."""
-
-    table: GlueTable
-    reason: str
+        "A VersionID is a string representation of an integer. Each version is incremented by 1." (Glue's API
+        reference, GetTableVersion)
+        """
+        version = self.table.version_id
+        next_version = str(int(version) + 1) if version and version.isdecimal() else None
+        return TableState(next_version, self.parameters, self.description)
 
 
 Plan = NoChange | Update | Refuse | Hold
@@ -107,12 +94,12 @@ def plan_update(
     block = _new_block(document, user_text, now) if options.set_description else None
 
     if document is None and not current and current_block is None:
-        return NoChange(table)
+        return NoChange()
     if (reason := _refusal(table)) is not None:
-        return Refuse(table, reason)
+        return Refuse(reason)
     other = other_owner(current, options)
     if other and not options.take_over:
-        return Refuse(table, *foreign_owner(other, current), other)
+        return Refuse(*foreign_owner(other, current), other)
     wanted_digest = digest(wanted if options.set_parameters else {}, block)
     current_digest = digest(
         current if options.set_parameters else {}, current_block if options.set_description else None
@@ -121,9 +108,9 @@ def plan_update(
     left = document is None and options.set_parameters and bool(current)
     # Lineage without an owner, from before there were any, is in sync; its next change names us.
     if current_digest == wanted_digest and not left and not other:
-        return NoChange(table)
+        return NoChange()
     if not complete and (reason := held_reason(current, current_block, document, options)) is not None:
-        return Hold(table, reason)
+        return Hold(reason)
 
     parameters = dict(table.parameters)
     if options.set_parameters:
@@ -133,7 +120,7 @@ def plan_update(
             if options.owner:
                 parameters[KEY_OWNER] = options.owner
         if (reason := _over_limit(parameters)) is not None:
-            return Refuse(table, reason)
+            return Refuse(reason)
     description = join_description(user_text, block) if options.set_description else table.description
     return Update(table, _table_input(table, parameters, description), removal=document is None)
 

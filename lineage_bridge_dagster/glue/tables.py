@@ -10,6 +10,7 @@ from lineage_bridge_dagster.glue.errors import malformed_response
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
+from lineage_bridge_dagster.writer.plans import TableState
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,10 @@ class GlueTable:
     @property
     def place(self) -> GluePlace:
         return GluePlace(self.database, self.name)
+
+    @property
+    def state(self) -> TableState:
+        return TableState(self.version_id, self.parameters, self.description)
 
     @property
     def carries_lineage(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,29 +10,19 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
-
-logger = logging.getLogger(__name__)
+from lineage_bridge_dagster.writer.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
-class PushTarget:
+class PushTarget(Target):
     """A table to push to: its node, and its place in lower case."""
 
     node: Node
     place: GluePlace
 
-    def result(self, status: PushStatus, reason: str, hint: str = "") -> TableResult:
-        """The result of a push that did not get as far as reading the table."""
-        return TableResult(self.node.node_id, self.place.database, self.place.table, status, reason, hint)
-
-    def bug(self, error: Exception) -> TableResult:
-        """The failure of a table through an error of ours; call it where the error is handled."""
-        logger.exception("The push to %s failed", self.place.dotted)
-        return self.result(
-            PushStatus.FAILED,
-            f"{type(error).__name__}: {error}",
-            "This is a bug: the log has the traceback.",
-        )
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.place.database, self.place.table
 
 
 def push_target(node: Node, region: str) -> PushTarget | TableResult:

@@ -1,89 +1,53 @@
-"""Errors of calls for one table of a catalog, by what they prove about a commit.
+"""What an error of PyIceberg proves about a call for a table, and what to do about it.
 
-A commit that was rejected, was throttled or met a conflict did not happen. After a timeout or a 5xx it may
-have been applied all the same (`TableAmbiguousError`): only loading the table again can tell. Statuses are
-those of `updateTable` in Iceberg's REST specification, which calls the state after 500, 502 and 504 unknown;
-503 counts as such as well, since gateways send it, too.
+Statuses are those of `updateTable` in Iceberg's REST specification, which calls the state after 500, 502 and
+504 unknown; 503 counts as such as well, since gateways send it, too.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from botocore.exceptions import BotoCoreError
 
-from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalog_errors import hint_of
+from lineage_bridge_dagster.writer.errors import (
+    AccessDeniedError,
+    AmbiguousError,
+    CallError,
+    ConflictError,
+    NotFoundError,
+    ThrottledError,
+    UnreachableError,
+)
+
+TableError = CallError
+TableAccessDeniedError = AccessDeniedError
+TableConflictError = ConflictError
+TableNotFoundError = NotFoundError
 
 
-class TableError(LineageBridgeError):
-    """A call for a table failed; as this base class, the catalog rejected it and would again.
-
-    Attributes:
-        transient: Whether another attempt, after loading the table again, may succeed.
-        may_have_written: Whether a commit that failed with this error may have been applied.
-    """
-
-    transient: ClassVar[bool] = False
-    may_have_written: ClassVar[bool] = False
-
-
-class TableAccessDeniedError(TableError):
-    """The caller lacks a permission or valid credentials, or the catalog takes no writes."""
-
-
-class TableNotFoundError(TableError):
-    """The table or its namespace does not exist."""
-
-
-class TableConflictError(TableError):
-    """Somebody else committed at the same time, or the table is not the one that was read."""
-
-    transient = True
-
-
-class TableThrottledError(TableError):
-    """The catalog did not process the request, but may later."""
-
-    transient = True
-
-
-class TableUnreachableError(TableError):
-    """The request never reached the catalog."""
-
-    transient = True
-
-
-class TableAmbiguousError(TableError):
-    """The request was sent and its result is unknown."""
-
-    transient = True
-    may_have_written = True
-
-
-def translate(error: Exception, *, action: str, where: str) -> TableError:
-    """Return the `TableError` for an exception of PyIceberg or of its HTTP client; raise it `from error`.
+def translate(error: Exception, *, action: str, where: str) -> CallError:
+    """Return the `CallError` for an exception of PyIceberg or of its HTTP client; raise it `from error`.
 
     Args:
         action: What was tried: `Loading` or `Committing to`.
         where: The table, as the message names it.
     """
-    if isinstance(error, TableError):
+    if isinstance(error, CallError):
         return error
     error_class = _class_of(error)
     text = str(error) or type(error).__name__
-    if error_class is TableNotFoundError:
+    if error_class is NotFoundError:
         hint = "It was dropped or renamed. Run a discovery, or correct its catalog, namespace and name."
-    elif error_class is TableConflictError:
+    elif error_class is ConflictError:
         hint = ""
-    elif error_class is TableThrottledError:
+    elif error_class is ThrottledError:
         hint = "Lower LINEAGE_BRIDGE_PUSH_MAX_CONCURRENCY, or try again later."
     else:
         hint = hint_of(text)
     return error_class(f"{action} {where} failed: {text}", hint=hint)
 
 
-def _class_of(error: Exception) -> type[TableError]:
+def _class_of(error: Exception) -> type[CallError]:
     from pyiceberg import exceptions as iceberg
     from requests import exceptions as http
     from urllib3.exceptions import NewConnectionError
@@ -93,11 +57,11 @@ def _class_of(error: Exception) -> type[TableError]:
     # AWS's services may throttle with 400, and name the error in this header.
     code = getattr(response, "headers", {}).get("x-amzn-ErrorType", "")
     if isinstance(error, iceberg.NoSuchTableError | iceberg.NoSuchNamespaceError) or status == 404:
-        return TableNotFoundError
+        return NotFoundError
     if isinstance(error, iceberg.CommitFailedException) or status == 409:
-        return TableConflictError
+        return ConflictError
     if isinstance(error, iceberg.TooManyRequestsError) or "Throttl" in code:
-        return TableThrottledError
+        return ThrottledError
     if isinstance(
         error,
         iceberg.ForbiddenError
@@ -107,16 +71,16 @@ def _class_of(error: Exception) -> type[TableError]:
         # Credentials that cannot be got: nothing was sent.
         | BotoCoreError,
     ):
-        return TableAccessDeniedError
+        return AccessDeniedError
     # 501: the catalog does not have the call.
     if isinstance(error, NotImplementedError | http.SSLError):
-        return TableError
+        return CallError
     if isinstance(error, iceberg.CommitStateUnknownException) or status >= 500:
-        return TableAmbiguousError
+        return AmbiguousError
     if isinstance(error, iceberg.RESTError):
-        return TableError
+        return CallError
     cause = getattr(error.args[0] if error.args else None, "reason", None)
     if isinstance(error, http.ConnectTimeout | http.ProxyError) or isinstance(cause, NewConnectionError):
-        return TableUnreachableError
+        return UnreachableError
     # Timeouts, connections cut half-way, and answers that are not Iceberg's: the request was sent.
-    return TableAmbiguousError
+    return AmbiguousError

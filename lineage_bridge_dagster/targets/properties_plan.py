@@ -8,77 +8,37 @@ whatever another writer of lineage did in between, the table then has one whole 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
     KEY_OWNER,
-    PREFIX,
     LineageDocument,
     digest,
 )
 from lineage_bridge_dagster.lineage.lost_detail import held_reason
 from lineage_bridge_dagster.lineage.ownership import PushOptions, foreign_owner, other_owner
-
-
-@dataclass(frozen=True, slots=True)
-class TableState:
-    """A table as it was read.
-
-    Attributes:
-        uuid: The identity of the table: one that was dropped and created again has another.
-        version: The location of its metadata, which each commit changes.
-    """
-
-    uuid: str
-    version: str
-    properties: Mapping[str, str] = field(repr=False)
-
-    @property
-    def lineage(self) -> dict[str, str]:
-        """The properties under our prefix."""
-        return {key: value for key, value in self.properties.items() if key.startswith(PREFIX)}
-
-
-@dataclass(frozen=True, slots=True)
-class InSync:
-    """The table already has the lineage, or its options exclude it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The discovery was too incomplete to replace the table's current lineage."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The lineage belongs to another instance."""
-
-    reason: str
-    hint: str
+from lineage_bridge_dagster.writer.plans import Hold, NoChange, Refuse, TableState
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Set and remove these properties, provided that the table still has the UUID of `state`."""
+    """Set and remove these properties, provided that the table still has the UUID of `before`."""
 
-    state: TableState
+    before: TableState
     lineage: Mapping[str, str] = field(repr=False)
     removed: tuple[str, ...] = ()
 
     @property
     def removal(self) -> bool:
-        """Whether it removes our lineage without writing a new one."""
         return not self.lineage
 
     @property
-    def properties(self) -> dict[str, str]:
-        """All properties after the commit, if nobody else changes any."""
-        kept = {key: value for key, value in self.state.properties.items() if key not in self.removed}
-        return {**kept, **self.lineage}
+    def after(self) -> TableState:
+        """With all properties after the commit. Which version it makes, only the catalog knows."""
+        kept = {key: value for key, value in self.before.parameters.items() if key not in self.removed}
+        return replace(self.before, version=None, parameters={**kept, **self.lineage})
 
 
 def plan_properties(
@@ -88,7 +48,7 @@ def plan_properties(
     *,
     complete: bool,
     now: str,
-) -> InSync | Held | Refused | Commit:
+) -> NoChange | Hold | Refuse | Commit:
     """Plan the push to one table.
 
     Args:
@@ -100,16 +60,16 @@ def plan_properties(
     """
     current = state.lineage
     if not options.set_parameters or (document is None and not current):
-        return InSync()
+        return NoChange()
     other = other_owner(current, options)
     if other and not options.take_over:
-        return Refused(*foreign_owner(other, current))
+        return Refuse(*foreign_owner(other, current), other)
     wanted = dict(document.parameters) if document else {}
     wanted_digest = digest(wanted, None)
     if document is not None and digest(current, None) == wanted_digest and not other:
-        return InSync()
+        return NoChange()
     if not complete and (reason := held_reason(current, None, document, options)) is not None:
-        return Held(reason)
+        return Hold(reason)
     lineage = {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now} if document else {}
     if lineage and options.owner:
         lineage[KEY_OWNER] = options.owner

@@ -9,8 +9,9 @@ import pytest
 
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import GlueTable
-from lineage_bridge_dagster.glue.plan import Hold, NoChange, plan_update
+from lineage_bridge_dagster.glue.plan import plan_update
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, LineageDocument
+from lineage_bridge_dagster.writer.plans import Hold, NoChange
 from lineage_bridge_dagster_tests.glue.catalog import glue_table, raw_table
 from lineage_bridge_dagster_tests.glue.graphs import CLUSTER
 from lineage_bridge_dagster_tests.glue.plans import ALL, LATER, PLANNED_AT, after, document, update

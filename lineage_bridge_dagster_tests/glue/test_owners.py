@@ -8,8 +8,9 @@ import pytest
 
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue.clean import Cleaning
-from lineage_bridge_dagster.glue.plan import NoChange, Refuse, plan_update
+from lineage_bridge_dagster.glue.plan import plan_update
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.writer.plans import NoChange, Refuse
 from lineage_bridge_dagster_tests.glue.catalog import Catalog, glue_table
 from lineage_bridge_dagster_tests.glue.graphs import glue_node
 from lineage_bridge_dagster_tests.glue.plans import LATER, after, document, update

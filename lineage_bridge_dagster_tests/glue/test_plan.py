@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import GlueTable
-from lineage_bridge_dagster.glue.plan import NoChange, Refuse, Update, plan_update
+from lineage_bridge_dagster.glue.plan import Update, plan_update
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import (
@@ -25,6 +25,7 @@ from lineage_bridge_dagster.lineage.documents import (
 )
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES
+from lineage_bridge_dagster.writer.plans import NoChange, Refuse
 from lineage_bridge_dagster_tests.glue.catalog import glue_table, raw_table
 from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, add_table
 from lineage_bridge_dagster_tests.glue.plans import ALL, LATER, PLANNED_AT, after, document, update

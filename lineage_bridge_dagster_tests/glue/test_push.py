@@ -9,12 +9,12 @@ import pytest
 
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.glue import PushStatus, push_tables
-from lineage_bridge_dagster.glue import push as push_module
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_LAST_SYNCED
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.writer import push as push_module
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, NOW, add_table, discovery
 from lineage_bridge_dagster_tests.glue.runs import graph_of, no_sleep, push

@@ -5,19 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
-from lineage_bridge_dagster.glue.tables import GlueTable
-from lineage_bridge_dagster.glue.targets import PushTarget
 from lineage_bridge_dagster.lineage.push_results import TableResult
+from lineage_bridge_dagster.writer.targets import Target
 
 #: Called after each table with the number of tables done, the total, and the table's result; never
 #: concurrently.
 ProgressCallback = Callable[[int, int, TableResult], None]
-#: A table, and its record if a page had it; None if it has to be read on its own.
-Reading = tuple[PushTarget, GlueTable | None]
 
 #: The most tables that are read but not written yet; the record of a table may be 100 kB.
 _READ_AHEAD = 200
+
+T = TypeVar("T", bound=Target)
+R = TypeVar("R")
 
 
 class TableRun:
@@ -32,7 +33,7 @@ class TableRun:
         total: how many tables there will be results of.
     """
 
-    def __init__(self, max_concurrency: int, progress: ProgressCallback | None) -> None:
+    def __init__(self, max_concurrency: int, progress: ProgressCallback | None = None) -> None:
         self.results: dict[str, TableResult] = {}
         self.total = 0
         self._max_concurrency = max_concurrency
@@ -40,23 +41,27 @@ class TableRun:
         self._lock = threading.Lock()
 
     def each(
-        self, readings: Iterable[Reading], write: Callable[[PushTarget, GlueTable | None], TableResult]
+        self, readings: Iterable[tuple[T, R | None]], write: Callable[[T, R | None], TableResult]
     ) -> None:
-        """Write each table as it is read."""
+        """Write each table as it is read: with its record, or None if it has to be read on its own."""
         free = threading.BoundedSemaphore(_READ_AHEAD)
 
-        def one(target: PushTarget, table: GlueTable | None) -> None:
+        def one(target: T, record: R | None) -> None:
             try:
-                self.done(write(target, table))
+                try:
+                    result = write(target, record)
+                except Exception as error:  # a bug with one table must not stop the others
+                    result = target.bug(error)
+                self.done(result)
             finally:
                 free.release()
 
-        pool = ThreadPoolExecutor(self._max_concurrency, thread_name_prefix="glue-push")
+        pool = ThreadPoolExecutor(self._max_concurrency, thread_name_prefix="push")
         try:
             futures = []
-            for target, table in readings:
+            for target, record in readings:
                 free.acquire()
-                futures.append(pool.submit(one, target, table))
+                futures.append(pool.submit(one, target, record))
             for future in futures:
                 future.result()
         finally:

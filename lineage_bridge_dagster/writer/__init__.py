@@ -1,0 +1,1 @@
+"""The push of lineage to tables, whatever kind of catalog has them."""

@@ -1,0 +1,91 @@
+"""The push of a discovery to the tables of one kind of catalog, concurrently."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.lineage.chains import Chain, chain_of
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.documents import PREFIX
+from lineage_bridge_dagster.lineage.gaps import Gaps
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
+from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+from lineage_bridge_dagster.writer.runs import TableRun
+from lineage_bridge_dagster.writer.targets import Target
+
+T = TypeVar("T", bound=Target)
+R = TypeVar("R")
+
+
+class TablesPort(Protocol[T, R]):
+    """The tables of a kind of catalog."""
+
+    def read(self, targets: Iterable[T]) -> Iterable[tuple[T, R | None]]:
+        """Each target with its table, or None if it has to be read on its own."""
+
+    def losses(self, targets: Iterable[T]) -> Iterable[tuple[T, R | None, bool]]:
+        """The same, and whether a push without upstream would remove lineage from the table."""
+
+    def write(self, target: T, chain: Chain | None, complete: bool, record: R | None) -> TableResult:
+        """Push the lineage of one table; without a chain, remove ours."""
+
+
+def carries_lineage(node: Node) -> bool:
+    """Whether the discovery found lineage of ours on a table."""
+    return any(key.startswith(PREFIX) for key in GlueTableNode.of(node).parameters)
+
+
+def push_lineage(
+    port: TablesPort[T, R],
+    discovery: Discovery,
+    targets: Sequence[T],
+    existing: Collection[Node],
+    settings: PushSettings,
+    run: TableRun,
+) -> None:
+    """Push the lineage of these tables, and put the results into `run`.
+
+    Tables without upstream come first, and lose our lineage unless that would be too many at once.
+
+    Args:
+        port: the tables.
+        discovery: the graph, and the coverage that decides which lineage may be shortened or removed.
+        targets: the selected tables.
+        existing: all tables of the graph that exist in such a catalog.
+        settings: limits.
+    """
+    graph, coverage = discovery.graph, discovery.coverage
+    index, gaps = UpstreamIndex.of(graph), Gaps(graph, coverage)
+
+    def has_upstream(node: Node) -> bool:
+        return bool(index.sources(node.node_id))
+
+    def push(target: T, record: R | None) -> TableResult:
+        if not has_upstream(target.node):
+            return port.write(target, None, coverage.covers_all_table_sources, record)
+        chain = chain_of(graph, target.node.node_id, index, gaps=gaps)
+        return port.write(target, chain, chain.complete, record)
+
+    losses = list(port.losses([target for target in targets if not has_upstream(target.node)]))
+    lost = [target for target, _, loses in losses if loses]
+    # Tables outside the selection count as well, or pushes of a few tables each could remove everything.
+    in_graph = sum(not has_upstream(node) and carries_lineage(node) for node in existing)
+    count, share = max(len(lost), in_graph), settings.max_removal_share
+    limit = math.ceil(share * len(existing))
+    if coverage.covers_all_table_sources and count > limit:
+        reason = (
+            f"{count} of {len(existing)} tables have no upstream any more, and one push may remove the "
+            f"lineage of at most {limit} ({share:.0%}): none was removed"
+        )
+        hint = "If this is expected, raise LINEAGE_BRIDGE_PUSH_MAX_REMOVAL_SHARE for one push."
+        for target in lost:
+            run.done(target.result(PushStatus.REFUSED, reason, hint))
+    run.each(
+        ((target, record) for target, record, _ in losses if target.node.node_id not in run.results), push
+    )
+    run.each(port.read([target for target in targets if has_upstream(target.node)]), push)
