@@ -17,7 +17,13 @@ from dotenv import dotenv_values, find_dotenv
 
 from lineage_bridge_dagster.config.aws import aws_session
 from lineage_bridge_dagster.config.identity import caller_of, identity_of
-from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, Given, Settings
+from lineage_bridge_dagster.config.settings import (
+    AwsSettings,
+    ConfluentSettings,
+    Given,
+    PushSettings,
+    Settings,
+)
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 
@@ -98,6 +104,7 @@ class Context:
         self._clients = dict(clients or {})
         self._confluent = Once(lambda: self._settings("confluent").confluent)
         self._aws = Once(lambda: self._settings("aws").aws)
+        self._push = Once(lambda: self._settings("push").push)
         #: Every catalog of Iceberg tables. Raises `ConfigurationError`.
         self.catalogs = Once(lambda: self._settings("catalogs").all_catalogs())
         self._opened: dict[str, Once[Catalog]] = {}
@@ -120,6 +127,13 @@ class Context:
         ConfigurationError: a setting is malformed.
         """
         return self._aws()
+
+    @property
+    def push(self) -> PushSettings:
+        """Raises:
+        ConfigurationError: a setting is malformed.
+        """
+        return self._push()
 
     @property
     def region(self) -> str:

@@ -102,7 +102,7 @@ def variables(context: Context) -> Iterator[Result]:
     """Variables of ours that are malformed, or that nothing reads."""
     tried = "Read the LINEAGE_BRIDGE_* variables."
     broken = False
-    for group in ("confluent", "aws"):
+    for group in ("confluent", "aws", "push"):
         try:
             getattr(context, group)
         except ConfigurationError as error:

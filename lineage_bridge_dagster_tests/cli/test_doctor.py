@@ -35,6 +35,26 @@ def test_exits_0_where_all_is_well(catalog: Catalog, graph: Path, emulator: Conf
     assert "ok        glue.read: glue:GetDatabases in us-east-1." in result.stdout
 
 
+def test_an_identity_with_the_printed_policy_may_read_all_that_the_doctor_reads(
+    catalog: Catalog, graph: Path, emulator: ConfluentEmulator
+) -> None:
+    checks = ("confluent", "aws", "glue.read", "glue.missing_tables", "glue.optimizers", "glue.athena_names")
+    options = [part for name in checks for part in ("--only", name)]
+    catalog.aws.restrict(_policy("--push", "--graph", graph))
+    without = run("doctor", "--graph", graph, *options)
+    assert without.exit_code == 3, without.output
+    assert "`lineage-bridge iam-policy --doctor` prints the policy" in without.stdout
+    catalog.aws.restrict(_policy("--push", "--doctor", "--graph", graph))
+    result = run("doctor", "--graph", graph, *options)
+    assert result.exit_code == 0, result.output
+
+
+def _policy(*arguments: str | Path) -> dict[str, object]:
+    result = run("iam-policy", *arguments)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)  # type: ignore[no-any-return]
+
+
 def test_what_is_broken_is_named_with_its_remedy_and_the_rest_goes_on(
     catalog: Catalog, graph: Path, emulator: ConfluentEmulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

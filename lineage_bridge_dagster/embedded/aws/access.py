@@ -64,6 +64,9 @@ def _resources(operation: str, request: Mapping[str, Any]) -> Iterable[str]:
     if operation == "GetDatabases":
         yield "database/*"
         return
+    for entry in request.get("Entries", ()):
+        yield f"database/{entry['databaseName']}"
+        yield f"table/{entry['databaseName']}/{entry['tableName']}"
     table_input = request.get("TableInput")
     database = request.get("DatabaseName")
     if not database:

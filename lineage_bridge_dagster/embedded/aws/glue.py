@@ -58,6 +58,7 @@ class StrictGlue:
             "UpdateTable": self._update_table,
             "DeleteTable": self._delete_table,
             "BatchDeleteTable": self._batch_delete_table,
+            "BatchGetTableOptimizer": self._batch_get_table_optimizer,
             "GetTableVersion": self._get_table_version,
             "GetTableVersions": self._get_table_versions,
             "DeleteTableVersion": self._delete_table_version,
@@ -182,6 +183,14 @@ class StrictGlue:
                 detail = {"ErrorCode": error.error_type, "ErrorMessage": error.message}
                 errors.append({"TableName": name, "ErrorDetail": detail})
         return {"Errors": errors} if errors else {}
+
+    def _batch_get_table_optimizer(self, _glue: GlueBackend, request: Json) -> Json:
+        """No table here has an optimizer."""
+        missing = {"ErrorCode": "EntityNotFoundException", "ErrorMessage": "There is no optimizer."}
+        return {
+            "TableOptimizers": [],
+            "Failures": [{**each, "error": missing} for each in request["Entries"]],
+        }
 
     # Versions
 
