@@ -60,6 +60,7 @@ def collect(
     """
     from lineage_bridge_dagster.collector import Extractor, load_config, publish_hwm
     from lineage_bridge_dagster.collector.files import summary
+    from lineage_bridge_dagster.collector.landing import landing_of, upload
     from lineage_bridge_dagster.config.collector import MASK_KEY, VARIABLES, secrets_in
     from lineage_bridge_dagster.lineage import graph_json
 
@@ -83,12 +84,21 @@ def collect(
             f"Warning: {MASK_KEY} is not set, so masked values have other tokens in each extract.",
             style="yellow",
         )
+    # A wrong landing place is an error before anything is read.
+    landing = landing_of(extractor.settings.landing) if extractor.settings.landing else None
     discovery = graph_json.load(graph) if graph else None
     extract = extractor.run(start, end, discovery=discovery)
     click.echo(summary(extract.files))
     click.echo(f"             {extract.manifest.name}")
     for scope in extract.incomplete:
         err.print(f"{scope.status:<8} {scope.name}  {scope.reason}", style="yellow", markup=False)
+    if landing:
+        upload(
+            landing,
+            [each.path for each in extract.files],
+            extract.manifest,
+            lambda line: err.print(line, markup=False),
+        )
     if no_publish:
         err.print(f"The mark was not moved; {extract.end} would be the next one.", markup=False)
     else:

@@ -87,6 +87,7 @@ def s3_client(
     endpoint_url: str | None = None,
     path_style: bool | None = None,
     max_concurrency: int = 16,
+    keys: AwsKeys | None = None,
 ) -> S3Client:
     """Return an S3 client with the permissions of the Glue client. It also reaches buckets in other regions.
 
@@ -96,6 +97,7 @@ def s3_client(
         path_style: use path-style bucket addresses; by default only with an endpoint, given or from
             `AWS_ENDPOINT_URL[_S3]`.
         max_concurrency: concurrent calls, and the size of the connection pool.
+        keys: used instead of the credentials that AWS's own chain finds.
 
     Raises:
         ConfigurationError: no region, an unknown profile or a malformed endpoint.
@@ -105,7 +107,7 @@ def s3_client(
     config = client_config(max_concurrency)
     if path_style:
         config = config.merge(Config(s3={"addressing_style": "path"}))
-    session = aws_session(settings)
+    session = aws_session(settings, keys)
     try:
         return session.client("s3", endpoint_url=endpoint_url, config=config)
     except (ValueError, BotoCoreError) as error:

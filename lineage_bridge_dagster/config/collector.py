@@ -22,6 +22,9 @@ from lineage_bridge_dagster.errors import ConfigurationError
 
 VARIABLES = f"{PREFIX}COLLECTOR_"
 MASK_KEY = f"{VARIABLES}MASK_KEY"
+LANDING_SAS = f"{VARIABLES}LANDING_SAS"
+#: Variables with secrets, which no file may hold.
+SECRET_VARIABLES = (MASK_KEY, LANDING_SAS, f"{VARIABLES}LANDING_KEY", f"{VARIABLES}LANDING_SECRET")
 
 
 def _empty_as_none(value: object) -> object:
@@ -39,6 +42,41 @@ class Sensitivity(StrEnum):
 
 
 Optional = BeforeValidator(_empty_as_none)
+
+
+class LandingSettings(BaseModel):
+    """Where the files of an extract are taken. Its secrets come from variables alone."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    url: str = Field(
+        min_length=1, description="A folder, s3://bucket/prefix or a container of Azure Blob Storage."
+    )
+    region: Annotated[str | None, Optional] = Field(None, description="AWS region of the bucket.")
+    role: Annotated[RoleArn | None, Optional] = Field(None, description="ARN of a role to assume for S3.")
+    kms_key: Annotated[str | None, Optional] = Field(
+        None, description="KMS key that S3 encrypts the files with."
+    )
+    endpoint_url: Annotated[Url | None, Optional] = Field(None, description="Endpoint of S3.")
+
+    @property
+    def key(self) -> str | None:
+        """AWS access key id for S3; by default AWS's own credential chain."""
+        return _variables().get(f"{VARIABLES}LANDING_KEY")
+
+    @property
+    def secret(self) -> str | None:
+        """AWS secret access key for S3."""
+        return _variables().get(f"{VARIABLES}LANDING_SECRET")
+
+    @property
+    def sas(self) -> str | None:
+        """SAS token of Azure Blob Storage."""
+        return _variables().get(LANDING_SAS)
+
+
+def _url_alone(value: object) -> object:
+    return {"url": value} if isinstance(value, str) and value else value
 
 
 class CollectorSettings(BaseModel):
@@ -71,6 +109,9 @@ class CollectorSettings(BaseModel):
     compress: bool = Field(False, description="Compress CSV and JSON lines with gzip.")
     meta_only: bool = Field(True, description="Extract metadata alone, which is all there is.")
     format: Literal["csv", "jsonl", "parquet"] = Field("csv", description="Format of the files.")
+    landing: Annotated[LandingSettings | None, BeforeValidator(_url_alone), Optional] = Field(
+        None, description="Where the files are taken: a URL, or an object with url and more."
+    )
     overlap_seconds: int = Field(
         300,
         ge=0,
@@ -152,7 +193,7 @@ def collector_variables() -> dict[str, str]:
 
 
 def _from_variables() -> dict[str, Any]:
-    variables = {**dotenv_values(find_dotenv(usecwd=True)), **os.environ}
+    variables = _variables()
     found: dict[str, Any] = {
         name: variables[variable]
         for name, variable in collector_variables().items()
@@ -161,3 +202,7 @@ def _from_variables() -> dict[str, Any]:
     if "mask_classes" in found:
         found["mask_classes"] = split_names(found["mask_classes"])
     return found
+
+
+def _variables() -> dict[str, str | None]:
+    return {**dotenv_values(find_dotenv(usecwd=True)), **os.environ}
