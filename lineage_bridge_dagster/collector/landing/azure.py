@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from lineage_bridge_dagster.collector.landing.place import Landed
+from lineage_bridge_dagster.collector.landing.landed import Landed
 from lineage_bridge_dagster.config.collector import LANDING_SAS, LandingSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 

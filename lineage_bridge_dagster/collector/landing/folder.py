@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage_bridge_dagster.collector.landing.place import Landed
+from lineage_bridge_dagster.collector.landing.landed import Landed
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 

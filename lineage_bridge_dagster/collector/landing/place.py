@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from lineage_bridge_dagster.collector.landing.landed import Landed
 from lineage_bridge_dagster.config.collector import LandingSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.text import ReportLine
-
-
-@dataclass(frozen=True, slots=True)
-class Landed:
-    """A file in its landing place; `url` holds no key."""
-
-    name: str
-    url: str
-    size: int
 
 
 class Landing(Protocol):

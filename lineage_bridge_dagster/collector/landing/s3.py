@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from boto3.exceptions import Boto3Error
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lineage_bridge_dagster.collector.landing.place import Landed
+from lineage_bridge_dagster.collector.landing.landed import Landed
 from lineage_bridge_dagster.config.aws import AwsKeys, s3_client
 from lineage_bridge_dagster.config.collector import LandingSettings
 from lineage_bridge_dagster.config.settings import AwsSettings
