@@ -197,7 +197,7 @@ class Extractor:
             if settings.key and settings.secret
             else None
         )
-        client = glue_client(settings.aws(source.region), keys=keys, max_concurrency=settings.max_concurrency)
+        client = glue_client(settings.aws(source.region), keys=keys)
         return GlueReader(client)
 
     def _read(self, delta: Delta, regions: Sequence[Region]) -> None:

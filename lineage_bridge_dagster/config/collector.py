@@ -16,7 +16,7 @@ from dotenv import dotenv_values, find_dotenv
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from lineage_bridge_dagster.config.prefix import PREFIX
-from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.settings import MAX_CONCURRENCY, AwsSettings
 from lineage_bridge_dagster.config.value_types import NameList, RoleArn, Url, split_names
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -117,7 +117,9 @@ class CollectorSettings(BaseModel):
         ge=0,
         description="How far before the mark changes count, for clocks that differ and changes during a run.",
     )
-    max_concurrency: int = Field(8, ge=1, le=64, description="Databases of a region read at the same time.")
+    max_concurrency: int = Field(
+        8, ge=1, le=MAX_CONCURRENCY, description="Databases of a region read at the same time."
+    )
     endpoint_url: Annotated[Url | None, Optional] = Field(None, description="Endpoint of Glue.")
 
     def aws(self, region: str) -> AwsSettings:

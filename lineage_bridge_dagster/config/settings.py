@@ -43,6 +43,9 @@ Given = Mapping[str, Mapping[str, Any]]
 
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
+#: The most calls at once to one service.
+MAX_CONCURRENCY = 64
+
 
 class ConfluentSettings(BaseModel):
     """Where Confluent is, which keys to use, and what to read."""
@@ -71,7 +74,9 @@ class ConfluentSettings(BaseModel):
     timeout_seconds: float = Field(
         30.0, gt=0, description="Timeout of one request, in seconds.", examples=[30]
     )
-    max_concurrency: int = Field(8, ge=1, le=64, description="Concurrent requests.", examples=[8])
+    max_concurrency: int = Field(
+        8, ge=1, le=MAX_CONCURRENCY, description="Concurrent requests.", examples=[8]
+    )
     max_attempts: int = Field(5, ge=1, le=20, description="Attempts per request.", examples=[5])
     connector_offsets: bool = Field(
         True,
@@ -144,7 +149,9 @@ class PushSettings(BaseModel):
         description="How SQL appears in lineage: full, redacted, hash or none; redacted by default.",
         examples=["redacted"],
     )
-    max_concurrency: int = Field(8, ge=1, le=64, description="Tables pushed concurrently.", examples=[8])
+    max_concurrency: int = Field(
+        8, ge=1, le=MAX_CONCURRENCY, description="Tables pushed concurrently.", examples=[8]
+    )
     max_attempts: int = Field(
         8, ge=1, le=50, description="Attempts per table before it counts as failed.", examples=[8]
     )

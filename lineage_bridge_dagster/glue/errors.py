@@ -69,7 +69,7 @@ _CREDENTIAL_HINTS = {
     "IncompleteSignature": "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
 }
 #: The throttling codes of botocore's own retry handler.
-_THROTTLING_CODES = frozenset(
+THROTTLING_CODES = frozenset(
     {
         "Throttling",
         "ThrottlingException",
@@ -194,7 +194,7 @@ def _classify(code: str, status: int, action: str) -> tuple[type[CallError], str
         return NotFoundError, "It does not exist in this account's Glue catalog in this region."
     if code == "ConcurrentModificationException":
         return ConflictError, ""
-    if code in _THROTTLING_CODES or status == 429:
+    if code in THROTTLING_CODES or status == 429:
         return ThrottledError, "Lower LINEAGE_BRIDGE_PUSH_MAX_CONCURRENCY, or try again later."
     if code in _AMBIGUOUS_CODES or status >= 500:
         return AmbiguousError, "Try again later."

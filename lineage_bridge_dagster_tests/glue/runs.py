@@ -34,8 +34,9 @@ def push(
     `settings` are fields of `PushSettings`; the other options are those of `push_tables`.
     """
     settings = PushSettings(**options.pop("settings", {}))
+    options.setdefault("sleep", no_sleep)
     found = discovery(lineage, coverage) if isinstance(lineage, Graph) else lineage
-    return push_tables(found, client, settings, clock=clock, sleep=no_sleep, **options)
+    return push_tables(found, client, settings, clock=clock, **options)
 
 
 def graph_of(name: str = "orders.v1", **options: Any) -> Graph:

@@ -1,0 +1,89 @@
+"""The pace of calls to a service that refuses what comes too fast."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from threading import Lock
+
+#: What is left of the pace after a refusal, and after another one within a second.
+_CUT, _CUT_AGAIN = 0.9, 0.7
+#: The pace grows by exp(_GROWTH * t * t), t being the seconds since the last refusal: it is back where it was
+#: after two seconds, and ten times as high after ten.
+_GROWTH = 0.025
+#: Calls a second: the slowest pace, and one that no longer counts as a limit.
+_SLOWEST, _UNLIMITED = 1.0, 1_000.0
+_WINDOW = 1.0
+
+
+class Pace:
+    """Calls a second, without a limit until the first refusal. Thread-safe.
+
+    The limit of a service is not known, and others use it up as well. So the pace starts from the calls that
+    were served in the second before a refusal, is cut at each further refusal, and grows in between. Calls
+    that were on their way at a refusal do not count again.
+
+    Args:
+        clock: The time in seconds.
+        sleep: Waits, in seconds.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._turn = Lock()
+        self._lock = Lock()
+        self._served: deque[float] = deque()
+        self._last_start = -math.inf
+        #: The time of the last refusal, and the pace from then on; none if there is no limit.
+        self._cut: tuple[float, float] | None = None
+
+    @property
+    def limit(self) -> float:
+        """Calls a second; infinity without a limit."""
+        if self._cut is None:
+            return math.inf
+        at, limit = self._cut
+        growth = _GROWTH * (self._clock() - at) ** 2
+        return limit * math.exp(growth) if growth < math.log(_UNLIMITED / limit) else math.inf
+
+    def start(self) -> float:
+        """Wait until the next call may start, and return the time of its start."""
+        if self._cut is None:
+            return self._clock()
+        with self._turn:
+            while (wait := self._last_start + 1 / self.limit - self._clock()) > 0:
+                self._sleep(wait)
+            self._last_start = self._clock()
+            return self._last_start
+
+    def served(self) -> None:
+        """Count a call that was not refused."""
+        with self._lock:
+            self._served.append(self._clock())
+            self._forget()
+
+    def refused(self, started: float) -> None:
+        """Slow down after a call that was refused.
+
+        Args:
+            started: What `start` returned.
+        """
+        with self._lock:
+            now = self._clock()
+            self._forget()
+            since = math.inf
+            if self._cut is not None:
+                since = now - self._cut[0]
+                if started <= self._cut[0]:
+                    return
+            seen = min(self.limit, len(self._served) / _WINDOW)
+            self._cut = now, max(_SLOWEST, seen * (_CUT_AGAIN if since < _WINDOW else _CUT))
+
+    def _forget(self) -> None:
+        while self._served and self._served[0] < self._clock() - _WINDOW:
+            self._served.popleft()
