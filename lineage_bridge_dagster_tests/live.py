@@ -12,6 +12,7 @@ import pytest
 
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess
+from lineage_bridge_dagster.embedded.demo import SWEEP_MINUTES
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.glue import GlueReader, glue_client
 from lineage_bridge_dagster.glue.tables import GlueTable
@@ -80,6 +81,7 @@ def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
         **live_stack.stack.env(),
         "LINEAGE_BRIDGE_SENSORS": "on",
         "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
+        "LINEAGE_BRIDGE_SENSOR_SWEEP_MINUTES": SWEEP_MINUTES,
     }
     with DagsterProcess(live_stack.stack.paths, env) as dagster:
         dagster.wait_until_ready()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 
 import pytest
 
+from lineage_bridge_dagster.embedded.wiping import REPAIR_TAG, wait_for_repair, wipe
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 from lineage_bridge_dagster_tests.live import LiveStack
@@ -69,6 +71,27 @@ def test_enabling_tableflow_on_a_topic_leads_to_lineage_in_glue(
         and any(key["path"] == asset.split("/") for key in run["assetSelection"] or ())
     ]
     assert sensor_runs
+
+
+def test_lineage_that_is_wiped_is_found_and_repaired_by_the_sensor_alone(
+    all_pushed: LiveStack, live_ui: DagsterUi
+) -> None:
+    home = all_pushed.stack.home
+    before = all_pushed.lineage()["analytics_eu.orders.v1"]
+    wiped = wipe(os.environ, all_pushed.stack.tableflow_tables(), "analytics_eu.orders.v1")
+    assert wiped.parameters >= len(before)
+    repaired = wait_for_repair(os.environ, home / "dagster", wiped, 240)
+    logging.getLogger(__name__).warning(
+        "wiped at %s, found at %s, repaired at %s", wiped.at, repaired.found, repaired.at
+    )
+    assert wiped.at <= repaired.found <= repaired.at
+    after = all_pushed.lineage()["analytics_eu.orders.v1"]
+    assert {**after, "lineage_bridge.last_synced": before["lineage_bridge.last_synced"]} == before
+    assert all_pushed.tables()["analytics_eu.orders.v1"].description.endswith("Managed by LineageBridge")
+    key = ["glue", "analytics_eu", "orders.v1"]
+    repairs = [run for run in live_ui.runs() if {"key": REPAIR_TAG, "value": "true"} in run["tags"]]
+    # The sensor asked for that table alone.
+    assert [{"path": key}] in [run["assetSelection"] for run in repairs]
 
 
 def test_a_push_from_the_launchpad_accepts_options_and_is_idempotent(

@@ -18,6 +18,7 @@ from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, StackPaths
 from lineage_bridge_dagster.embedded.ports import PORT_BASE_VARIABLE
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.text import plural
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -44,6 +45,7 @@ def local() -> None:
       lineage-bridge local status                          show what runs, and where
       lineage-bridge local enable-tableflow orders.status  add a table
       lineage-bridge local break tableflow 503             make an API fail
+      lineage-bridge local wipe analytics_eu.orders.v1     take a table's lineage away
       eval "$(lineage-bridge local env)"                   point this shell at the stack
       lineage-bridge local down                            stop it; data is kept
     """
@@ -225,6 +227,40 @@ def produce(topic: str, count: int, cluster: str | None) -> None:
     from lineage_bridge_dagster.embedded import world
 
     out.print(world.produce(_stack().home, topic, count, cluster), markup=False)
+
+
+@local.command()
+@click.argument("table")
+def wipe(table: str) -> None:
+    """Remove a table's parameters and our description from Glue, as a careless catalog sync does.
+
+    A running sensor finds that within its sweep's time, 15 seconds in the demo, and pushes the lineage again.
+    TABLE is DATABASE.TABLE, or the name of a table that only one database has.
+
+    \b
+    Examples:
+      lineage-bridge local wipe analytics_eu.orders.v1
+      lineage-bridge local wipe revenue.global
+    """
+    from lineage_bridge_dagster.embedded import wiping
+
+    stack = _stack()
+    wiped = wiping.wipe(stack.env(), stack.tableflow_tables(), table)
+    out.print(
+        f"Wiped {wiped.table} at {wiped.at:%H:%M:%S} UTC: {plural(wiped.parameters, 'parameter')}, and the "
+        "lineage in its description.",
+        markup=False,
+    )
+    out.print(
+        """
+What to check
+  1. lineage-bridge push --dry-run shows what is missing, until a sweep of the sensor finds it.
+  2. In the Dagster UI, Automation > lineage_sensor: a tick that requests a run with the tag
+     lineage_bridge/repair. Its log names the table.
+  3. The table's page: the materialization of that run, with the parameters that came back.
+Wipe it again when it is back: each repair waits longer, and the third loss names the likely writer.""",
+        markup=False,
+    )
 
 
 _HOW = "\n".join(f"      {name:<16} {what}" for name, what in APIS.items())

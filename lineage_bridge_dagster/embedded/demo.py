@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.glue.tables import GlueTable
 
 DIGEST = "lineage_bridge.digest"
+#: Wiped lineage comes back while one watches.
+SWEEP_MINUTES = "0.25"
+#: Seconds until a repair must be done, with `--headless`.
+_REPAIR_SECONDS = 180
 
 out = Console(highlight=False, soft_wrap=True)
 
@@ -62,11 +66,13 @@ def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
         env = {
             "LINEAGE_BRIDGE_SENSORS": "on",
             "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
+            "LINEAGE_BRIDGE_SENSOR_SWEEP_MINUTES": SWEEP_MINUTES,
             "LINEAGE_BRIDGE_EXAMPLES": "on",
         }
         if headless:
             with DagsterProcess(stack.paths, env) as dagster:
                 _wait_until_pushed(stack, dagster, timeout)
+                _wipe_and_wait(stack, dagster)
         else:
             with DagsterProcess(stack.paths, env, port or free_port()) as dagster:
                 _show_ui(stack, dagster)
@@ -91,7 +97,9 @@ What to try
   2. {dagster.url}/automation : each tick of the lineage sensor reports what it saw and did.
   3. In a second terminal, give another topic a table, and watch its asset appear and its lineage be pushed:
        .venv/bin/lineage-bridge local enable-tableflow {topic}
-  4. Compare what is in Glue with what would be pushed:
+  4. Take a table's lineage away, and watch it come back:
+       .venv/bin/lineage-bridge local wipe analytics_eu.orders.v1
+  5. Compare what is in Glue with what would be pushed:
        set -a; . {stack.home / "stack.env"}; set +a; .venv/bin/lineage-bridge push --dry-run
 
 Logs: {dagster.log.parent}   Data: {stack.home}   Stop with Ctrl-C.
@@ -128,6 +136,23 @@ def _wait_until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) ->
             )
         time.sleep(1)
     _show(tables)
+
+
+def _wipe_and_wait(stack: Stack, dagster: DagsterProcess) -> None:
+    """Wipe a table's lineage, wait until the sensor has repaired it, and print when it did."""
+    from lineage_bridge_dagster.embedded import wiping
+
+    tables = stack.tableflow_tables()
+    wiped = wiping.wipe(os.environ, tables, ".".join(tables[0]))
+    repaired = wiping.wait_for_repair(
+        os.environ, stack.home / "dagster", wiped, _REPAIR_SECONDS, dagster.check
+    )
+    out.print(
+        f"{wiped.table}: lineage wiped at {wiped.at:%H:%M:%S} UTC, found by the sensor at "
+        f"{repaired.found:%H:%M:%S}, repaired at {repaired.at:%H:%M:%S}, after "
+        f"{(repaired.at - wiped.at).total_seconds():.0f} s.",
+        markup=False,
+    )
 
 
 def _read(wanted: list[tuple[str, str]]) -> dict[str, GlueTable]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import boto3
-
+from lineage_bridge_dagster.embedded.wiping import wipe
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 from lineage_bridge_dagster_tests.live import LiveStack
 
@@ -51,17 +51,9 @@ def turn_on(ui: DagsterUi, sensor: str) -> None:
     _check(ui.query(_START, s={**ui.selector(), "sensorName": sensor}))
 
 
-def wipe_lineage(stack: LiveStack, database: str, table: str) -> None:
-    """Remove the description and our parameters from a Glue table, as another catalog's sync does."""
-    client: Any = boto3.client("glue", region_name=stack.settings.aws.region)
-    current = client.get_table(DatabaseName=database, Name=table)["Table"]
-    writable = client.meta.service_model.shape_for("TableInput").members
-    wiped = {name: value for name, value in current.items() if name in writable and name != "Description"}
-    wiped["Parameters"] = {
-        name: value for name, value in current["Parameters"].items() if not name.startswith("lineage_bridge.")
-    }
-    assert wiped["Parameters"] != current["Parameters"]
-    client.update_table(DatabaseName=database, TableInput=wiped)
+def wipe_lineage(stack: LiveStack, table: str) -> None:
+    """Remove our lineage from the table `database.table`, as another catalog's sync does."""
+    assert wipe(os.environ, stack.stack.tableflow_tables(), table).parameters
 
 
 def _automation(ui: DagsterUi) -> dict[str, Any]:

@@ -21,7 +21,7 @@ CHECK = {"view": "checks", "checkDetail": "lineage_in_sync"}
 def test_a_wiped_tables_check_fails_and_materializing_it_fixes_it_and_shows_the_diff(
     dagster: DagsterPages, page: Page, manual_stack: LiveStack, picture: Callable[[str], None]
 ) -> None:
-    wipe_lineage(manual_stack, DATABASE, TABLE)
+    wipe_lineage(manual_stack, f"{DATABASE}.{TABLE}")
     dagster.open_asset(KEY, **CHECK)
     for check in ("schema_matches", "tableflow_healthy"):
         expect(page.get_by_text(check).first).to_be_visible()

@@ -1,0 +1,155 @@
+"""Wipe the lineage of a table in the embedded Glue as a careless catalog sync does, and watch it return."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.glue import GlueReader, GlueTable, glue_client
+from lineage_bridge_dagster.glue.fields import writable_fields
+from lineage_bridge_dagster.lineage.description import split_description
+from lineage_bridge_dagster.lineage.documents import KEY_DIGEST
+from lineage_bridge_dagster.text import did_you_mean
+
+#: Without these the table would no longer be an Iceberg table; a catalog sync writes them itself.
+KEPT = frozenset({"table_type", "metadata_location", "previous_metadata_location"})
+#: Tag of the runs that restore lineage which a sweep of the sensor found lost.
+REPAIR_TAG = "lineage_bridge/repair"
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Wiped:
+    """A table whose parameters were removed.
+
+    Attributes:
+        parameters: how many were removed.
+        at: when.
+    """
+
+    table: str
+    parameters: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """When lineage that was lost was found, and when it was there again."""
+
+    found: datetime
+    at: datetime
+
+
+def wipe(environment: Mapping[str, str], tables: Sequence[tuple[str, str]], name: str) -> Wiped:
+    """Remove a table's parameters and our block of its description.
+
+    Args:
+        environment: the variables that point at the stack.
+        tables: Glue database and table of each topic with Tableflow.
+        name: `database.table`, or the name of a table that only one database has.
+
+    Raises:
+        ConfigurationError: no such table, several of that name, or it is not in Glue yet.
+        LineageBridgeError: other writers changed the table all the time.
+    """
+    database, table_name = _find(tables, name)
+    glue = glue_client(Settings.from_env(environment).aws)
+    for _ in range(_ATTEMPTS):
+        table = GlueReader(glue).table(database, table_name)
+        if table is None:
+            raise ConfigurationError(
+                f"{database}.{table_name} is not in Glue yet.", hint="Spark writes it within a minute or two."
+            )
+        try:
+            # With the version, or the write would take back a commit to the table.
+            glue.update_table(
+                DatabaseName=database, TableInput=_wiped(table), VersionId=str(table.version_id)
+            )
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "ConcurrentModificationException":
+                raise
+        else:
+            removed = len(table.parameters.keys() - KEPT)
+            return Wiped(f"{database}.{table_name}", removed, datetime.now(UTC))
+    raise LineageBridgeError(
+        f"{database}.{table_name} was changed by others {_ATTEMPTS} times in a row.", hint="Try again."
+    )
+
+
+def wait_for_repair(
+    environment: Mapping[str, str],
+    instance: Path,
+    wiped: Wiped,
+    seconds: float,
+    check: Callable[[], None] = lambda: None,
+) -> Repaired:
+    """Wait until a sweep has found the loss and its run has restored the lineage.
+
+    Args:
+        environment: the variables that point at the stack.
+        instance: the folder of the Dagster instance.
+        check: raises an error if Dagster does not run any more.
+
+    Raises:
+        LineageBridgeError: it has not come back in time.
+    """
+    from dagster import DagsterInstance, RunsFilter
+
+    database, _, table_name = wiped.table.partition(".")
+    reader = GlueReader(glue_client(Settings.from_env(environment).aws))
+    until = time.monotonic() + seconds
+    while True:
+        table = reader.table(database, table_name)
+        if table is not None and KEY_DIGEST in table.parameters:
+            at = datetime.now(UTC)
+            break
+        check()
+        if time.monotonic() > until:
+            raise LineageBridgeError(
+                f"The lineage of {wiped.table} is not in Glue again after {seconds:.0f} s.",
+                hint="See the sensor's ticks in the UI, or lineage-bridge local logs.",
+            )
+        time.sleep(0.2)
+    with DagsterInstance.from_config(str(instance)) as dagster:
+        runs = dagster.get_run_records(
+            RunsFilter(tags={REPAIR_TAG: "true"}, created_after=wiped.at), ascending=True
+        )
+    if not runs:
+        raise LineageBridgeError(
+            f"The lineage of {wiped.table} is in Glue again, but no run repaired it.",
+            hint="Something else pushed it, such as a schedule or a person.",
+        )
+    return Repaired(runs[0].create_timestamp.astimezone(UTC), at)
+
+
+def _find(tables: Sequence[tuple[str, str]], name: str) -> tuple[str, str]:
+    wanted = name.lower()
+    found = [place for place in tables if wanted in (".".join(place).lower(), place[1].lower())]
+    if len(found) == 1:
+        return found[0]
+    names = [".".join(place) for place in tables]
+    if not found:
+        raise ConfigurationError(
+            f"Tableflow has no table {name}.",
+            hint=f"{did_you_mean(wanted, names)}There are: {', '.join(names)}.",
+        )
+    several = ", ".join(".".join(place) for place in found)
+    raise ConfigurationError(f"Several tables have the name {name}.", hint=f"Use one of: {several}.")
+
+
+def _wiped(table: GlueTable) -> Any:
+    """The table as a sync writes it that knows no parameters but its own."""
+    fields = {key: value for key, value in table.raw.items() if key in writable_fields()}
+    fields["Parameters"] = {key: value for key, value in table.parameters.items() if key in KEPT}
+    if "Description" in fields:
+        fields["Description"] = split_description(table.description)[0]
+    return fields
