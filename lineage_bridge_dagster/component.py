@@ -225,7 +225,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                     budget_seconds=self.sensor.budget_seconds,
                     checks=self.checks,
                     sweep=SweepSettings(
-                        lists.page, self.sensor.sweep_minutes * 60.0, self.sensor.sweep_repair
+                        lists.page, lists.tables, self.sensor.sweep_minutes * 60.0, self.sensor.sweep_repair
                     ),
                 )
             ],

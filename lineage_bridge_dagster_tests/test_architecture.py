@@ -39,7 +39,7 @@ ALLOWED["assets"] = {
     "config", "confluent", "dagster_internals", "discovery", "glue", "iceberg", "lineage", "push", "spark",
     "specs", "writer",
 }  # fmt: skip
-ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
+ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "targets"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}

@@ -26,9 +26,9 @@ class SweepPosition(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    #: Empty between two sweeps.
-    database: str = ""
-    #: Glue's token of the page to read next; empty for the first.
+    #: The name of the database or catalog; empty between two sweeps.
+    source: str = ""
+    #: Of the page to read next; empty for the first.
     token: str = ""
     #: Whether this page could not be read by the last tick.
     failed: bool = False

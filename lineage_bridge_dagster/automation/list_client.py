@@ -1,10 +1,11 @@
-"""Reads the watched lists from Confluent and Glue."""
+"""Reads the watched lists from Confluent, Glue and REST catalogs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.automation.iceberg_client import IcebergClient
 from lineage_bridge_dagster.automation.watched_lists import (
     GLUE,
     INTEGRATIONS,
@@ -13,6 +14,7 @@ from lineage_bridge_dagster.automation.watched_lists import (
     NamedTables,
 )
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.lineage.coverage import ICEBERG
 
 if TYPE_CHECKING:
     import httpx
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.glue.errors import GlueError
     from lineage_bridge_dagster.glue.reader import GlueReader
     from lineage_bridge_dagster.glue.tables import GlueTable
+    from lineage_bridge_dagster.iceberg.table_errors import TableError
+    from lineage_bridge_dagster.iceberg.tables import IcebergTable, Identifier
 
 #: A tick does not wait longer than this for a list; the next one tries again.
 _TIMEOUT_SECONDS = 8.0
@@ -49,6 +53,7 @@ class ListClient:
         self._session: ConfluentSession | None = None
         self._tableflow: TableflowClient | None = None
         self._glue: GlueReader | None = None
+        self._iceberg: IcebergClient | None = None
         #: By database: the tables found by name, and where the next call goes on.
         self._found: dict[str, set[str]] = {}
         self._next_name: dict[str, int] = {}
@@ -64,6 +69,8 @@ class ListClient:
             return self._integrations(settings, scope)
         if scope.api == GLUE:
             return self._tables(settings, scope)
+        if scope.api == ICEBERG:
+            return self._catalogs_of(settings).names(scope.place, scope.tables)
         return ()
 
     def page(self, database: str, token: str | None) -> tuple[Sequence[GlueTable], str | None]:
@@ -83,7 +90,23 @@ class ListClient:
                 self._session.close()
             self._session = None
             self._client_settings, self._tableflow, self._glue = settings, None, None
+            self._iceberg = None
         return settings
+
+    def tables(
+        self, catalog: str, names: Sequence[Identifier]
+    ) -> Sequence[tuple[Identifier, IcebergTable | TableError]]:
+        """Load tables of a REST catalog; an error is returned in place of a table that could not be loaded.
+
+        Raises:
+            LineageBridgeError: the catalog could not be opened.
+        """
+        return self._catalogs_of(self._current()).tables(catalog, names)
+
+    def _catalogs_of(self, settings: Settings) -> IcebergClient:
+        if self._iceberg is None:
+            self._iceberg = IcebergClient(settings)
+        return self._iceberg
 
     def _glue_reader(self, settings: Settings) -> GlueReader:
         from lineage_bridge_dagster.glue.client import glue_client

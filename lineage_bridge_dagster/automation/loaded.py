@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from dagster import AssetCheckResult, AssetKey
 
@@ -14,17 +14,26 @@ from lineage_bridge_dagster.assets.check_outcomes import tableflow_healthy
 from lineage_bridge_dagster.assets.checks import TABLEFLOW
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.tables import wanted_version
-from lineage_bridge_dagster.automation.looks import Look, look_at_glue
+from lineage_bridge_dagster.automation.looks import Look, look_at_glue, look_at_iceberg
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.lineage.catalog_tables import name_of
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode, name_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table, is_iceberg_rest_table
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.glue.tables import GlueTable
+    from lineage_bridge_dagster.iceberg.tables import IcebergTable
+
+
+class IcebergPlace(NamedTuple):
+    """A table of a REST catalog: the catalog's name, then the levels of the namespace and the table."""
+
+    catalog: str
+    name: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -32,16 +41,18 @@ class LoadedTable:
     """A table in the loaded definitions: its assets, and its data version once its lineage is pushed.
 
     Attributes:
-        look: what a table as Glue returned it tells about the lineage that was pushed.
+        look: what the table, as it was read, tells about the lineage that was pushed.
         place: in lower case; None outside the home account and region, and outside Glue.
+        iceberg: of a table of a REST catalog that takes lineage.
     """
 
     name: str
     key: AssetKey
     chain_key: AssetKey
     version: Callable[[], str]
-    look: Callable[[GlueTable], Look]
+    look: Callable[[GlueTable | IcebergTable], Look]
     place: GluePlace | None
+    iceberg: IcebergPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -97,15 +108,14 @@ class WantedVersions:
             self._versions[table_id] = wanted_version(chain_for(self._inventory, table_id), settings)
         return self._versions[table_id]
 
-    def look(self, table_id: str, table: GlueTable) -> Look:
-        """What the table, as it is in Glue, tells about its lineage."""
-        from lineage_bridge_dagster.glue.plan import plan_update
-
+    def look(self, table_id: str, table: GlueTable | IcebergTable) -> Look:
+        """What the table, as it was read, tells about its lineage."""
         settings = self._settings or self._read()
         chain = chain_for(self._inventory, table_id)
         document = render(chain, settings) if chain.hops else None
-        plan = plan_update(table, document, settings, complete=chain.complete, now="")
-        return look_at_glue(table, plan)
+        if is_glue_table(chain.table):
+            return look_at_glue(cast("GlueTable", table), document, settings, complete=chain.complete)
+        return look_at_iceberg(cast("IcebergTable", table), document, settings, complete=chain.complete)
 
     def _read(self) -> PushSettings:
         settings = self._push()
@@ -127,6 +137,7 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
             version=partial(versions.of, asset.node.node_id),
             look=partial(versions.look, asset.node.node_id),
             place=GlueTableNode.of(asset.node).home_place if is_glue_table(asset.node) else None,
+            iceberg=_iceberg_place(asset.node),
         )
         for asset in inventory.tables
         # A table that several topics claim is never pushed, nor is one that is not there.
@@ -134,6 +145,14 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
     ]
     absent = [_absent_table(asset, inventory) for asset in inventory.tables if not is_in_glue(asset.node)]
     return LoadedState(version, inventory.discovery, tables, versions.read_settings, absent)
+
+
+def _iceberg_place(node: Node) -> IcebergPlace | None:
+    table = IcebergTableNode.of(node)
+    # Where nothing can be written, nothing can be lost.
+    if not is_iceberg_rest_table(node) or table.not_writable:
+        return None
+    return IcebergPlace(table.catalog, (*table.namespace, table.table))
 
 
 def _absent_table(asset: Asset, inventory: Inventory) -> AbsentTable:

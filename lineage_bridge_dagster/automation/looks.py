@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.lineage.documents import LineageDocument
+from lineage_bridge_dagster.lineage.ownership import PushOptions
+
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.glue.plan import Plan
     from lineage_bridge_dagster.glue.tables import GlueTable
+    from lineage_bridge_dagster.iceberg.tables import IcebergTable
+    from lineage_bridge_dagster.writer.plans import Hold, NoChange, Refuse
 
 
 class Sight(Enum):
@@ -41,14 +45,14 @@ class Look:
     likely_writer: Callable[[Mapping[str, str], bool], str] | None = None
 
 
-def look_at_glue(table: GlueTable, plan: Plan) -> Look:
-    """What the plan of a push to a Glue table tells."""
+def look_at_glue(
+    table: GlueTable, document: LineageDocument | None, options: PushOptions, *, complete: bool
+) -> Look:
+    """What a table as Glue returned it tells, given the lineage that it should have."""
     from lineage_bridge_dagster.glue.drift import facts_of, likely_writer, loss_of
-    from lineage_bridge_dagster.glue.plan import Update
-    from lineage_bridge_dagster.writer.plans import NoChange, Refuse
+    from lineage_bridge_dagster.glue.plan import Update, plan_update
 
-    if isinstance(plan, NoChange):
-        return Look(Sight.IN_SYNC, facts=facts_of(table))
+    plan = plan_update(table, document, options, complete=complete, now="")
     if isinstance(plan, Update):
         return Look(
             Sight.LOST,
@@ -56,6 +60,35 @@ def look_at_glue(table: GlueTable, plan: Plan) -> Look:
             facts=facts_of(table),
             likely_writer=lambda before, survived: likely_writer(table, before, survived=survived),
         )
+    return _unchanged(plan, facts_of(table))
+
+
+def look_at_iceberg(
+    table: IcebergTable, document: LineageDocument | None, options: PushOptions, *, complete: bool
+) -> Look:
+    """What a table of a REST catalog tells, given the lineage that it should have."""
+    from lineage_bridge_dagster.targets.drift import facts_of, likely_writer, loss_of
+    from lineage_bridge_dagster.targets.properties_plan import Commit, plan_properties
+    from lineage_bridge_dagster.writer.plans import TableState
+
+    state = TableState(None, table.properties, uuid=table.uuid)
+    plan = plan_properties(state, document, options, complete=complete, now="")
+    if isinstance(plan, Commit):
+        return Look(
+            Sight.LOST,
+            how=loss_of(plan),
+            facts=facts_of(table),
+            likely_writer=lambda before, survived: likely_writer(table, before, survived=survived),
+        )
+    return _unchanged(plan, facts_of(table))
+
+
+def _unchanged(plan: NoChange | Hold | Refuse, facts: Mapping[str, str]) -> Look:
+    """A look at a table that a push would leave as it is."""
+    from lineage_bridge_dagster.writer.plans import NoChange, Refuse
+
+    if isinstance(plan, NoChange):
+        return Look(Sight.IN_SYNC, facts=facts)
     if isinstance(plan, Refuse) and plan.owner:
         return Look(Sight.FOREIGN, owner=plan.owner)
     return Look(Sight.UNDECIDED)

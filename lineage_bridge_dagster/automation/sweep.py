@@ -1,8 +1,8 @@
 """The sweep: whole tables compared with what was pushed, a few pages a tick.
 
-The lists that a tick reads have names only. A sweep reads the tables themselves, 100 in one call, and finds
-lineage that was wiped, changed or is stale. It goes on in the next tick where it stopped. A page that cannot
-be read says nothing about its tables.
+The lists that a tick reads have names only. A sweep reads the tables themselves, those of Glue 100 a call,
+and finds lineage that was wiped, changed or is stale. It goes on in the next tick where it stopped. A page
+that cannot be read says nothing about its tables.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from logging import Logger
-from typing import TYPE_CHECKING, Protocol
 
 from dagster import AssetCheckResult, AssetCheckSeverity, AssetKey
 
@@ -27,21 +26,13 @@ from lineage_bridge_dagster.automation.requests import (
     TickResult,
     short_digest,
 )
+from lineage_bridge_dagster.automation.swept import PageReader, TablesReader, sources_of
 from lineage_bridge_dagster.text import first_few, plural, sentence
 
-if TYPE_CHECKING:
-    from lineage_bridge_dagster.glue.tables import GlueTable
-
-#: Pages that a tick reads, of 100 tables each.
+#: Pages that a tick reads: of 100 tables in Glue, and of fewer elsewhere.
 MAX_PAGES = 5
 #: Tables that a tick's message names.
 _NAMED = 20
-
-
-class PageReader(Protocol):
-    """Reads a page of a Glue database: its tables, and the token of the next page; None after the last."""
-
-    def __call__(self, database: str, token: str | None) -> tuple[Sequence[GlueTable], str | None]: ...
 
 
 @dataclass(frozen=True)
@@ -49,14 +40,20 @@ class SweepSettings:
     """How tables are swept.
 
     Attributes:
-        read_page: reads Glue; without it, nothing is swept.
+        read_page: reads Glue; without it, Glue is not swept.
+        read_tables: reads REST catalogs; without it, they are not swept.
         seconds: between the starts of two sweeps; 0 switches them off.
         repair: whether lost lineage is pushed again, or only reported.
     """
 
     read_page: PageReader | None = None
+    read_tables: TablesReader | None = None
     seconds: float = 300.0
     repair: bool = True
+
+    @property
+    def on(self) -> bool:
+        return self.seconds > 0 and not (self.read_page is None and self.read_tables is None)
 
 
 @dataclass
@@ -90,75 +87,70 @@ class Sweep:
             LineageBridgeError: the settings of pushes cannot be read.
         """
         cursor = result.cursor
-        if self.settings.read_page is None or self.settings.seconds <= 0:
+        if not self.settings.on:
             if cursor.foreign:
                 # Nobody would notice that a table belongs to another instance no longer.
                 cursor.foreign, cursor.compared = {}, 0
             return
         position = cursor.sweep
-        if (not position.database and self.now < position.not_before) or not self.loaded.tables:
+        if (not position.source and self.now < position.not_before) or not self.loaded.tables:
             return
         foreign = ForeignTables(cursor)
         losses = Losses(cursor, repair=self.settings.repair, wait=self.settings.seconds, now=self.now)
-        if not position.database:
+        if not position.source:
             losses.keep({table.key.to_user_string() for table in self.loaded.tables})
             foreign.keep(table.key for table in self.loaded.tables)
         found = _Found()
         in_flight = self.dagster.in_flight()
         try:
-            for page in self._pages(self.settings.read_page, result):
+            for page in self._pages(result):
                 self._compare(page, cursor, foreign, losses, in_flight, found)
         finally:
             foreign.save()
         self._report(result, found)
         self._request(result, [each.table for each in found.drifted if each.due])
 
-    def _pages(
-        self, read_page: PageReader, result: TickResult
-    ) -> Iterator[list[tuple[LoadedTable, GlueTable]]]:
-        """Yield our tables of each page, and keep the position in the cursor."""
+    def _pages(self, result: TickResult) -> Iterator[list[tuple[LoadedTable, Look]]]:
+        """Yield what a look at our tables of each page tells, and keep the position in the cursor."""
         cursor = result.cursor
         position = cursor.sweep
-        started = position.started if position.database else self.now
-        by_database: dict[str, dict[str, LoadedTable]] = {}
-        for table in self.loaded.tables:
-            if table.place is not None:
-                by_database.setdefault(table.place.database, {})[table.place.table] = table
-        read = 0
+        started = position.started if position.source else self.now
         failed = position.failed
-        for database in sorted(name for name in by_database if name >= position.database):
-            ours = by_database[database]
-            token = (position.token or None) if database == position.database else None
+        read = 0
+        sources = sources_of(self.loaded.tables, self.settings.read_page, self.settings.read_tables)
+        for source in [source for source in sources if source.name >= position.source]:
+            token = position.token if source.name == position.source else ""
             while True:
-                here = SweepPosition(database=database, token=token or "", started=started)
+                here = SweepPosition(source=source.name, token=token, started=started)
                 if read >= MAX_PAGES or (read and self.out_of_time()):
                     cursor.sweep = here
-                    result.note(
-                        self.log, f"swept {plural(read, 'page')} of Glue tables; the next tick continues"
-                    )
+                    result.note(self.log, f"swept {plural(read, 'page')} of tables; the next tick continues")
                     return
                 read += 1
                 try:
-                    page, token = read_page(database, token)
+                    looks, token, note = source.read(token)
                 except Exception as error:
                     if not failed:
                         cursor.sweep = here.model_copy(update={"failed": True})
-                        result.note(
-                            self.log, f"the tables of {database} are read again by the next tick: {error}"
-                        )
+                        text = f"the tables of {source.title} are read again by the next tick: {error}"
+                        result.note(self.log, text)
                         return
-                    result.note(self.log, f"the rest of {database} is left to the next sweep: {error}")
+                    result.note(
+                        self.log, f"the other tables of {source.title} are left to the next sweep: {error}"
+                    )
                     failed = False
                     break
                 failed = False
-                yield [(ours[name], table) for table in page if (name := table.name.lower()) in ours]
+                if note:
+                    result.note(self.log, note)
+                yield looks
                 if not token:
                     break
         cursor.sweep = SweepPosition(not_before=started + self.settings.seconds)
 
     def _compare(
         self,
-        page: Sequence[tuple[LoadedTable, GlueTable]],
+        page: Sequence[tuple[LoadedTable, Look]],
         cursor: Cursor,
         foreign: ForeignTables,
         losses: Losses,
@@ -166,8 +158,7 @@ class Sweep:
         found: _Found,
     ) -> None:
         differing: list[tuple[LoadedTable, Look]] = []
-        for loaded, table in page:
-            look = loaded.look(table)
+        for loaded, look in page:
             if look.sight is Sight.FOREIGN:
                 foreign.add(loaded.key, look.owner)
                 continue

@@ -1,4 +1,4 @@
-"""The lists that a tick compares with the state: Tableflow topics, catalog integrations, Glue table names."""
+"""The lists that a tick compares with the state: Tableflow topics, catalog integrations, names of tables."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol
 
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
+from lineage_bridge_dagster.lineage.coverage import ICEBERG, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
-from lineage_bridge_dagster.lineage.model import NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables, is_glue_table
+from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.model import scopes_of as reporters_of
+from lineage_bridge_dagster.lineage.nodes import (
+    GlueTableNode,
+    TableflowNode,
+    glue_tables,
+    iceberg_rest_tables,
+    is_glue_table,
+)
 from lineage_bridge_dagster.text import first_few
 
 TABLEFLOW = "tableflow"
@@ -20,11 +29,15 @@ GLUE = "glue"
 
 
 class NamedTables(NamedTuple):
-    """The tables of a Glue database to ask for by name if its list is denied.
+    """The tables of a list that matter.
+
+    Those of a Glue database are asked for by name if its list is denied; those that are present are not: a
+    refresh notices that one is gone.
 
     Attributes:
-        present: the names that the state has. They are not asked for: a refresh notices that one is gone.
-        missing: the names that Tableflow has yet to create, as far as the state knows.
+        present: the names that the state has.
+        missing: the names that Tableflow has yet to create, as far as the state knows; for a REST catalog,
+            the datasets in the state, one of which may be a table that connectors write.
     """
 
     present: frozenset[str]
@@ -33,7 +46,7 @@ class NamedTables(NamedTuple):
 
 @dataclass(frozen=True, order=True)
 class ListScope:
-    """One list: its API, and its environment and cluster, or its Glue database and that one's tables."""
+    """One list: its API, and its environment and cluster, or its database or catalog with the tables."""
 
     api: str
     environment: str = ""
@@ -59,12 +72,13 @@ def titles(discovery: Discovery) -> dict[ListScope, str]:
             TABLEFLOW: f"Tableflow topics of {cluster}",
             INTEGRATIONS: f"catalog integrations of {cluster}",
             GLUE: f"Glue tables of database {scope.place}",
+            ICEBERG: f"tables of catalog {scope.place}",
         }[scope.api]
     return found
 
 
 class ListReader(Protocol):
-    """Reads one list from Confluent or Glue.
+    """Reads one list from Confluent, Glue or a REST catalog.
 
     Each entry is a name, then a tab and the part of its state that matters, if any. Raises an error if the
     list cannot be read: an empty list always means that there are no entries.
@@ -97,6 +111,10 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
     ]
     for database in {place.database for place in places if place and place.is_home}:
         found.add(ListScope(GLUE, "", database, partial(_named_tables, discovery, database)))
+    for report in discovery.coverage:
+        if report.scope.api == ICEBERG:
+            catalog = report.scope.place
+            found.add(ListScope(ICEBERG, "", catalog, partial(_tables_of_catalog, discovery, catalog)))
     return sorted(found)
 
 
@@ -142,12 +160,29 @@ def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
     if scope.api == GLUE:
         places = (GlueTableNode.of(node).place for node in glue_tables(graph) if is_in_glue(node))
         return [place.table for place in places if place and place.is_home and place.database == scope.place]
+    if scope.api == ICEBERG:
+        return sorted(_tables_of_catalog(discovery, scope.place).present)
     return []
 
 
 def _named_tables(discovery: Discovery, database: str) -> NamedTables:
     present = frozenset(_known(discovery, ListScope(GLUE, "", database)))
     return NamedTables(present, tuple(sorted(set(_expected_tables(discovery, database)) - present)))
+
+
+def _tables_of_catalog(discovery: Discovery, catalog: str) -> NamedTables:
+    """The tables of a REST catalog, as `namespace.table`; not those that Tableflow's own catalogs tell of."""
+    nodes = (node for node in iceberg_rest_tables(discovery.graph) if not _is_from_tableflow(node))
+    tables = (IcebergTableNode.of(node) for node in nodes)
+    datasets = (node.qualified_name for node in discovery.graph.of_type(NodeType.EXTERNAL_DATASET))
+    return NamedTables(
+        frozenset(".".join((*table.namespace, table.table)) for table in tables if table.catalog == catalog),
+        tuple(sorted(datasets)),
+    )
+
+
+def _is_from_tableflow(node: Node) -> bool:
+    return any(Scope.parse(scope).api == TABLEFLOW for scope in reporters_of(node.attributes))
 
 
 def _expected_tables(discovery: Discovery, database: str) -> Iterable[str]:

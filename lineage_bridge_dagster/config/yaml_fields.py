@@ -129,8 +129,8 @@ class SensorConfig(YamlSection):
     )
     sweep_minutes: Annotated[float, Accepts(Annotated[float, Field(ge=0)])] = Field(
         default=5.0,
-        description="Minutes between the starts of two sweeps, which compare whole tables in Glue with what "
-        "was pushed; 0: none.",
+        description="Minutes between the starts of two sweeps, which compare whole tables with what was "
+        "pushed; 0: none.",
         examples=[5],
     )
     sweep_repair: bool = Field(

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from pyiceberg.catalog import Catalog
 
+#: The levels of a namespace, then the table.
+Identifier = tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -68,22 +71,58 @@ def read_tables(
     Raises:
         TableError: The namespaces could not be listed.
     """
-    errors: list[TableError] = []
-    names: list[tuple[str, ...]] = []
-    for namespace in [tuple(each.split(".")) for each in namespaces] or _namespaces(catalog):
+    names, errors = list_names(catalog, namespaces, max_concurrency=max_concurrency)
+    tables: list[IcebergTable] = []
+    for found in load_tables(catalog, names, max_concurrency=max_concurrency):
+        if isinstance(found, IcebergTable):
+            tables.append(found)
+        elif not isinstance(found, TableNotFoundError):
+            errors.append(found)
+    return TablesRead(tuple(tables), tuple(errors))
+
+
+def list_names(
+    catalog: Catalog, namespaces: Collection[str] = (), *, max_concurrency: int = 8
+) -> tuple[list[Identifier], list[TableError]]:
+    """The names of all tables, or of those of these namespaces, with one call for each namespace.
+
+    Args:
+        catalog: The catalog.
+        namespaces: Names of namespaces, with dots between levels; by default those of the top level.
+        max_concurrency: Calls at once.
+
+    Returns:
+        The names, and an error for each namespace that could not be listed.
+
+    Raises:
+        TableError: The namespaces could not be listed.
+    """
+
+    def listed(namespace: Identifier) -> list[Identifier] | TableError:
         try:
-            names += [tuple(name) for name in catalog.list_tables(namespace)]
+            return [tuple(name) for name in catalog.list_tables(namespace)]
         except Exception as error:
             where = f"the namespace {'.'.join((catalog.name, *namespace))}"
-            errors.append(translate(error, action="Listing", where=where))
-    tables: list[IcebergTable] = []
-    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-tables") as pool:
-        for found in pool.map(lambda name: _load(catalog, name), names):
-            if isinstance(found, IcebergTable):
-                tables.append(found)
-            elif not isinstance(found, TableNotFoundError):
+            return translate(error, action="Listing", where=where)
+
+    wanted = [tuple(each.split(".")) for each in namespaces] or _namespaces(catalog)
+    names: list[Identifier] = []
+    errors: list[TableError] = []
+    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-names") as pool:
+        for found in pool.map(listed, wanted):
+            if isinstance(found, TableError):
                 errors.append(found)
-    return TablesRead(tuple(tables), tuple(errors))
+            else:
+                names += found
+    return names, errors
+
+
+def load_tables(
+    catalog: Catalog, names: Collection[Identifier], *, max_concurrency: int = 8
+) -> list[IcebergTable | TableError]:
+    """Load tables, one call for each; an error is returned in place of a table that could not be loaded."""
+    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-tables") as pool:
+        return list(pool.map(lambda name: _load(catalog, name), names))
 
 
 def _namespaces(catalog: Catalog) -> list[tuple[str, ...]]:

@@ -176,7 +176,7 @@ def test_wiped_lineage_is_restored_by_a_run_that_says_so_and_the_next_sweep_find
     _carry_out(watched, requests(watched.tick()))
     glue.update_table(DatabaseName=EAST, TableInput={"Name": "topic.00001"})
     # Each tick sweeps.
-    sweep = SweepSettings(GlueReader(glue).page, 0.001)
+    sweep = SweepSettings(GlueReader(glue).page, seconds=0.001)
     repairs = requests(watched.tick(sweep=sweep))
     assert [request.asset_selection for request in repairs] == [[AssetKey(["glue", EAST, "topic.00001"])]]
     assert repairs[0].tags["lineage_bridge/repair"] == "true"
@@ -191,7 +191,7 @@ def test_a_push_with_options_of_its_own_is_no_loss(watched: Watched, glue: BaseC
     watched.load(many(1))
     _carry_out(watched, requests(watched.tick()))
     watched.run_push(set_description=False, sql="none")
-    assert not requests(watched.tick(sweep=SweepSettings(GlueReader(glue).page, 0.001)))
+    assert not requests(watched.tick(sweep=SweepSettings(GlueReader(glue).page, seconds=0.001)))
 
 
 def test_a_corrupt_cursor_requests_nothing_again(watched: Watched, glue: BaseClient) -> None:

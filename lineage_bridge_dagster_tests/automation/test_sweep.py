@@ -39,7 +39,7 @@ class Swept(Harness):
         self.errors: list[Exception] = []
         create_tables(glue, self.world)
         super().__init__(self.world)
-        self.sweep = SweepSettings(self.page, ROUND, repair)
+        self.sweep = SweepSettings(self.page, seconds=ROUND, repair=repair)
         inventory = build_inventory(self.world.discovery(), LineageTranslator().get_asset_spec)
         self.loaded = loaded_tables("v1", inventory, lambda: self.settings)
         self.push()
@@ -245,7 +245,7 @@ def test_without_a_sweep_tables_of_another_instance_are_not_remembered(glue: Bas
     swept.dagster.pushed = {}
     swept.tick()
     assert swept.cursor.foreign
-    swept.sweep = SweepSettings(swept.page, 0.0)
+    swept.sweep = SweepSettings(swept.page, seconds=0.0)
     swept.tick()
     assert swept.tick().pushes
 

@@ -1,0 +1,145 @@
+"""What a sweep reads: databases of Glue, page by page, and tables of REST catalogs, some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from lineage_bridge_dagster.automation.loaded import LoadedTable
+from lineage_bridge_dagster.automation.looks import Look
+from lineage_bridge_dagster.text import plural
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.glue.tables import GlueTable
+    from lineage_bridge_dagster.iceberg.table_errors import TableError
+    from lineage_bridge_dagster.iceberg.tables import IcebergTable, Identifier
+
+#: Tables of a REST catalog that count as a page: each takes a call of its own.
+TABLES_A_PAGE = 25
+
+
+class PageReader(Protocol):
+    """Reads a page of a Glue database: its tables, and the token of the next page; None after the last."""
+
+    def __call__(self, database: str, token: str | None) -> tuple[Sequence[GlueTable], str | None]: ...
+
+
+class TablesReader(Protocol):
+    """Loads tables of a REST catalog; an error takes the place of a table that could not be loaded."""
+
+    def __call__(
+        self, catalog: str, names: Sequence[Identifier]
+    ) -> Sequence[tuple[Identifier, IcebergTable | TableError]]: ...
+
+
+class Page(NamedTuple):
+    """Our tables of a page.
+
+    Attributes:
+        token: of the next page; empty after the last.
+        note: what could not be read.
+    """
+
+    looks: list[tuple[LoadedTable, Look]]
+    token: str
+    note: str = ""
+
+
+class Source(Protocol):
+    """A database or a catalog."""
+
+    @property
+    def name(self) -> str:
+        """Its name, by which sources are ordered."""
+
+    @property
+    def title(self) -> str:
+        """Its name in messages."""
+
+    def read(self, token: str) -> Page:
+        """Read a page, the first one for an empty token; raises if it could not be read."""
+
+
+@dataclass(frozen=True)
+class GlueDatabase:
+    """A database of Glue, which is read as a whole.
+
+    Attributes:
+        tables: ours, by name in lower case.
+    """
+
+    name: str
+    tables: dict[str, LoadedTable]
+    reader: PageReader
+
+    @property
+    def title(self) -> str:
+        return f"database {self.name}"
+
+    def read(self, token: str) -> Page:
+        found, following = self.reader(self.name, token or None)
+        looks = [
+            (self.tables[name], self.tables[name].look(table))
+            for table in found
+            if (name := table.name.lower()) in self.tables
+        ]
+        return Page(looks, following or "")
+
+
+@dataclass(frozen=True)
+class RestCatalog:
+    """A REST catalog, of which only our tables are read. A token is the name of the last table.
+
+    Attributes:
+        tables: ours, by name.
+    """
+
+    catalog: str
+    tables: dict[Identifier, LoadedTable]
+    reader: TablesReader
+
+    @property
+    def name(self) -> str:
+        # No database of Glue has a colon in its name.
+        return f"catalog:{self.catalog}"
+
+    @property
+    def title(self) -> str:
+        return f"catalog {self.catalog}"
+
+    def read(self, token: str) -> Page:
+        from lineage_bridge_dagster.iceberg.table_errors import TableError, TableNotFoundError
+
+        names = sorted((name for name in self.tables if ".".join(name) > token), key=".".join)
+        asked = names[:TABLES_A_PAGE]
+        looks: list[tuple[LoadedTable, Look]] = []
+        errors: list[TableError] = []
+        for name, table in self.reader(self.catalog, asked) if asked else ():
+            if not isinstance(table, TableError):
+                looks.append((self.tables[name], self.tables[name].look(table)))
+            elif not isinstance(table, TableNotFoundError):
+                errors.append(table)
+        if errors and not looks:
+            raise errors[0]
+        note = f"{plural(len(errors), 'table')} of {self.title} not read: {errors[0]}" if errors else ""
+        return Page(looks, ".".join(asked[-1]) if len(names) > len(asked) else "", note)
+
+
+def sources_of(
+    tables: Iterable[LoadedTable], read_page: PageReader | None, read_tables: TablesReader | None
+) -> list[Source]:
+    """The databases and catalogs of these tables that there is a reader for, by name."""
+    databases: dict[str, dict[str, LoadedTable]] = {}
+    catalogs: dict[str, dict[Identifier, LoadedTable]] = {}
+    for table in tables:
+        if table.place is not None:
+            databases.setdefault(table.place.database, {})[table.place.table] = table
+        elif table.iceberg is not None:
+            catalogs.setdefault(table.iceberg.catalog, {})[table.iceberg.name] = table
+    found: list[Source] = []
+    if read_page is not None:
+        found += [GlueDatabase(name, ours, read_page) for name, ours in databases.items()]
+    if read_tables is not None:
+        found += [RestCatalog(name, ours, read_tables) for name, ours in catalogs.items()]
+    return sorted(found, key=lambda source: source.name)
