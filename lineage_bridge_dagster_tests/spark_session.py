@@ -5,11 +5,9 @@ A session takes many seconds to start, so tests share one and each test uses its
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -18,6 +16,7 @@ import pytest
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
+from lineage_bridge_dagster_tests.duckdb_cli import packaged_duckdb
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,13 +93,7 @@ def pyiceberg_properties(catalog: CatalogSettings) -> dict[str, str]:
 
 def duckdb_reader(catalog: CatalogSettings) -> duckdb.DuckDBPyConnection:
     """Return a DuckDB connection that can read the catalog's S3, with the packaged extensions loaded."""
-    connection = duckdb.connect()
-    for name in ("avro", "httpfs", "iceberg"):
-        spec = importlib.util.find_spec(f"duckdb_extension_{name}")
-        assert spec is not None
-        assert spec.origin is not None
-        path = next(Path(spec.origin).parent.glob("extensions/*/*.duckdb_extension"))
-        connection.execute(f"LOAD '{path}'")
+    connection = packaged_duckdb("avro", "httpfs", "iceberg")
     host = (catalog.s3_endpoint or "").removeprefix("http://")
     connection.execute(
         f"CREATE SECRET (TYPE s3, KEY_ID '{ACCESS_KEY}', SECRET '{SECRET_KEY}', REGION '{REGION}', "

@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "collector": {"config", "glue", "lineage"},
     "discovery": {"config", "confluent", "glue", "lineage", "sql", "targets"},
     "push": {"config", "glue", "lineage", "targets"},
-    "specs": {"config", "dagster_internals", "glue", "lineage"},
+    "specs": {"config", "dagster_internals", "glue", "iceberg", "lineage"},
     "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs"},
 }
 ALLOWED["assets"] = {

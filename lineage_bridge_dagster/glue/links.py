@@ -54,7 +54,7 @@ def athena_select(database: str, table: str, *, limit: int = 10) -> str:
 
     Names with dots, hyphens or a leading digit must be quoted.
     """
-    return f"SELECT * FROM {_double(database)}.{_double(table)} LIMIT {limit}"  # noqa: S608 - both names are quoted
+    return f"SELECT * FROM {double_quoted(database)}.{double_quoted(table)} LIMIT {limit}"  # noqa: S608 - both names are quoted
 
 
 def athena_lineage(database: str, table: str, lineage_database: str = LINEAGE_DATABASE) -> str:
@@ -63,12 +63,13 @@ def athena_lineage(database: str, table: str, lineage_database: str = LINEAGE_DA
     What Athena shows of a table's parameters is not documented, so no statement shows them there.
     """
     return (
-        f'SELECT hop, kind, qualified_name FROM {_double(lineage_database)}."upstream_chains" '  # noqa: S608
+        f'SELECT hop, kind, qualified_name FROM {double_quoted(lineage_database)}."upstream_chains" '  # noqa: S608
         f'WHERE "database" = {_literal(database)} AND table_name = {_literal(table)} ORDER BY hop'
     )
 
 
-def _double(name: str) -> str:
+def double_quoted(name: str) -> str:
+    """A name as Athena and DuckDB quote it."""
     return '"' + name.replace('"', '""') + '"'
 
 

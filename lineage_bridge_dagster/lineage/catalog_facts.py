@@ -3,13 +3,27 @@ Tableflow's own catalog has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import NodeView
 
 #: Attributes that change with every commit to the table.
 COMMIT_ATTRIBUTES = frozenset({"snapshot_id", "last_commit", "rows"})
+
+#: The attribute with the settings by which others reach the catalog, and which those are. None is secret.
+CATALOG_SETTINGS = "catalog_settings"
+SHOWN_SETTINGS = (
+    "type",
+    "uri",
+    "warehouse",
+    "region",
+    "signing_name",
+    "signing_region",
+    "oauth2_server_uri",
+    "scope",
+    "s3_endpoint",
+)
 
 
 class CatalogFacts(NodeView):
@@ -23,9 +37,11 @@ class CatalogFacts(NodeView):
         return self.text("catalog")
 
     @property
-    def uri(self) -> str:
-        """The address of the catalog."""
-        return self.text("catalog_uri")
+    def settings(self) -> dict[str, str]:
+        """Those of `SHOWN_SETTINGS` that the catalog has."""
+        found = self.node.attributes.get(CATALOG_SETTINGS)
+        values = found if isinstance(found, Mapping) else {}
+        return {name: value for name in SHOWN_SETTINGS if isinstance(value := values.get(name), str)}
 
     @property
     def snapshot_id(self) -> str:

@@ -13,6 +13,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.table_errors import TableAccessDeniedError, TableError, translate
 from lineage_bridge_dagster.iceberg.tables import IcebergTable, TablesRead, read_tables
+from lineage_bridge_dagster.lineage.catalog_facts import CATALOG_SETTINGS, SHOWN_SETTINGS
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -170,10 +171,9 @@ def facts_of(table: IcebergTable, settings: CatalogSettings) -> dict[str, Any]:
     """What a catalog tells of a table: its schema and its current snapshot, without secrets."""
     return {
         "catalog": settings.name,
-        "catalog_uri": settings.uri,
-        "catalog_warehouse": settings.warehouse,
-        "catalog_signing_name": settings.signing_name,
-        "catalog_signing_region": settings.signing_region,
+        CATALOG_SETTINGS: {
+            name: redact_text(str(value)) for name in SHOWN_SETTINGS if (value := getattr(settings, name))
+        },
         "columns": [
             {"name": column.name, "type": column.type, "comment": redact_text(column.comment) or None}
             for column in table.columns

@@ -139,6 +139,18 @@ def test_a_table_that_glue_never_sees_is_an_asset_with_schema_snapshot_rows_and_
     assert metadata["lineage_bridge/catalog"] == NAME
     assert (metadata["lineage_bridge/database"], metadata["lineage_bridge/table"]) == (cluster, "orders.v1")
     assert [column.name for column in metadata["dagster/column_schema"].value.columns] == ["id", "country"]
+    page = asset.spec.description or ""
+    first, *_ = page.splitlines()
+    assert first.startswith(
+        f"Iceberg table orders.v1 in namespace {cluster} of catalog {NAME}, from Kafka topic orders.v1"
+    )
+    assert "└─ topic orders.v1" in page
+    assert "| Rows | 2 |" in page
+    assert f"| Snapshot | {facts.snapshot_id} |" in page
+    assert f"| Not pushed | {TAKES_NO_PROPERTIES} |" in page
+    assert f'FROM "{NAME}"."{cluster}"."orders.v1" LIMIT 10;' in page
+    assert "credential_chain" not in page
+    assert KEY.secret not in page
     assert metadata["lineage_bridge/written_by"] == f"Confluent Tableflow from {cluster}.orders.v1"
 
 
@@ -156,6 +168,9 @@ def test_a_table_that_glue_has_gets_the_facts_and_no_second_asset(bucket: Bucket
     assert list(iceberg_rest_tables(found.graph)) == []
     facts = CatalogFacts.of(source_of(found, "orders.v1"))
     assert (facts.catalog, facts.rows) == (NAME, 2)
+    inventory = build_inventory(found, LineageTranslator().get_asset_spec)
+    (table,) = inventory.tables
+    assert "| Rows | 2 |" in (table.spec.description or "")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, parse_qsl, quote, unquote
 
@@ -30,8 +30,9 @@ from lineage_bridge_dagster.embedded.rest.names import (
     S3_TABLES,
     TABLEFLOW_CATALOG,
 )
-from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer, TokenRejected
+from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer, TokenRejected, client_of
 from lineage_bridge_dagster.embedded.rest.sigv4 import SignatureRejected, SignedRequest, verify
+from lineage_bridge_dagster.embedded.rest.vending import with_credentials
 
 _TABLEFLOW = re.compile(r"/iceberg/catalog/organizations/([^/]+)/environments/([^/]+)(/v1/.*)")
 _READS = frozenset({"GET", "HEAD"})
@@ -68,12 +69,14 @@ class TableflowGate:
         environment: Its environment.
         catalog: Base URL of the catalog behind it.
         issuer: Issues and verifies its tokens.
+        vended: What it hands out for the files of a table.
     """
 
     organization: str
     environment: str
     catalog: str
     issuer: TokenIssuer
+    vended: Mapping[str, str] = field(default_factory=dict)
 
 
 class Gate:
@@ -152,7 +155,8 @@ class Gate:
         try:
             if path == _TOKENS:
                 form = dict(parse_qsl((await request.body()).decode()))
-                return JSONResponse(gate.issuer.issue(form))
+                client = client_of(request.headers.get("authorization", ""))
+                return JSONResponse(gate.issuer.issue({**client, **form}))
             token = gate.issuer.verify(request.headers.get("authorization", ""), expired=fault is not None)
         except TokenRejected as rejected:
             if path == _TOKENS:
@@ -167,7 +171,8 @@ class Gate:
             return error(403, "ForbiddenException", "Tableflow's tables are read-only.")
         if metrics:
             return Response(status_code=204)
-        return await self._forward(request, gate.catalog + path, b"")
+        answer = await self._forward(request, gate.catalog + path, b"")
+        return with_credentials(request, path, answer, gate.vended)
 
 
 async def _refused_name(request: Request) -> str:

@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote_plus
 
 #: Seconds for which a token is valid.
 LIFETIME = 3600
@@ -45,6 +46,18 @@ class Token:
 
     client: str
     scope: str
+
+
+def client_of(authorization: str) -> dict[str, str]:
+    """The client id and secret in a Basic header, as form fields (RFC 6749 section 2.3.1); none in others."""
+    scheme, _, encoded = authorization.partition(" ")
+    if scheme.lower() != "basic":
+        return {}
+    try:
+        client, _, secret = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except ValueError:
+        return {}
+    return {"client_id": unquote_plus(client), "client_secret": unquote_plus(secret)}
 
 
 @dataclass(slots=True)

@@ -39,6 +39,7 @@ class IcebergRest:
 
     Attributes:
         issuer: Issues the tokens of Tableflow's catalog.
+        vended: What Tableflow's catalog hands out for the files of a table; empty it for nothing.
         faults: Failures on request.
     """
 
@@ -70,6 +71,14 @@ class IcebergRest:
         self.clock_skew_seconds = 0.0
         key = world.api_key("tableflow")
         self.issuer = TokenIssuer({key.key: key.secret})
+        self.vended = {
+            "s3.access-key-id": ACCESS_KEY,
+            "s3.secret-access-key": SECRET_KEY,
+            "s3.endpoint": aws_url,
+            "s3.path-style-access": "true",
+            "s3.region": region,
+            "client.region": region,
+        }
         self.faults = Faults()
 
     def __enter__(self) -> Self:
@@ -81,7 +90,7 @@ class IcebergRest:
             lambda: datetime.fromtimestamp(time.time() + self.clock_skew_seconds, UTC),
         )
         tableflow = TableflowGate(
-            world.ORGANIZATION_ID, world.ENVIRONMENT_ID, catalogs.urls[TABLEFLOW], self.issuer
+            world.ORGANIZATION_ID, world.ENVIRONMENT_ID, catalogs.urls[TABLEFLOW], self.issuer, self.vended
         )
         listener = socket.create_server((HOST, self._port))
         self._port = listener.getsockname()[1]

@@ -41,14 +41,15 @@ def description(node: Node, context: NodeContext) -> str:
                 return _page(first, origin, _DIAGRAM)
             facts = table.facts(glue_table, context)
             return _page(
-                first, table.absence(glue_table), origin, facts=facts, below=table.athena(glue_table)
+                first, table.absence(glue_table), origin, facts=facts, below=table.queries(glue_table)
             )
         case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
             other = IcebergTableNode.of(node)
             first, origin = iceberg_table.first_line(other, context), table.origin(node, context)
             if context.role is Role.CHAIN:
                 return _page(first, origin, _DIAGRAM)
-            return _page(first, origin, facts=iceberg_table.facts(other))
+            facts = iceberg_table.facts(other, context)
+            return _page(first, origin, facts=facts, below=iceberg_table.queries(other, context))
         case NodeType.EXTERNAL_DATASET:
             return _page(f"External dataset: {plain(node.qualified_name)}")
         case _:

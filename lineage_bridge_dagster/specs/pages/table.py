@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.glue.links import LINEAGE_DATABASE, athena_lineage, athena_select
 from lineage_bridge_dagster.lineage.glue_status import (
     GlueStatus,
     absence_sentence,
@@ -13,8 +12,10 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.markdown import fenced, paragraph
+from lineage_bridge_dagster.specs.pages.iceberg_table import catalog_rows
 from lineage_bridge_dagster.specs.pages.open_points import upstream_sentences
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain
+from lineage_bridge_dagster.specs.pages.queries import Place, QueriedTable, statements
 from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
 from lineage_bridge_dagster.specs.pages.tree import text_tree
 from lineage_bridge_dagster.text import first_few
@@ -51,7 +52,8 @@ def facts(table: GlueTableNode, context: NodeContext) -> dict[str, str]:
         "Region": plain(table.aws_region),
         "Location": plain(table.storage_location),
         "Tableflow": first_few(syncs, 3),
-        **tableflow_rows(tableflow_of(table.node, context.view)),
+        **tableflow_rows(tableflows := tableflow_of(table.node, context.view)),
+        **(catalog_rows(tableflows[0].node) if len(tableflows) == 1 else {}),
         "Partitioned by": plain(first_few([key.name for key in table.partition_keys], 10)),
         "Owner": plain(table.owner),
         "Not pushed": plain(table.conflict),
@@ -71,16 +73,10 @@ def origin(table: Node, context: NodeContext) -> str:
     return "\n\n".join(filter(None, (tree, upstream_sentences(context.view, table))))
 
 
-def athena(table: GlueTableNode) -> str:
-    """Statements to query it and its lineage in Athena, quoted as names with dots require; none without a
-    table."""
+def queries(table: GlueTableNode) -> str:
+    """Statements to query it and its lineage; none without a table."""
     if glue_status(table.node) is GlueStatus.MISSING:
         return ""
     place = table.shown_place
-    select = athena_select(place.database, place.table)
-    lineage = athena_lineage(place.database, place.table)
-    statements = fenced(f"{select};\n{lineage};", "sql")
-    return (
-        "Query it in Athena; the second statement reads its lineage from the lineage tables, if they are in "
-        f"this catalog's database `{LINEAGE_DATABASE}`, as by default:\n\n{statements}"
-    )
+    catalog = Place("glue", "glue", region=table.aws_region, catalog_id=table.text("catalog_id"))
+    return statements(QueriedTable(catalog, place.database, place.table))
