@@ -19,7 +19,7 @@ class PushStatus(StrEnum):
     REFUSED = "refused"  # must not be written: a view, an unknown field, a conflict of two topics
     FAILED = "failed"  # the lineage was not written
     UNKNOWN = "unknown"  # a write may have been applied, and the table could not be read back
-    SKIPPED = "skipped"  # Glue has no table yet, as the discovery said; or its catalog takes no writes
+    SKIPPED = "skipped"  # nothing to write to yet, in a catalog without writes, or another instance's table
     HELD = "held"  # the discovery was too incomplete to replace the current lineage
 
 

@@ -70,7 +70,7 @@ def push_iceberg_tables(
     for result in without:
         run.done(result)
     targets = [target_of(node) for node in selected if node.node_id not in run.results]
-    push_lineage(_Tables(writers, dry_run), discovery, targets, nodes, settings, run)
+    push_lineage(_Tables(writers, settings, dry_run), discovery, targets, nodes, settings, run)
     calls = sum((Counter(writer.calls) for writer in writers.values()), Counter[str]())
     return PushReport(tuple(run.results[node.node_id] for node in selected), dry_run, dict(calls))
 
@@ -83,13 +83,14 @@ class _Tables:
     """
 
     writers: Mapping[str, IcebergPropertiesWriter]
+    settings: PushSettings
     dry_run: bool
 
     def read(self, targets: Iterable[IcebergTarget]) -> Iterator[tuple[IcebergTarget, None]]:
         return ((target, None) for target in targets)
 
     def losses(self, targets: Iterable[IcebergTarget]) -> Iterator[tuple[IcebergTarget, None, bool]]:
-        return ((target, None, carries_lineage(target.node)) for target in targets)
+        return ((target, None, carries_lineage(target.node, self.settings)) for target in targets)
 
     def write(self, target: IcebergTarget, chain: Chain | None, complete: bool, _record: None) -> TableResult:
         writer = self.writers[target.catalog]

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.glue.plan import plan_update
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.writer.plans import NoChange, Refuse
 from lineage_bridge_dagster_tests.glue.catalog import Catalog, glue_table
-from lineage_bridge_dagster_tests.glue.graphs import glue_node
+from lineage_bridge_dagster_tests.glue.graphs import add_table, glue_node
 from lineage_bridge_dagster_tests.glue.plans import LATER, after, document, update
 from lineage_bridge_dagster_tests.glue.runs import graph_of, no_sleep, push
 
@@ -74,7 +74,7 @@ def test_lineage_of_another_instance_is_not_removed(client: GlueClient, catalog:
     before = catalog.table("orders.v1")
     orphan = Graph()
     orphan.add_node(glue_node("orders.v1"))
-    assert push(client, orphan, settings=SECOND).counts["refused"] == 1
+    assert push(client, orphan, settings=SECOND).counts["skipped"] == 1
     cleaning = Cleaning(client, PushSettings(owner="second"), sleep=no_sleep)
     assert cleaning.remove(cleaning.find()).counts["refused"] == 1
     assert catalog.table("orders.v1") == before
@@ -88,3 +88,52 @@ def test_one_that_names_no_owner_leaves_the_tables_of_others_alone() -> None:
     plan = plan_update(pushed, document(), PushSettings(), complete=True, now=LATER)
     assert isinstance(plan, Refuse)
     assert plan.owner == "first"
+
+
+def _shared_catalog(client: GlueClient, catalog: Catalog, of_first: int, of_second: int) -> Graph:
+    """Two instances push tables of their own into one catalog; return what the second one discovers then,
+    after all of its own tables have lost their upstream.
+    """
+    names = {"first": of_first, "second": of_second}
+    found = Graph()
+    for owner, count in names.items():
+        own = Graph()
+        for name in (f"{owner}-{number}" for number in range(count)):
+            catalog.create(name)
+            add_table(own, name)
+        assert push(client, own, settings={"owner": owner}).counts["updated"] == count
+        for name in (f"{owner}-{number}" for number in range(count)):
+            found.add_node(glue_node(name, parameters=catalog.parameters(name)))
+    return found
+
+
+def test_tables_that_only_another_instance_knows_do_not_fail_a_push(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    found = _shared_catalog(client, catalog, 5, 0)
+    catalog.create("second-0")
+    add_table(found, "second-0")
+    report = push(client, found, settings=SECOND)
+    assert report.failed == ()
+    assert (report.counts["updated"], report.counts["skipped"]) == (1, 5)
+    assert "its lineage belongs to another instance, first" in report.results[0].reason
+    assert catalog.parameters("first-0")[OWNER] == "first"
+
+
+def test_tables_of_another_instance_do_not_hold_back_removals_of_ours(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    found = _shared_catalog(client, catalog, 5, 1)
+    report = push(client, found, settings=SECOND)
+    assert (report.counts["updated"], report.counts["skipped"]) == (1, 5)
+    assert OWNER not in catalog.parameters("second-0")
+
+
+def test_tables_of_another_instance_do_not_raise_the_number_of_removals(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    found = _shared_catalog(client, catalog, 40, 3)
+    report = push(client, found, settings=SECOND)
+    assert (report.counts["refused"], report.counts["skipped"]) == (3, 40)
+    assert any("3 of 3 tables" in result.reason for result in report.failed)
+    assert catalog.parameters("second-0")[OWNER] == "second"

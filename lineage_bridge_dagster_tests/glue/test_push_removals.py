@@ -96,6 +96,25 @@ def test_too_many_removals_are_all_refused(client: GlueClient, catalog: Catalog)
     assert allowed.counts["updated"] == 3
 
 
+@pytest.mark.parametrize(("tables", "allowed"), [(1, 1), (9, 1), (11, 1), (20, 2), (29, 2)])
+def test_no_more_than_the_share_is_removed_at_once_and_at_least_one_table(
+    client: GlueClient, catalog: Catalog, tables: int, allowed: int
+) -> None:
+    names = [f"t{number:02d}" for number in range(tables)]
+    _push_tables(client, catalog, names)
+
+    def removed(count: int) -> int:
+        graph = Graph()
+        for name in names[:count]:
+            _add_orphan(graph, name)
+        for name in names[count:]:
+            add_table(graph, name)
+        return push(client, graph, dry_run=True).counts["updated"]
+
+    assert removed(allowed) == allowed
+    assert tables == allowed or removed(allowed + 1) == 0
+
+
 def test_removal_limit_counts_tables_outside_the_selection(client: GlueClient, catalog: Catalog) -> None:
     names = [f"t{number}" for number in range(10)]
     _push_tables(client, catalog, names)
