@@ -167,6 +167,13 @@ class PushSettings(BaseModel):
         "owner; false by default.",
         examples=[False],
     )
+    max_request_bytes: int = Field(
+        512_000,
+        ge=10_000,
+        description="Largest request to Glue, in bytes. A longer chain is shortened to fit, and a table that "
+        "leaves no room is refused.",
+        examples=[512_000],
+    )
     max_removal_share: float = Field(
         0.1,
         ge=0,

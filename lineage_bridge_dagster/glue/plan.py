@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_bridge_dagster.glue.fields import READ_ONLY_FIELDS, is_set, writable_fields
+from lineage_bridge_dagster.glue.request_size import TooLarge, fitting
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.description import join_description, split_description
 from lineage_bridge_dagster.lineage.documents import (
@@ -90,8 +91,8 @@ def plan_update(
     """
     user_text, current_block = split_description(table.description)
     current = {key: value for key, value in table.parameters.items() if key.startswith(PREFIX)}
-    wanted = dict(document.parameters) if document else {}
     block = _new_block(document, user_text, now) if options.set_description else None
+    description = join_description(user_text, block) if options.set_description else table.description
 
     if document is None and not current and current_block is None:
         return NoChange()
@@ -100,6 +101,14 @@ def plan_update(
     other = other_owner(current, options)
     if other and not options.take_over:
         return Refuse(*foreign_owner(other, current), other)
+    if document is not None:
+        if (reason := _over_limit(document.parameters)) is not None:
+            return Refuse(reason)
+        fitted = fitting(document, _writable(table), description, options.max_request_bytes)
+        if isinstance(fitted, TooLarge):
+            return Refuse(fitted.reason, fitted.hint)
+        document = fitted
+    wanted = dict(document.parameters) if document else {}
     wanted_digest = digest(wanted if options.set_parameters else {}, block)
     current_digest = digest(
         current if options.set_parameters else {}, current_block if options.set_description else None
@@ -119,9 +128,6 @@ def plan_update(
             parameters |= {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now}
             if options.owner:
                 parameters[KEY_OWNER] = options.owner
-        if (reason := _over_limit(parameters)) is not None:
-            return Refuse(reason)
-    description = join_description(user_text, block) if options.set_description else table.description
     return Update(table, _table_input(table, parameters, description), removal=document is None)
 
 
@@ -147,13 +153,15 @@ def _new_block(document: LineageDocument | None, user_text: str, now: str) -> st
     return document.block(budget, now) if document is not None and budget > 0 else None
 
 
+def _writable(table: GlueTable) -> dict[str, Any]:
+    return {
+        name: value for name, value in table.raw.items() if name in writable_fields() and value is not None
+    }
+
+
 def _table_input(table: GlueTable, parameters: Mapping[str, str], description: str) -> dict[str, Any]:
     """The writable fields of the table, with these parameters and this description."""
-    table_input = {
-        name: copy.deepcopy(value)
-        for name, value in table.raw.items()
-        if name in writable_fields() and value is not None
-    }
+    table_input = copy.deepcopy(_writable(table))
     if parameters or "Parameters" in table_input:
         table_input["Parameters"] = dict(parameters)
     if description or table_input.get("Description") == description:
@@ -164,10 +172,8 @@ def _table_input(table: GlueTable, parameters: Mapping[str, str], description: s
 
 
 def _over_limit(parameters: Mapping[str, str]) -> str | None:
-    """Why Glue would reject our parameters. Those of others are in Glue already."""
+    """Why Glue would reject our parameters."""
     for key, value in parameters.items():
-        if not key.startswith(PREFIX):
-            continue
         if len(key.encode()) > MAX_KEY_BYTES:
             return f"the key of the parameter {key[:60]}... is over Glue's limit of {MAX_KEY_BYTES} bytes"
         if (size := len(value.encode())) > MAX_VALUE_BYTES:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from lineage_bridge_dagster.lineage.chains import Chain, Hop
 from lineage_bridge_dagster.lineage.description import DescriptionBlock, HopLine, without_time
@@ -51,18 +51,53 @@ class DocumentOptions(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ParameterSource:
+    """What our parameters are made of, before truncation.
+
+    Attributes:
+        hops: as `hops.hop_record` makes them.
+        topics: the names of topics, nearest first; so for `connectors`.
+    """
+
+    hops: tuple[Mapping[str, Any], ...]
+    topics: tuple[str, ...]
+    connectors: tuple[str, ...]
+    environment: str = ""
+    cluster: str = ""
+
+    def parameters(self, divisor: int = 1) -> dict[str, str]:
+        """Our keys with their values, each truncated to its limit divided by this."""
+        text, chain_truncated = chain_json(self.hops, MAX_CHAIN_BYTES // divisor)
+        topics, topics_truncated = join_names(self.topics, MAX_VALUE_BYTES // divisor)
+        connectors, connectors_truncated = join_names(self.connectors, MAX_VALUE_BYTES // divisor)
+        truncated = chain_truncated or topics_truncated or connectors_truncated
+        parameters = {
+            KEY_SOURCE_TOPICS: topics,
+            KEY_SOURCE_CONNECTORS: connectors,
+            KEY_UPSTREAM_CHAIN: text,
+            KEY_UPSTREAM_TRUNCATED: "true" if truncated else "",
+            KEY_PIPELINE_TYPE: "tableflow",
+            KEY_ENVIRONMENT_ID: self.environment,
+            KEY_CLUSTER_ID: self.cluster,
+        }
+        return {key: value for key, value in parameters.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
 class LineageDocument:
     """A chain's parameters and description block. A part that the options exclude is empty.
 
     Attributes:
         parameters: Our keys, without `last_synced`, `digest` and `owner`, which the push adds.
         content: The block before truncation.
-        truncated: Whether the parameters leave out part of the chain.
+        truncated: whether the parameters leave out part of the chain.
+        source: what the parameters are made of.
     """
 
     parameters: dict[str, str] = field(default_factory=dict)
     content: DescriptionBlock | None = None
     truncated: bool = False
+    source: ParameterSource | None = field(default=None, repr=False)
 
     def block(self, budget_bytes: int, synced_at: str) -> str | None:
         """Return our block of the description; None if it does not fit, or is excluded.
@@ -72,6 +107,13 @@ class LineageDocument:
             synced_at: ISO 8601 UTC.
         """
         return None if self.content is None else self.content.render(budget_bytes, synced_at)
+
+    def shorter(self, divisor: int) -> LineageDocument:
+        """The document with parameters that may each take only this fraction of the usual bytes."""
+        if self.source is None:
+            return self
+        parameters = self.source.parameters(divisor)
+        return replace(self, parameters=parameters, truncated=KEY_UPSTREAM_TRUNCATED in parameters)
 
 
 def render(chain: Chain, options: DocumentOptions) -> LineageDocument:
@@ -86,31 +128,17 @@ def render(chain: Chain, options: DocumentOptions) -> LineageDocument:
     if not chain.hops:
         return LineageDocument()
     environment = _nearest(chain, "environment_id")
-    document = LineageDocument(
-        content=_content(chain, options, environment) if options.set_description else None
-    )
+    content = _content(chain, options, environment) if options.set_description else None
     if not options.set_parameters:
-        return document
-    text, chain_truncated = chain_json(
-        [hop_record(hop.distance, hop.node, options.sql) for hop in chain.hops], MAX_CHAIN_BYTES
+        return LineageDocument(content=content)
+    source = ParameterSource(
+        hops=tuple(hop_record(hop.distance, hop.node, options.sql) for hop in chain.hops),
+        topics=_names(chain, NodeType.KAFKA_TOPIC),
+        connectors=_names(chain, NodeType.CONNECTOR),
+        environment=environment,
+        cluster=_nearest(chain, "cluster_id"),
     )
-    topics, topics_truncated = _names(chain, NodeType.KAFKA_TOPIC)
-    connectors, connectors_truncated = _names(chain, NodeType.CONNECTOR)
-    truncated = chain_truncated or topics_truncated or connectors_truncated
-    parameters = {
-        KEY_SOURCE_TOPICS: topics,
-        KEY_SOURCE_CONNECTORS: connectors,
-        KEY_UPSTREAM_CHAIN: text,
-        KEY_UPSTREAM_TRUNCATED: "true" if truncated else "",
-        KEY_PIPELINE_TYPE: "tableflow",
-        KEY_ENVIRONMENT_ID: environment,
-        KEY_CLUSTER_ID: _nearest(chain, "cluster_id"),
-    }
-    return LineageDocument(
-        parameters={key: value for key, value in parameters.items() if value},
-        content=document.content,
-        truncated=truncated,
-    )
+    return LineageDocument(content=content, source=source).shorter(1)
 
 
 def digest(parameters: Mapping[str, str], block: str | None) -> str:
@@ -130,9 +158,12 @@ def digest(parameters: Mapping[str, str], block: str | None) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _names(chain: Chain, node_type: NodeType) -> tuple[str, bool]:
-    names = (hop.node.qualified_name for hop in chain.hops if hop.node.node_type == node_type)
-    return join_names(filter(None, names), MAX_VALUE_BYTES)
+def _names(chain: Chain, node_type: NodeType) -> tuple[str, ...]:
+    return tuple(
+        hop.node.qualified_name
+        for hop in chain.hops
+        if hop.node.node_type == node_type and hop.node.qualified_name
+    )
 
 
 def _nearest(chain: Chain, attribute: str) -> str:

@@ -9,12 +9,16 @@ from lineage_bridge_dagster.lineage.documents import KEY_LAST_SYNCED, KEY_OWNER,
 
 
 class PushOptions(DocumentOptions, Protocol):
-    """What is written, by which instance, and whether it takes over the tables of others."""
+    """What is written, by which instance, whether it takes over the tables of others, and the largest request
+    to Glue.
+    """
 
     @property
     def owner(self) -> str: ...
     @property
     def take_over(self) -> bool: ...
+    @property
+    def max_request_bytes(self) -> int: ...
 
 
 class ForeignOwner(NamedTuple):

@@ -250,3 +250,26 @@ def test_users_text_and_block_fit_into_the_description(text: str) -> None:
 
     if block is not None:
         assert len(join_description(text, block).encode()) <= MAX_DESCRIPTION_BYTES
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sampled_from(["a", "é", "注", "🦆", "\n", "\r\n"]), min_size=1, max_size=6).map("".join),
+    st.integers(1_200, MAX_DESCRIPTION_BYTES),
+    st.sampled_from(["é", "注", "🦆"]),
+)
+def test_the_last_bytes_of_a_description_hold_whole_characters(text: str, size: int, letter: str) -> None:
+    """A user's text of this many bytes stays whole; our block takes what is left, or is left out."""
+    users = (text * MAX_DESCRIPTION_BYTES).encode()[:size].decode(errors="ignore")
+    job = node("j", "flink_job", letter * 30, sql="SELECT " + letter * 400)
+    source = chain(Hop(1, node("t", "kafka_topic", letter * 20, schema_fields=fields(3))), Hop(2, job))
+    block = block_of(source, MAX_DESCRIPTION_BYTES - len(join_description(users, "").encode()))
+    description = join_description(users, block)
+
+    assert len(description.encode()) <= MAX_DESCRIPTION_BYTES
+    assert description.startswith(users)
+    assert split_description(description) == (users, block)
+    assert "\ufffd" not in description
+    if block is not None:
+        assert f"topic: {letter * 20}" in block
+        assert f"flink_job: {letter * 30}" in block

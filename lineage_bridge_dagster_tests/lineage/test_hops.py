@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage.chains import Chain, to_json
-from lineage_bridge_dagster.lineage.hops import chain_json, drop_order, join_names
+from lineage_bridge_dagster.lineage.hops import MAX_CHAIN_BYTES, chain_json, drop_order, join_names
 from lineage_bridge_dagster.lineage.text import MAX_VALUE_BYTES
 from lineage_bridge_dagster_tests.lineage.graphs import chains
 
@@ -63,3 +63,32 @@ def test_no_more_is_dropped_than_necessary(source: Chain, limit: int) -> None:
         records
     ):
         assert not any("sql" in record for record in json.loads(text))
+
+
+#: Characters of one to four bytes in UTF-8, one that is made of several, and those that JSON escapes.
+_LETTERS = st.sampled_from(["a", "é", "注", "🦆", "👩\u200d🚀", '"', "\\", "\n"])
+
+
+@settings(max_examples=60)
+@given(st.lists(_LETTERS, min_size=8, max_size=8), st.integers(0, 40))
+def test_a_long_chain_of_any_script_is_cut_between_hops_and_texts(letters: list[str], spare: int) -> None:
+    """Around the limit, byte by byte: what remains is whole."""
+    records = [
+        {
+            "hop": i,
+            "kind": "flink_job",
+            "qualified_name": letter * 600,
+            "display_name": letter,
+            "sql": letter * 900,
+        }
+        for i, letter in enumerate(letters * 8, start=1)
+    ]
+    sizes = [len(json.dumps(record, ensure_ascii=False).encode()) for record in records]
+    for limit in (MAX_CHAIN_BYTES, sum(sizes) // 2 + spare):
+        text, truncated = chain_json(records, limit)
+        assert len(text.encode()) <= limit
+        assert truncated
+        for hop in json.loads(text):
+            whole = records[hop["hop"] - 1]
+            assert hop == {key: value for key, value in whole.items() if key in hop}
+            assert whole.keys() - hop.keys() <= {"sql"}

@@ -28,6 +28,9 @@ Environ = dict[str, Any]
 #: Prefix of the stack's own paths: health, faults, policies, call counts. No AWS request has such a path.
 ADMIN = "/_strict/"
 
+#: AWS documents no limit of a whole request to Glue, but there is one. It holds a value of the largest size.
+MAX_GLUE_REQUEST_BYTES = 512 * 1024
+
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/\d{8}/([^/]+)/([^/]+)/aws4_request")
 
 _REASONS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 429: "Too Many Requests"}
@@ -91,6 +94,8 @@ class Application:
     ) -> Iterable[bytes]:
         if environ.get("HTTP_X_AMZ_TARGET", "").startswith("AWSGlue."):
             self._access.check(_signature(environ)[0], region, operation, _request(body))
+            if len(body) > MAX_GLUE_REQUEST_BYTES:
+                raise AwsError("InvalidInputException", "Payload size of request exceeded limit")
             if self._glue.implements(operation):
                 return _send(start, 200, self._glue.call(region, operation, _request(body)))
             with self._glue.lock:

@@ -143,6 +143,14 @@ def test_input_at_glues_limits_is_accepted(glue: Any) -> None:
     assert {key: _table(glue)[key] for key in fields} == fields
 
 
+def test_a_request_that_is_too_large_as_a_whole_is_rejected(glue: Any) -> None:
+    _create(glue)
+    with pytest.raises(ClientError, match="Payload size of request exceeded limit") as rejected:
+        _update(glue, fields={"Parameters": {"a": "v" * 300_000, "b": "v" * 300_000}})
+    assert _error_code(rejected) == "InvalidInputException"
+    assert _table(glue)["VersionId"] == "0"
+
+
 def test_lists_have_pages_of_at_most_100_items_without_duplicates(aws: StrictAws, glue: Any) -> None:
     names = [f"t{number:03}" for number in range(205)]
     for name in names:
