@@ -18,14 +18,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.iceberg.table_errors import translate
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.targets.properties_plan import Commit, plan_properties
-from lineage_bridge_dagster.writer.errors import ConflictError
+from lineage_bridge_dagster.writer.errors import ConflictError, ThrottledError
+from lineage_bridge_dagster.writer.pace import Pace
 from lineage_bridge_dagster.writer.plans import Hold, NoChange, Refuse, TableState, Wanted
 from lineage_bridge_dagster.writer.table import LineageWriter
 from lineage_bridge_dagster.writer.targets import Target
@@ -33,6 +35,8 @@ from lineage_bridge_dagster.writer.targets import Target
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import CommitTableResponse, Table
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit])
         settings: What to write, and how often to try.
         clock: The time for `last_synced`.
         sleep: Waits between attempts, in seconds.
+        pace: Of its calls; a new one by default.
     """
 
     def __init__(
@@ -87,16 +92,15 @@ class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit])
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        pace: Pace | None = None,
     ) -> None:
         super().__init__(settings, clock, sleep)
         self._catalog = catalog
+        self._pace = pace or Pace()
 
     def read(self, target: IcebergTarget) -> LoadedTable:
-        self.count("LoadTable")
-        try:
-            return LoadedTable(self._catalog.load_table(target.identifier))
-        except Exception as caught:
-            raise translate(caught, action="Loading", where=f"the table {target.dotted}") from caught
+        load = partial(self._catalog.load_table, target.identifier)
+        return LoadedTable(self._call("LoadTable", load, "Loading", target))
 
     def plan(self, table: LoadedTable, wanted: Wanted) -> NoChange | Hold | Refuse | Commit:
         return plan_properties(
@@ -104,13 +108,26 @@ class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit])
         )
 
     def write(self, target: IcebergTarget, table: LoadedTable, change: Commit) -> TableState:
-        try:
-            made = _state(self._commit(table.table, change))
-        except Exception as caught:
-            raise translate(caught, action="Committing to", where=f"the table {target.dotted}") from caught
+        commit = partial(self._commit, table.table, change)
+        made = _state(self._call("CommitTable", commit, "Committing to", target))
         if not made.carries(change.after):
             raise ConflictError(f"Another writer of lineage changed {target.dotted} meanwhile.")
         return made
+
+    def _call(self, operation: str, call: Callable[[], A], action: str, target: IcebergTarget) -> A:
+        self.count(operation)
+        started = self._pace.start()
+        try:
+            answer = call()
+        except Exception as caught:
+            error = translate(caught, action=action, where=f"the table {target.dotted}")
+            if isinstance(error, ThrottledError):
+                self._pace.refused(started)
+            else:
+                self._pace.served()
+            raise error from caught
+        self._pace.served()
+        return answer
 
     def _commit(self, table: Table, commit: Commit) -> CommitTableResponse:
         from pyiceberg.table.update import (
@@ -125,7 +142,6 @@ class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit])
             updates.append(SetPropertiesUpdate(updates=dict(commit.lineage)))
         if commit.removed:
             updates.append(RemovePropertiesUpdate(removals=list(commit.removed)))
-        self.count("CommitTable")
         requirement = AssertTableUUID(uuid=table.metadata.table_uuid)
         return self._catalog.commit_table(table, (requirement,), tuple(updates))
 

@@ -48,13 +48,16 @@ class Traffic:
         calls: By operation, those that were refused as well.
         throttled: How many were refused.
         by_second: How many arrived in each second.
-        served_by_second: How many of them were not refused.
     """
 
     calls: Counter[str] = field(default_factory=Counter)
     throttled: int = 0
     by_second: Counter[int] = field(default_factory=Counter)
-    served_by_second: Counter[int] = field(default_factory=Counter)
+
+    def count(self, operation: str, now: float, served: bool) -> None:
+        self.calls[operation] += 1
+        self.by_second[int(now)] += 1
+        self.throttled += not served
 
     @property
     def total(self) -> int:
@@ -63,6 +66,38 @@ class Traffic:
     @property
     def refused_share(self) -> float:
         return self.throttled / self.total if self.total else 0.0
+
+
+class Limit:
+    """A token bucket: what is left of it says whether a call is served.
+
+    Args:
+        rate: Calls a second; None for no limit.
+        burst: Calls at once after a pause; by default those of one second.
+        clock: The time in seconds.
+    """
+
+    def __init__(
+        self,
+        rate: float | None = None,
+        burst: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rate = rate
+        self._burst = self._tokens = (rate or 0.0) if burst is None else burst
+        self._clock = clock
+        self._filled_at = clock()
+
+    def serves(self) -> bool:
+        if self._rate is None:
+            return True
+        now = self._clock()
+        self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
+        self._filled_at = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
 
 
 class LightGlue:
@@ -86,8 +121,7 @@ class LightGlue:
         self._lock = threading.Lock()
         self._databases: dict[str, dict[str, Json]] = {}
         self._traffic = Traffic()
-        self._rate: float | None = None
-        self._burst = self._tokens = self._filled_at = 0.0
+        self._limit = Limit()
         self._operations: dict[str, Callable[[Json], Json]] = {
             "GetDatabases": self._get_databases,
             "GetTables": self._get_tables,
@@ -110,9 +144,7 @@ class LightGlue:
             burst: Calls at once after a pause; by default those of one second.
         """
         with self._lock:
-            self._rate = rate
-            self._burst = self._tokens = rate if burst is None and rate is not None else burst or 0.0
-            self._filled_at = self._clock()
+            self._limit = Limit(rate, burst, self._clock)
 
     def traffic(self) -> Traffic:
         """The calls since the last time that this was asked."""
@@ -158,17 +190,9 @@ class LightGlue:
         client.meta.events.register_last("before-send.glue", handler)
 
     def _admit(self, operation: str) -> None:
-        now = self._clock()
-        self._traffic.calls[operation] += 1
-        self._traffic.by_second[int(now)] += 1
-        if self._rate is not None:
-            self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
-            self._filled_at = now
-            if self._tokens < 1:
-                self._traffic.throttled += 1
-                raise GlueRefusal("ThrottlingException", "Rate exceeded")
-            self._tokens -= 1
-        self._traffic.served_by_second[int(now)] += 1
+        self._traffic.count(operation, self._clock(), served := self._limit.serves())
+        if not served:
+            raise GlueRefusal("ThrottlingException", "Rate exceeded")
 
     def _get_databases(self, request: Json) -> Json:
         described = {name: {"Name": name, "CreateTime": CREATED} for name in self._databases}
