@@ -50,6 +50,7 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import contradictions
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
+from lineage_bridge_dagster.config.instance_file import catalogs_given
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
@@ -247,7 +248,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 "aws": self.aws.given(),
                 "push": self.push.given(),
                 "catalog": self.spark.catalog.given(),
-                "catalogs": self._given_catalogs(),
+                "catalogs": catalogs_given(self.spark, self.catalogs),
             },
             self.name,
         )
@@ -267,10 +268,6 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                     hint=f"Write one of {', '.join(sorted(filter(None, names)))}, or add it to catalogs.",
                 ),
             )
-
-    def _given_catalogs(self) -> dict[str, Any]:
-        named = [catalog.given() for catalog in self.catalogs]
-        return {"named": {each["name"]: each for each in named}, "lineage": self.spark.lineage_catalog}
 
     def _discover(self, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
         # Imported here: loading needs neither the API clients nor the SQL parser.
@@ -317,7 +314,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         spark = SparkResource(
             spark_config=self.spark.spark_config(),
             catalog=self.spark.catalog.given(),
-            catalogs=self._given_catalogs()["named"],
+            catalogs=catalogs_given(self.spark, self.catalogs)["named"],
             lineage_catalog=self.spark.lineage_catalog,
             tableflow_places=[
                 TableflowPlace(*place)._asdict() for place in tableflow_places(inventory.discovery.graph)

@@ -31,7 +31,15 @@ _INDENT = " " * 10
     help="The lineage_graph.json that tells which tables there should be; by default the newest discovery "
     "that the Dagster instance of DAGSTER_HOME has stored.",
 )
-def doctor(as_json: bool, only: tuple[str, ...], list_only: bool, graph: Path | None) -> None:
+@click.option(
+    "--defs",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The defs.yaml of an instance of the component, whose settings and catalogs are checked; by default "
+    "those of the variables alone.",
+)
+def doctor(
+    as_json: bool, only: tuple[str, ...], list_only: bool, graph: Path | None, defs: Path | None
+) -> None:
     """Check credentials, permissions, keys, tables and this machine. Changes nothing.
 
     Exits 0 if all is well; 1 if a check failed; 3 if none failed, but some warn or could not be verified;
@@ -41,6 +49,7 @@ def doctor(as_json: bool, only: tuple[str, ...], list_only: bool, graph: Path | 
     Examples:
       lineage-bridge doctor
       lineage-bridge doctor --only confluent --only glue.read
+      lineage-bridge doctor --defs defs/confluent_to_glue/defs.yaml --only catalogs
       lineage-bridge doctor --json | jq '.findings[] | select(.status == "failed")'
     """
     from lineage_bridge_dagster.doctor.checks import all_checks, selected
@@ -57,11 +66,17 @@ def doctor(as_json: bool, only: tuple[str, ...], list_only: bool, graph: Path | 
             click.echo(f"{check.name:<{width}}  {check.question}")
         return
     given = StoredDiscovery(graph_json.load(graph), str(graph)) if graph else None
+    fields = None
+    if defs is not None:
+        # Imported here: it loads Dagster.
+        from lineage_bridge_dagster.config.instance_file import read_instance
+
+        fields = read_instance(defs)
 
     def stored() -> StoredDiscovery | None:
         return given or stored_discovery(context)
 
-    context = Context(stored)
+    context = Context(stored, given=fields)
     with err.status("Examining") as status:
 
         def progress(done: int, total: int, running: Sequence[str]) -> None:

@@ -10,6 +10,8 @@ from uuid import UUID
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.config.tableflow_catalog import KEY_VARIABLES, TABLEFLOW
+from lineage_bridge_dagster.doctor.aws_places import RUN_DISCOVERY
 from lineage_bridge_dagster.doctor.context import Context
 from lineage_bridge_dagster.doctor.finding import Result, failed, ok, skipped, warning
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
@@ -42,6 +44,12 @@ def reach(context: Context) -> Iterator[Result]:
     with ThreadPoolExecutor(_CONCURRENCY, thread_name_prefix="doctor-catalogs") as pool:
         for found in pool.map(lambda settings: list(_reach(context, settings)), catalogs.values()):
             yield from found
+    for name in context.unplaced():
+        yield skipped(
+            f"Looked for Tableflow's catalogs, which {name} in the settings stands for.",
+            "No discovery tells the environments and regions in which Tableflow has tables.",
+            RUN_DISCOVERY,
+        )
 
 
 def _reach(context: Context, settings: CatalogSettings) -> Iterator[Result]:
@@ -75,6 +83,8 @@ def _reach(context: Context, settings: CatalogSettings) -> Iterator[Result]:
 
 
 def _remedy(error: LineageBridgeError, settings: CatalogSettings, how: str) -> str:
+    if settings.type == TABLEFLOW and "invalid_client" in error.message:
+        return f"Correct {KEY_VARIABLES}: a key for Tableflow of this environment, not a Cloud key."
     cause = error.__cause__
     if how.endswith(_NO_CREDENTIALS) and isinstance(cause, Exception):
         found = translate(cause, action="Opening", where=settings.name)
@@ -116,7 +126,7 @@ def writes(context: Context) -> Iterator[Result]:
 
     The commit that is tried changes nothing, and requires a table's UUID that no table has.
     """
-    catalogs = [each for each in context.catalogs().values() if is_rest(each)]
+    catalogs = [each for each in context.catalogs().values() if each.speaks_rest]
     if not catalogs:
         yield skipped("Tried whether REST catalogs take commits.", "There is no REST catalog.")
     for settings in catalogs:
@@ -166,11 +176,6 @@ def _commit_nothing(table: Table) -> TableError | None:
     return None
 
 
-def is_rest(settings: CatalogSettings) -> bool:
-    """Whether it speaks the protocol of Iceberg's REST catalogs."""
-    return settings.type == "rest"
-
-
 def is_own_glue(context: Context, settings: CatalogSettings) -> bool:
     """Whether a catalog is the Glue catalog of the settings' own account, region and identity."""
     aws = context.aws
@@ -187,8 +192,10 @@ def _how(catalogs: Catalogs, settings: CatalogSettings) -> str:
         where += f", warehouse {settings.warehouse}"
     if settings.signing_name:
         return f"{where}, signed for {settings.signing_name} in {settings.signing_region}"
-    if not is_rest(settings):
+    if not settings.speaks_rest:
         return where
+    if settings.type == TABLEFLOW:
+        return f"{where}, with the Tableflow API key"
     try:
         given: Mapping[str, str] = catalogs.pyiceberg_properties(settings.name)
     except ConfigurationError:

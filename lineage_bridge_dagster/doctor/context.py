@@ -24,6 +24,8 @@ from lineage_bridge_dagster.config.settings import (
     PushSettings,
     Settings,
 )
+from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 
@@ -105,8 +107,9 @@ class Context:
         self._confluent = Once(lambda: self._settings("confluent").confluent)
         self._aws = Once(lambda: self._settings("aws").aws)
         self._push = Once(lambda: self._settings("push").push)
-        #: Every catalog of Iceberg tables. Raises `ConfigurationError`.
-        self.catalogs = Once(lambda: self._settings("catalogs").all_catalogs())
+        #: Every catalog of Iceberg tables, and those of Tableflow in the places that the last discovery
+        #: found. Raises `ConfigurationError`.
+        self.catalogs = Once(lambda: self._settings("catalogs").all_catalogs(self.tableflow_places()))
         self._opened: dict[str, Once[Catalog]] = {}
         #: Where the credentials come from. Raises `ConfigurationError` if they can't be read.
         self.identity = Once(lambda: identity_of(self.aws, self.variables, self.dotenv))
@@ -184,6 +187,25 @@ class Context:
         """The Glue tables of the last discovery; none without one."""
         if (stored := self.stored()) is not None:
             yield from map(GlueTableNode.of, glue_tables(stored.discovery.graph))
+
+    def tableflow_places(self) -> list[TableflowPlace]:
+        """The environments and regions in which Tableflow has tables; none without a discovery."""
+        found: list[TableflowPlace] = []
+        # A discovery that cannot be read is a finding of its own.
+        with contextlib.suppress(Exception):
+            if (stored := self.stored()) is not None:
+                found = [TableflowPlace(*place) for place in tableflow_places(stored.discovery.graph)]
+        return found
+
+    def unplaced(self) -> list[str]:
+        """The entries for Tableflow's catalogs that stand for none, as no place is known."""
+        named = self._settings("catalogs").catalogs.named.values()
+        entries = [each for each in named if not each.is_one_catalog]
+        return [
+            each.name
+            for each in entries
+            if not any(each.for_tableflow(place) for place in self.tableflow_places())
+        ]
 
     def hide(self, text: str) -> str:
         """The text with every known secret replaced."""

@@ -88,6 +88,19 @@ def test_a_check_that_does_not_exist_is_wrong_usage(catalog: Catalog) -> None:
     assert "--list" in result.stderr
 
 
+def test_catalogs_of_an_instances_file_are_checked(catalog: Catalog, tmp_path: Path) -> None:
+    defs = tmp_path / "defs.yaml"
+    lake = "{name: lake, type: rest, uri: 'http://127.0.0.1:9'}"
+    defs.write_text(
+        "type: lineage_bridge_dagster.component.LineageBridgeComponent\n"
+        f"attributes:\n  catalogs:\n    - {lake}\n"
+    )
+    result = run("doctor", "--defs", defs, "--only", "catalogs.reach")
+    assert result.exit_code == 1, result.output
+    assert "Opened catalog lake at http://127.0.0.1:9" in result.stdout
+    assert "Check uri of the catalog" in result.stdout
+
+
 def test_the_list_has_a_question_for_each_check(catalog: Catalog) -> None:
     result = run("doctor", "--list", "--only", "glue")
     assert result.exit_code == 0

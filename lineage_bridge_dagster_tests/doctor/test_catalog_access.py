@@ -12,14 +12,16 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 
 from lineage_bridge_dagster.doctor import catalog_access
-from lineage_bridge_dagster.doctor.context import Context
+from lineage_bridge_dagster.doctor.context import Context, StoredDiscovery
 from lineage_bridge_dagster.doctor.finding import Result, Status
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.aws.server import StrictAws
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
+from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.doctor.examined import examine, with_status, worst
 from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
+from lineage_bridge_dagster_tests.glue.graphs import discovery, tableflow_node
 
 pytestmark = pytest.mark.xdist_group("rest")
 
@@ -163,6 +165,33 @@ def test_tableflows_catalog_takes_its_key(doctor: Doctor) -> None:
     assert {result.status for result in results} == {Status.OK}
     assert f"client credentials in {CREDENTIAL}" in str(results)
     assert KEY.secret not in str(results)
+
+
+def tableflow_entry(doctor: Doctor, graph: Graph | None, secret: str = KEY.secret) -> Context:
+    """The entry for Tableflow's catalogs that a variable makes, which stands for those of a discovery."""
+    key = {"LINEAGE_BRIDGE_TABLEFLOW_API_KEY": KEY.key, "LINEAGE_BRIDGE_TABLEFLOW_API_SECRET": secret}
+    address = doctor.rest.glue_url.removesuffix("/iceberg")
+    variables = {**AWS, **key, "LINEAGE_BRIDGE_TABLEFLOW_CATALOG": address}
+    stored = StoredDiscovery(discovery(graph), "a test") if graph is not None else None
+    return Context(lambda: stored, variables=variables)
+
+
+def test_tableflows_catalogs_are_those_of_the_discovery(doctor: Doctor) -> None:
+    place = {"organization_id": world.ORGANIZATION_ID, "cluster_cloud": "AWS", "cluster_region": "us-east-1"}
+    graph = Graph([tableflow_node("orders", cluster="lkc-1", environment=world.ENVIRONMENT_ID, **place)])
+    results = reached(tableflow_entry(doctor, graph))
+    assert {result.status for result in results} == {Status.OK}
+    assert "with the Tableflow API key" in str(results)
+    assert "lkc-1.orders is readable" in str(results)
+    refused = worst(reached(tableflow_entry(doctor, graph, "of-another-plane")))
+    assert "invalid_client" in refused.result
+    assert "LINEAGE_BRIDGE_TABLEFLOW_API_KEY" in refused.remedy
+    assert writes(tableflow_entry(doctor, graph)).status is Status.OK
+
+
+def test_without_a_discovery_tableflows_catalogs_are_not_known(doctor: Doctor) -> None:
+    (skipped,) = with_status(reached(tableflow_entry(doctor, None)), Status.SKIPPED)
+    assert "tableflow in the settings stands for" in skipped.tried
 
 
 @pytest.mark.parametrize(
