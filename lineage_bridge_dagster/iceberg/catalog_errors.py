@@ -9,6 +9,10 @@ from lineage_bridge_dagster.config.tableflow_catalog import KEY_VARIABLES
 #: What a message has in it, and what to do then. The messages are AWS's for SigV4, and those of OAuth2 (RFC
 #: 6749, RFC 6750) for tokens.
 _HINTS = (
+    (
+        r"sends clients to another host",
+        "Correct the uri of the catalog, and oauth2_server_uri if tokens come from another host.",
+    ),
     (r"Signature expired|not yet current", "Correct this machine's clock: AWS accepts five minutes off."),
     (r"scoped to correct service: '(\w+)'", r"Set signing_name of the catalog to \1, or leave it out."),
     (r"scoped to a valid region", "Set signing_region of the catalog, or AWS_REGION, to its region."),
@@ -30,6 +34,11 @@ _HINTS = (
 
 #: The same for Tableflow's own catalogs, which know neither IAM nor a warehouse.
 _TABLEFLOW_HINTS = (
+    _HINTS[0],
+    (
+        r"sends clients to another host",
+        "Correct the uri of the catalog, and oauth2_server_uri if tokens come from another host.",
+    ),
     (
         r"invalid_client|invalid_grant|401|Unauthorized|NotAuthorized|expired",
         f"Correct {KEY_VARIABLES}: a Tableflow API key that is not deleted. If it is one of another region "

@@ -17,6 +17,9 @@ from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
+from lineage_bridge_dagster.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.iceberg.table_errors import TableAccessDeniedError
+from lineage_bridge_dagster.iceberg.tables import read_tables
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.catalog_facts import CatalogFacts, tableflow_places
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
@@ -226,6 +229,21 @@ def test_a_wrong_key_is_denied_says_what_to_do_and_keeps_what_is_known(bucket: B
     assert node.attributes["stale_since"]
     assert now.coverage.covers_all_table_sources
     assert push(now).results[0].status is PushStatus.SKIPPED
+
+
+def test_a_session_that_expired_is_renewed(
+    bucket: Bucket, cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open_catalog(catalogs(bucket.rest, confluent(cluster, "orders.v1")), NAME)
+    before = opened.list_tables(cluster)
+    now = bucket.rest.issuer.now
+    monkeypatch.setattr(bucket.rest.issuer, "now", lambda: now() + 24 * 3600)
+    assert opened.list_tables(cluster) == before
+    # A key that was deleted since then renews nothing.
+    monkeypatch.setattr(bucket.rest.issuer, "now", lambda: now() + 48 * 3600)
+    monkeypatch.setattr(bucket.rest.issuer, "clients", {})
+    with pytest.raises(TableAccessDeniedError, match="invalid_client"):
+        read_tables(opened)
 
 
 def test_a_topic_with_tableflow_off_takes_its_table_away(bucket: Bucket, cluster: str) -> None:

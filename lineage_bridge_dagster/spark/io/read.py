@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings
+from lineage_bridge_dagster.config.tableflow_catalog import is_one_catalog
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark import iceberg_tables
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
@@ -235,6 +237,17 @@ def _select(rows: DataFrame, names: tuple[str, ...], label: str) -> DataFrame:
     return found
 
 
+def _reading_hint(spark: SparkSession, catalog: str, error: Exception) -> str:
+    """What to do about an error of loading a table that exists."""
+    uri = spark.conf.get(f"spark.sql.catalog.{catalog}.uri", "") or ""
+    if spark.conf.get(f"spark.sql.catalog.{catalog}.type", "") == "rest":
+        return hint_of(f"{root_cause(error)}\n{error}", tableflow=is_one_catalog(uri))
+    return (
+        "Check that the catalog and its storage can be reached, and that the credentials allow reading: "
+        "glue:GetTable, glue:GetTables and s3:GetObject for tables of Glue."
+    )
+
+
 def _unreadable(spark: SparkSession, table: TableName, error: Exception) -> LineageBridgeError:
     """Why a table could not be read: it does not exist, or cannot be loaded."""
     from py4j.protocol import Py4JJavaError
@@ -254,8 +267,7 @@ def _unreadable(spark: SparkSession, table: TableName, error: Exception) -> Line
         return LineageBridgeError(
             f"Table {table.database}.{table.table} of catalog {table.catalog} could not be read: "
             f"{root_cause(error)}",
-            hint="Check that the catalog and its storage can be reached, and that the credentials allow "
-            "reading: glue:GetTable, glue:GetTables and s3:GetObject for tables of Glue.",
+            hint=_reading_hint(spark, table.catalog, error),
         )
     near = difflib.get_close_matches(table.table, names, 3)
     similar = f" It has {', '.join(near)}." if near else ""
