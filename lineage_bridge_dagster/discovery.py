@@ -74,12 +74,17 @@ def discover(
     progress("Reading the Glue tables")
     region = settings.aws.region or client.meta.region_name
     last = limited(last, sql) if last else None
-    enriched = glue.enrich(found, client, region=region, sql=sql, clock=clock, last=last)
+    warehouses = [each.warehouse or "" for each in iceberg_catalogs(settings.all_catalogs())]
+    enriched = glue.enrich(
+        found, client, region=region, sql=sql, clock=clock, last=last, warehouses=warehouses
+    )
     progress(f"Glue tables in {region}: {glue_counts(enriched.graph)}")
     catalogs = settings.all_catalogs(map(TableflowPlace._make, tableflow_places(enriched.graph)))
     if others := iceberg_catalogs(catalogs):
         progress(f"Reading the tables of {', '.join(catalog.name for catalog in others)}")
-        enriched = enrich_from_catalogs(enriched, catalogs, dataset_name=dataset_of, sql=sql, clock=clock)
+        enriched = enrich_from_catalogs(
+            enriched, catalogs, dataset_name=dataset_of, sql=sql, clock=clock, last=last
+        )
     if catalogs.tableflow:
         progress("Reading the tables of Tableflow's own catalogs")
         enriched = enrich_from_tableflow(enriched, catalogs, sql=sql, clock=clock)

@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "collector": {"config", "glue", "lineage"},
     "discovery": {"config", "confluent", "glue", "lineage", "sql", "targets"},
     "push": {"config", "glue", "lineage", "targets"},
+    "clean": {"config", "glue", "lineage", "targets", "writer"},
     "specs": {"config", "dagster_internals", "glue", "iceberg", "lineage"},
     "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs"},
 }
@@ -45,6 +46,7 @@ ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}
 ALLOWED["doctor"] = {"config", "confluent", "glue", "iceberg", "jars", "lineage", "setup"}
 ALLOWED["cli"] = {
+    "clean",
     "collector",
     "push",
     "config",

@@ -20,7 +20,8 @@ from lineage_bridge_dagster.glue.reader import GlueReader, read_pages
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
-from lineage_bridge_dagster.iceberg.states import Identifier, read_states
+from lineage_bridge_dagster.iceberg.states import read_states
+from lineage_bridge_dagster.iceberg.tables import Identifier
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node

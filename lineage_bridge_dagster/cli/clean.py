@@ -1,4 +1,4 @@
-"""`lineage-bridge clean`: takes all that is ours out of Glue again."""
+"""`lineage-bridge clean`: takes all that is ours out of Glue and of REST catalogs again."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from lineage_bridge_dagster.text import first_few, plural
 @click.option("--take-over", is_flag=True, help="Clean the tables of other instances, too.")
 @click.option("--yes", is_flag=True, help="Do not ask; without a terminal, nothing is asked either.")
 def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool, yes: bool) -> None:
-    """Take our lineage out of Glue: the lineage_bridge.* parameters and the block of the description.
+    """Take our lineage out again: the lineage_bridge.* parameters, and the block of the description.
 
-    Everything else stays as it is, byte for byte. Without --table, every table of the catalog that carries
-    our lineage is cleaned. Switch the sensor and the schedules off first, or they write it again.
+    Everything else stays as it is, byte for byte. Without --table, every table of Glue and of the REST
+    catalogs that carries our lineage is cleaned. Name a table of a REST catalog as
+    CATALOG.NAMESPACE.TABLE. Switch the sensor and the schedules off first, or they write it again.
 
     \b
     Examples:
@@ -31,20 +32,21 @@ def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool
       lineage-bridge clean --table lkc-abc123.orders.v1
       lineage-bridge clean --yes --json | jq .counts
     """
+    from lineage_bridge_dagster.clean import Cleaning
     from lineage_bridge_dagster.config.owner import with_owner
     from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.glue.clean import Cleaning
     from lineage_bridge_dagster.glue.client import glue_client
 
-    settings = Settings.from_env(given={"push": {"take_over": take_over or None}}, groups=["aws", "push"])
+    settings = Settings.from_env(
+        given={"push": {"take_over": take_over or None}}, groups=["aws", "push", "catalogs"]
+    )
     client = glue_client(settings.aws)
-    cleaning = Cleaning(client, with_owner(settings.push))
+    cleaning = Cleaning(client, settings.all_catalogs(), with_owner(settings.push))
     with err.status("Looking for lineage"):
         found = cleaning.find(tables or None)
-    if found.tables and not dry_run and not yes and sys.stdin.isatty():
-        names = first_few([target.place.dotted for target, _ in found.tables])
-        count = plural(len(found.tables), "Glue table")
-        question = f"Remove the lineage of {count} in {client.meta.region_name} ({names})?"
+    if (names := found.names) and not dry_run and not yes and sys.stdin.isatty():
+        count = plural(len(names), "table")
+        question = f"Remove the lineage of {count} in {client.meta.region_name} ({first_few(names)})?"
         click.confirm(question, abort=True, err=True)
     with err.status("Cleaning") as status:
         report = cleaning.remove(

@@ -110,6 +110,13 @@ class CatalogSettings(BaseModel):
         description="Namespaces whose tables are read, a list or comma-separated; empty: all.",
         examples=["sales, orders"],
     )
+    discover: Literal["all", "connected"] | None = Field(
+        None,
+        description="Which tables of a rest catalog become assets. all: every one; connected: those that a "
+        "known process writes, or that carry our lineage. Default: all if namespaces are named, else "
+        "connected.",
+        examples=["all"],
+    )
     read_only: bool = Field(False, description="Refuse writes to this catalog.", examples=[True])
     properties: Annotated[dict[str, str], FromVariables()] = Field(
         default_factory=dict,
@@ -162,6 +169,15 @@ class CatalogSettings(BaseModel):
         if self.type == "rest":
             glue_iceberg.check(self.name, self.uri, self.warehouse, self.signing_name)
         return self
+
+    @property
+    def discovers_all(self) -> bool:
+        """Whether every table becomes an asset.
+
+        Who names namespaces wants to see their tables. A whole catalog may have thousands that have nothing
+        to do with Kafka: each is a call at every discovery, and an asset without lineage.
+        """
+        return self.discover == "all" or (self.discover is None and bool(self.namespaces))
 
     @property
     def glue_account(self) -> str | None:

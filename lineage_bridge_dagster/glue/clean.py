@@ -22,15 +22,12 @@ from lineage_bridge_dagster.glue.writer import GlueLineageWriter
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.ids import glue_table_id
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
+from lineage_bridge_dagster.lineage.push_results import NOT_OURS, REMOVED, PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.writer.runs import ProgressCallback, TableRun
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
-
-REMOVED = "lineage removed"
-_NOT_OURS = "it carries no lineage of ours"
 
 
 @dataclass(frozen=True)
@@ -125,7 +122,7 @@ class Cleaning:
                 tables.append((_target(table), table))
                 continue
             status = PushStatus.FAILED if table is None else PushStatus.UNCHANGED
-            reason = f"Glue has no table {place.dotted}." if table is None else _NOT_OURS
+            reason = f"Glue has no table {place.dotted}." if table is None else NOT_OURS
             hint = "`lineage-bridge clean --dry-run` lists those with lineage." if table is None else ""
             others.append(TableResult(name, place.database, place.table, status, reason, hint))
         # A table that is named twice, as DB.TABLE and glue://DB/TABLE, is written once.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from lineage_bridge_dagster.glue.nodes import absent_table_node, table_node
 from lineage_bridge_dagster.glue.reader import GlueReader
 from lineage_bridge_dagster.glue.scan import CatalogScan, scan_catalog
 from lineage_bridge_dagster.glue.tables import GlueTable, normalize_location
+from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
@@ -27,7 +28,7 @@ from lineage_bridge_dagster.lineage.glue_status import (
     GlueStatus,
     is_in_glue,
 )
-from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.model import Edge, Evidence, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import (
     GlueTableNode,
     NodeView,
@@ -51,6 +52,7 @@ def enrich(
     databases: Iterable[str] | None = None,
     max_concurrency: int = 8,
     last: Discovery | None = None,
+    warehouses: Collection[str] = (),
 ) -> Discovery:
     """Add a `catalog_table` node for each Tableflow table that is synced to Glue, whether or not Glue has it
     yet, and for each other Glue table that carries lineage from an earlier push.
@@ -63,6 +65,7 @@ def enrich(
         region: the client's region, for the scope `glue::{region}` of the coverage.
         sql: how the SQL of earlier pushes is shown: full, redacted, hash or none.
         databases: read only these; None reads every database of the catalog.
+        warehouses: other catalogs of Glue that are read besides, as its Iceberg endpoint names them.
         last: the last discovery. A table of it that cannot be read now gets no node here: it is carried over.
 
     Returns:
@@ -117,7 +120,7 @@ def enrich(
 
     coverage = Coverage(discovery.coverage)
     unplaced = sum(TableflowNode.of(source).expected_place is None for source in sources)
-    coverage.add(scan.report(scope, unplaced))
+    coverage.add(scan.report(scope, unplaced, warehouses))
     return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
 
 
@@ -216,7 +219,7 @@ def _add_matched(
     scopes = _scopes(sources, scope)
     node = graph.add_node(node.with_attributes(scopes=scopes, glue_status=str(GlueStatus.FOUND)))
     for match in matches:
-        graph.add_edge(_edge(match, node, scope, now).with_attributes(scopes=scopes))
+        graph.add_edge(_edge(match, node, scope, scopes, now))
 
 
 def _add_absent(
@@ -239,17 +242,7 @@ def _add_absent(
     )
     node = graph.add_node(node)
     for each in sources:
-        attributes = {"scope": str(scope), "scopes": scopes, "evidence": str(Evidence.DECLARED)}
-        graph.add_edge(
-            Edge(
-                each.node_id,
-                node.node_id,
-                EdgeType.MATERIALIZES,
-                attributes=attributes,
-                first_seen=now,
-                last_seen=now,
-            )
-        )
+        graph.add_edge(materializes(each, node, scope, scopes, now))
 
 
 def _first(sources: Iterable[Node]) -> Node:
@@ -276,21 +269,15 @@ def _source_scopes(source: Node) -> set[str]:
     return scopes
 
 
-def _edge(match: TableMatch, table: Node, scope: Scope, now: str) -> Edge:
-    evidence = Evidence.DECLARED if match.by is MatchedBy.NAME else Evidence.OBSERVED
-    attributes: dict[str, Any] = {
-        "scope": str(scope),
-        "matched_by": str(match.by),
-        "evidence": str(evidence),
-    }
-    if match.location_differs:
-        attributes["location_differs"] = True
-    return Edge(
-        match.source.node_id,
-        table.node_id,
-        EdgeType.MATERIALIZES,
+def _edge(match: TableMatch, table: Node, scope: Scope, scopes: Iterable[str], now: str) -> Edge:
+    return materializes(
+        match.source,
+        table,
+        scope,
+        scopes,
+        now,
+        evidence=Evidence.DECLARED if match.by is MatchedBy.NAME else Evidence.OBSERVED,
         confidence=0.5 if match.location_differs else 1.0,
-        attributes=attributes,
-        first_seen=now,
-        last_seen=now,
+        matched_by=str(match.by),
+        **({"location_differs": True} if match.location_differs else {}),
     )

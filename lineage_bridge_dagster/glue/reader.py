@@ -6,6 +6,7 @@ A list that cannot be read to its end raises an error; it never ends early.
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,11 @@ logger = logging.getLogger(__name__)
 
 #: The most entries that GetDatabases and GetTables return in one response.
 PAGE_SIZE = 100
+
+#: What a federated database of S3 Tables refers to: the ARN of the table bucket, or of a namespace in it.
+_TABLE_BUCKET = re.compile(
+    r"arn:aws[a-z-]*:s3tables:[a-z0-9-]+:(?P<account>\d{12}):bucket/(?P<bucket>[^/\s]+)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,18 @@ class GlueDatabase:
             _source(federation) if federation else "",
             raw,
         )
+
+    @property
+    def warehouse(self) -> str:
+        """The catalog of Glue that has its tables, as Glue's Iceberg endpoint names it; empty if unknown."""
+        target, federated = self.raw.get("TargetDatabase"), self.raw.get("FederatedDatabase")
+        if isinstance(target, Mapping) and ":" in (catalog := str(target.get("CatalogId") or "")):
+            return catalog
+        if isinstance(federated, Mapping) and (
+            found := _TABLE_BUCKET.match(str(federated.get("Identifier") or ""))
+        ):
+            return f"{found['account']}:s3tablescatalog/{found['bucket']}"
+        return ""
 
     @property
     def is_elsewhere(self) -> bool:

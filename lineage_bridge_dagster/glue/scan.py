@@ -6,7 +6,7 @@ expected tables are asked for by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -73,17 +73,19 @@ class CatalogScan:
         error = self.unread.get(place.database)
         return error if error or place.database in self.databases else self.list_error
 
-    def report(self, scope: Scope, unplaced: int = 0) -> ScopeReport:
+    def report(self, scope: Scope, unplaced: int = 0, warehouses: Collection[str] = ()) -> ScopeReport:
         """The coverage of the scan.
 
         Args:
             scope: `glue::{region}`.
             unplaced: tables whose database is unknown, which cannot be asked for by name.
+            warehouses: the catalogs of Glue that are read besides, as Glue's Iceberg endpoint names them.
         """
         lists = [*([self.list_error] if self.list_error else []), *self.unread.values()]
         refused = [error for error in self.named.values() if error is not None]
         errors = [*lists, *refused]
-        notes = _notes(self.elsewhere.values())
+        unread = [each for each in self.elsewhere.values() if each.warehouse not in warehouses]
+        notes = _notes(unread)
         if not errors:
             return ScopeReport(scope, Status.COMPLETE, count=self.count, notes=notes)
         reasons = [f"{error.message} {error.hint}".strip() for error in errors[:_SHOWN_ERRORS]]
@@ -189,10 +191,17 @@ def _passed_over(database: GlueDatabase) -> GlueError:
 def _notes(databases: Iterable[GlueDatabase]) -> tuple[Note, ...]:
     """Notes on the databases whose tables are elsewhere: they make no scope incomplete."""
     found = sorted(databases, key=lambda database: database.name)
-    linked = tuple(f"{each.name} (link to {each.target})" for each in found if each.target)
-    federated = tuple(f"{each.name} ({each.federation})" for each in found if not each.target)
+    linked = tuple(f"{each.name} (link to {each.target}{_reader(each)})" for each in found if each.target)
+    federated = tuple(f"{each.name} ({each.federation}{_reader(each)})" for each in found if not each.target)
     notes = (Note(FEDERATED_DATABASES, federated), Note(LINKED_DATABASES, linked))
     return tuple(note for note in notes if note.names)
+
+
+def _reader(database: GlueDatabase) -> str:
+    """What to configure so that the tables of a database elsewhere are read."""
+    if not database.warehouse:
+        return ""
+    return f"; to read it, add a rest catalog with the warehouse {database.warehouse} to catalogs"
 
 
 def _ask_by_name(

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, TableState
 from lineage_bridge_dagster.iceberg.table_errors import TableError, translate
+from lineage_bridge_dagster.iceberg.tables import Identifier
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-
-#: The levels of a namespace, then the table.
-Identifier = tuple[str, ...]
 
 
 def read_states(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -56,16 +56,26 @@ class TablesRead:
 
     tables: tuple[IcebergTable, ...]
     errors: tuple[TableError, ...] = ()
+    #: Names of tables that were only listed.
+    listed: tuple[Identifier, ...] = ()
 
 
 def read_tables(
-    catalog: Catalog, namespaces: Collection[str] = (), *, max_concurrency: int = 8
+    catalog: Catalog,
+    namespaces: Collection[str] = (),
+    *,
+    wanted: Callable[[Identifier], bool] = lambda _name: True,
+    max_concurrency: int = 8,
 ) -> TablesRead:
     """Read all tables, or those of these namespaces. A table that is dropped meanwhile is left out.
+
+    A call lists the namespaces unless they are given, one or a few (by pages) list each namespace, and one
+    loads each wanted table.
 
     Args:
         catalog: The catalog.
         namespaces: Names of namespaces, with dots between levels; by default those of the top level.
+        wanted: Whether the table of a name is loaded; others are only listed.
         max_concurrency: Calls at once.
 
     Raises:
@@ -73,12 +83,12 @@ def read_tables(
     """
     names, errors = list_names(catalog, namespaces, max_concurrency=max_concurrency)
     tables: list[IcebergTable] = []
-    for found in load_tables(catalog, names, max_concurrency=max_concurrency):
+    for found in load_tables(catalog, list(filter(wanted, names)), max_concurrency=max_concurrency):
         if isinstance(found, IcebergTable):
             tables.append(found)
         elif not isinstance(found, TableNotFoundError):
             errors.append(found)
-    return TablesRead(tuple(tables), tuple(errors))
+    return TablesRead(tuple(tables), tuple(errors), tuple(name for name in names if not wanted(name)))
 
 
 def list_names(
@@ -134,9 +144,23 @@ def _namespaces(catalog: Catalog) -> list[tuple[str, ...]]:
 
 def _load(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable | TableError:
     try:
+        return load_table(catalog, name)
+    except TableError as error:
+        return error
+
+
+def load_table(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable:
+    """Read one table.
+
+    Raises:
+        TableError: The catalog did not return it.
+    """
+    try:
         table = catalog.load_table(name)
     except Exception as error:
-        return translate(error, action="Loading", where=f"the table {'.'.join((catalog.name, *name))}")
+        raise translate(
+            error, action="Loading", where=f"the table {'.'.join((catalog.name, *name))}"
+        ) from error
     snapshot = table.current_snapshot()
     rows = snapshot.summary["total-records"] if snapshot and snapshot.summary else None
     return IcebergTable(

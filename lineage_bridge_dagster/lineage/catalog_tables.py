@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.coverage import Scope
+from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import (
     GlueTableNode,
     is_glue_table,
@@ -72,3 +73,42 @@ def name_of(table: Node) -> TableName:
         return IcebergTableNode.of(table).name
     place = GlueTableNode.of(table).shown_place
     return TableName(place.database, place.table)
+
+
+def materializes(
+    source: Node,
+    table: Node,
+    scope: Scope,
+    scopes: Iterable[str],
+    now: str,
+    *,
+    evidence: Evidence = Evidence.DECLARED,
+    confidence: float = 1.0,
+    **attributes: Any,
+) -> Edge:
+    """The edge into a catalog table from what it is a table of: a Tableflow table, or a connector's dataset.
+
+    Args:
+        source: Where the data comes from.
+        table: The table.
+        scope: The list in which the table was found.
+        scopes: All that show the edge: an outage of any of them must not remove it.
+        now: ISO 8601 UTC.
+        evidence: Whether the edge follows from names or from what was seen.
+        confidence: From 0 to 1.
+        attributes: Further ones.
+    """
+    return Edge(
+        source.node_id,
+        table.node_id,
+        EdgeType.MATERIALIZES,
+        confidence=confidence,
+        attributes={
+            "scope": str(scope),
+            "scopes": sorted(scopes),
+            "evidence": str(evidence),
+            **attributes,
+        },
+        first_seen=now,
+        last_seen=now,
+    )

@@ -62,6 +62,7 @@ class ParameterSource:
     hops: tuple[Mapping[str, Any], ...]
     topics: tuple[str, ...]
     connectors: tuple[str, ...]
+    pipeline: str
     environment: str = ""
     cluster: str = ""
 
@@ -76,7 +77,7 @@ class ParameterSource:
             KEY_SOURCE_CONNECTORS: connectors,
             KEY_UPSTREAM_CHAIN: text,
             KEY_UPSTREAM_TRUNCATED: "true" if truncated else "",
-            KEY_PIPELINE_TYPE: "tableflow",
+            KEY_PIPELINE_TYPE: self.pipeline,
             KEY_ENVIRONMENT_ID: self.environment,
             KEY_CLUSTER_ID: self.cluster,
         }
@@ -137,8 +138,22 @@ def render(chain: Chain, options: DocumentOptions) -> LineageDocument:
         connectors=_names(chain, NodeType.CONNECTOR),
         environment=environment,
         cluster=_nearest(chain, "cluster_id"),
+        pipeline=pipeline_type(chain),
     )
     return LineageDocument(content=content, source=source).shorter(1)
+
+
+def pipeline_type(chain: Chain) -> str:
+    """Return what writes the table: `tableflow`, or `sink_connector` if a connector is nearer than a topic.
+
+    A table right behind its topic is Tableflow's: graphs from files may leave the Tableflow table out.
+    """
+    for hop in chain.hops:
+        if hop.node.node_type == NodeType.CONNECTOR:
+            return "sink_connector"
+        if hop.node.node_type in (NodeType.TABLEFLOW_TABLE, NodeType.KAFKA_TOPIC):
+            break
+    return "tableflow"
 
 
 def digest(parameters: Mapping[str, str], block: str | None) -> str:

@@ -23,6 +23,10 @@ class PushStatus(StrEnum):
     HELD = "held"  # the discovery was too incomplete to replace the current lineage
 
 
+#: The reason of a table whose lineage was taken out on purpose, and of one that had none.
+REMOVED = "lineage removed"
+NOT_OURS = "it carries no lineage of ours"
+
 #: Statuses with which the push as a whole fails.
 _NOT_OK = (PushStatus.REFUSED, PushStatus.FAILED, PushStatus.UNKNOWN)
 

@@ -35,6 +35,8 @@ ABSENT_TOPICS = "absent_topics"
 #: Kinds of the notes on Glue databases whose tables are in another catalog.
 LINKED_DATABASES = "linked_databases"
 FEDERATED_DATABASES = "federated_databases"
+#: Kind of the notes on namespaces of REST catalogs with tables that are no assets.
+UNCONNECTED_TABLES = "unconnected_tables"
 
 #: Singular noun and the rest of a phrase that counts what a note names, by kind.
 _PHRASES: Mapping[str, tuple[str, str]] = {
@@ -47,6 +49,10 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     ABSENT_TOPICS: ("topic", "missing that connectors should write"),
     LINKED_DATABASES: ("linked database", "whose tables are not read"),
     FEDERATED_DATABASES: ("federated database", "whose tables are not read"),
+    UNCONNECTED_TABLES: (
+        "namespace",
+        "with tables that no known process writes (discover: all of the catalog makes them assets)",
+    ),
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
@@ -12,25 +14,28 @@ from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.table_errors import TableAccessDeniedError, TableError, translate
-from lineage_bridge_dagster.iceberg.tables import IcebergTable, TablesRead, read_tables
+from lineage_bridge_dagster.iceberg.tables import IcebergTable, Identifier, TablesRead, read_tables
 from lineage_bridge_dagster.lineage.catalog_facts import CATALOG_SETTINGS, SHOWN_SETTINGS
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
-from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode, materializes
+from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.ids import external_dataset_id, iceberg_table_id
-from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, is_iceberg_rest_table
+from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, iceberg_rest_tables, is_iceberg_rest_table
 from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.sql_policy import shown_parameters
 from lineage_bridge_dagster.lineage.times import iso, utc_now
-from lineage_bridge_dagster.text import first_few
+from lineage_bridge_dagster.lineage.unknowns import UNCONNECTED_TABLES
+from lineage_bridge_dagster.text import first_few, plural
 
 #: The name of a table's dataset, as connectors to it have it: of a catalog and `namespace.table`.
 DatasetName = Callable[[CatalogSettings, str], str]
 
 #: Tables and namespaces that a report names.
 _SHOWN = 3
+#: Calls to a catalog at once.
+_CONCURRENCY = 8
 
 
 def iceberg_catalogs(catalogs: Catalogs) -> list[CatalogSettings]:
@@ -45,9 +50,13 @@ def enrich(
     dataset_name: DatasetName,
     sql: str = "redacted",
     clock: Callable[[], datetime] = utc_now,
+    last: Discovery | None = None,
 ) -> Discovery:
     """Add a `catalog_table` node for each table that a known process writes, with an edge from its dataset,
-    and for each that carries lineage from an earlier push.
+    for each that carries lineage from an earlier push, and for every one of a catalog that discovers all.
+
+    A table without a known writer is loaded to see whether it carries lineage: once, and from then on only if
+    it did. So a discovery takes a call for each of its assets, and a few that list the catalog.
 
     Args:
         discovery: What was found in Confluent.
@@ -55,6 +64,7 @@ def enrich(
         dataset_name: How a connector to a table names it.
         sql: How the SQL of earlier pushes is shown: full, redacted, hash or none.
         clock: The time of the nodes.
+        last: The last discovery, which tells which tables carry lineage.
 
     Returns:
         A new discovery. A catalog that could not be read is in its coverage, as `iceberg::{name}`; nothing is
@@ -63,20 +73,58 @@ def enrich(
     now = iso(clock())
     graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
     coverage = Coverage(discovery.coverage)
+    writers = _edges_into_datasets(graph)
+
+    def dataset_of(settings: CatalogSettings, name: Identifier) -> Node | None:
+        text = dataset_name(settings, ".".join(name))
+        return graph.nodes.get(external_dataset_id(text)) if text else None
+
     for settings in iceberg_catalogs(catalogs):
         scope = Scope(ICEBERG, "", settings.name)
+        wanted = partial(_is_wanted, _known_tables(last, scope), partial(dataset_of, settings))
         try:
-            read = read_tables(open_catalog(catalogs, settings.name), settings.namespaces)
+            read = read_tables(
+                open_catalog(catalogs, settings.name),
+                settings.namespaces,
+                wanted=(lambda _name: True) if settings.discovers_all else wanted,
+                max_concurrency=_CONCURRENCY,
+            )
         except LineageBridgeError as error:
             coverage.add(unread(scope, error))
             continue
+        left_out = list(read.listed)
         for table in read.tables:
-            name = dataset_name(settings, ".".join((*table.namespace, table.name)))
-            dataset = graph.nodes.get(external_dataset_id(name)) if name else None
-            if dataset or any(key.startswith(PREFIX) for key in table.properties):
-                _add(graph, table, settings, scope, dataset, now, sql)
-        coverage.add(report_of(scope, read))
+            name = (*table.namespace, table.name)
+            dataset = dataset_of(settings, name)
+            if dataset or settings.discovers_all or any(key.startswith(PREFIX) for key in table.properties):
+                node = table_node(table, settings, scope, now, sql=sql)
+                _add(graph, node, scope, dataset, writers, now)
+            else:
+                left_out.append(name)
+        coverage.add(replace(report_of(scope, read), notes=_notes(left_out)))
     return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
+
+
+def _known_tables(last: Discovery | None, scope: Scope) -> frozenset[Identifier] | None:
+    """The tables that the last discovery found in a catalog; None if it did not read the catalog fully."""
+    report = last.coverage.get(scope) if last else None
+    if last is None or report is None or report.status is not Status.COMPLETE:
+        return None
+    tables = map(IcebergTableNode.of, iceberg_rest_tables(last.graph))
+    return frozenset((*table.namespace, table.table) for table in tables if table.catalog == scope.place)
+
+
+def _is_wanted(
+    known: Collection[Identifier] | None, dataset_of: Callable[[Identifier], Node | None], name: Identifier
+) -> bool:
+    return known is None or name in known or dataset_of(name) is not None
+
+
+def _notes(left_out: Iterable[Identifier]) -> tuple[Note, ...]:
+    """A note on the tables that are no assets: the number in each namespace, for there may be thousands."""
+    counts = Counter(".".join(name[:-1]) for name in left_out)
+    names = tuple(f"{namespace} ({plural(count, 'table')})" for namespace, count in sorted(counts.items()))
+    return (Note(UNCONNECTED_TABLES, names),) if names else ()
 
 
 def without_other_catalogs(last: Discovery, catalogs: Catalogs) -> Discovery:
@@ -102,14 +150,12 @@ def without_other_catalogs(last: Discovery, catalogs: Catalogs) -> Discovery:
 
 def _add(
     graph: Graph,
-    table: IcebergTable,
-    settings: CatalogSettings,
+    node: Node,
     scope: Scope,
     dataset: Node | None,
+    writers: Mapping[str, Sequence[Edge]],
     now: str,
-    sql: str,
 ) -> None:
-    node = table_node(table, settings, scope, now, sql=sql)
     if dataset is None:
         graph.add_node(node)
         return
@@ -117,25 +163,20 @@ def _add(
     scopes = sorted(
         {str(scope)}.union(
             scopes_of(dataset.attributes),
-            *(scopes_of(edge.attributes) for edge in _into(graph, dataset)),
+            *(scopes_of(edge.attributes) for edge in writers.get(dataset.node_id, ())),
         )
     )
     node = graph.add_node(node.with_attributes(scopes=scopes))
-    attributes = {"scope": str(scope), "scopes": scopes, "evidence": str(Evidence.DECLARED)}
-    graph.add_edge(
-        Edge(
-            dataset.node_id,
-            node.node_id,
-            EdgeType.MATERIALIZES,
-            attributes=attributes,
-            first_seen=now,
-            last_seen=now,
-        )
-    )
+    graph.add_edge(materializes(dataset, node, scope, scopes, now))
 
 
-def _into(graph: Graph, node: Node) -> Iterable[Edge]:
-    return (edge for edge in graph.edges.values() if edge.dst_id == node.node_id)
+def _edges_into_datasets(graph: Graph) -> dict[str, list[Edge]]:
+    found: dict[str, list[Edge]] = {}
+    for edge in graph.edges.values():
+        target = graph.nodes.get(edge.dst_id)
+        if target is not None and target.node_type == NodeType.EXTERNAL_DATASET:
+            found.setdefault(edge.dst_id, []).append(edge)
+    return found
 
 
 def table_node(

@@ -15,11 +15,12 @@ from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.table_errors import TableNotFoundError
 from lineage_bridge_dagster.iceberg.tables import IcebergTable, read_tables
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_place
+from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import Absence, GlueStatus, glue_status
 from lineage_bridge_dagster.lineage.ids import iceberg_table_id
-from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import NodeView, TableflowNode, is_glue_table
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.targets.enrichment import facts_of, report_of, table_node, unread
@@ -126,14 +127,4 @@ def _add(
     )
     # It is known because the catalog and Tableflow were both read: neither's outage may remove it.
     node = graph.add_node(node.with_attributes(scopes=list(scopes), not_writable=TAKES_NO_PROPERTIES))
-    attributes = {"scope": str(scope), "scopes": list(scopes), "evidence": str(Evidence.DECLARED)}
-    graph.add_edge(
-        Edge(
-            source.node_id,
-            node.node_id,
-            EdgeType.MATERIALIZES,
-            attributes=attributes,
-            first_seen=now,
-            last_seen=now,
-        )
-    )
+    graph.add_edge(materializes(source, node, scope, scopes, now))

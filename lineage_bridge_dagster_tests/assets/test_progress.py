@@ -51,11 +51,11 @@ def test_the_push_job_logs_progress_and_a_summary(
     create_tables(glue, w, skip=["topic.00500"])
     job = location(w).definitions.resolve_job_def("push")
     result = job.execute_in_process(instance=instance, raise_on_error=False)
-    logged = [line for line in lines(result, instance) if line.startswith("Pushing tables to Glue: ")]
+    logged = [line for line in lines(result, instance) if line.startswith("Pushing tables: ")]
     # One more for each ten seconds of a slow machine.
     assert 10 <= len(logged) <= 60
     assert " of 1,000 done, " in logged[0]
-    assert logged[-1].startswith("Pushing tables to Glue: 1,000 of 1,000 done in ")
+    assert logged[-1].startswith("Pushing tables: 1,000 of 1,000 done in ")
     assert logged[-1].endswith("1 failed, 999 updated")
     assert len(lines(result, instance)) < 80
 
@@ -81,7 +81,7 @@ def test_each_step_of_a_run_logs_its_own_counts(
     create_tables(glue, w)
     built = location(w)
     logged = lines(built.materialize(instance, job="materialize_lineage"), instance)
-    for start in ("This step read ", "Comparing tables with Glue: 250 of 250 done in "):
+    for start in ("This step read ", "Comparing tables with their catalogs: 250 of 250 done in "):
         assert any(line.startswith(start) for line in logged), (start, logged)
     assert any(line.startswith("This step's") and " chains: " in line for line in logged)
     assert any(line.startswith("This step's") and " tables: " in line for line in logged)

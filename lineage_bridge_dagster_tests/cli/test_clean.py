@@ -68,7 +68,7 @@ def test_a_catalog_that_cannot_be_listed_fails_with_the_iam_action(pushed: Catal
 def test_a_person_is_asked_and_no_leaves_everything(pushed: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = _at_a_terminal(monkeypatch, "n\n")
     assert refused.exit_code == 1
-    assert "Remove the lineage of 2 Glue tables in us-east-1" in refused.stderr
+    assert "Remove the lineage of 2 tables in us-east-1" in refused.stderr
     assert _has_lineage(pushed, "orders.v1")
 
 

@@ -10,12 +10,13 @@ from botocore.exceptions import ProxyConnectionError
 
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.glue import enrichment, glue_client
+from lineage_bridge_dagster.glue.reader import GlueDatabase
 from lineage_bridge_dagster.glue.scan import scan_catalog
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, REGION, add_table, tableflow_node
+from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, REGION, add_table, discovery, tableflow_node
 from lineage_bridge_dagster_tests.glue.runs import enriched, glue_nodes, push
 
 if TYPE_CHECKING:
@@ -155,8 +156,29 @@ def test_databases_whose_tables_are_elsewhere_are_named_and_the_scope_is_complet
     assert [note_text(note) for note in report.notes] == [
         "1 federated database whose tables are not read: hive_sales (connection metastore)",
         "1 linked database whose tables are not read: lake_sales "
-        "(link to 111122223333:s3tablescatalog/lake.sales)",
+        "(link to 111122223333:s3tablescatalog/lake.sales; to read it, add a rest catalog with the warehouse "
+        "111122223333:s3tablescatalog/lake to catalogs)",
     ]
+
+
+def test_databases_whose_catalog_is_read_besides_are_not_named(client: GlueClient, catalog: Catalog) -> None:
+    catalog.create("orders")
+    link(client, "lake_sales")
+    found = enrichment.enrich(
+        discovery(Graph([tableflow_node("orders")])),
+        client,
+        region=REGION,
+        warehouses=["111122223333:s3tablescatalog/lake"],
+    )
+    report = found.coverage.get(SCOPE)
+    assert report is not None
+    assert report.notes == ()
+
+
+def test_a_federated_database_of_a_table_bucket_names_the_catalog_to_configure() -> None:
+    arn = "arn:aws:s3tables:us-east-1:111122223333:bucket/lake/sales"
+    database = GlueDatabase.from_raw({"Name": "sales", "FederatedDatabase": {"Identifier": arn}})
+    assert database.warehouse == "111122223333:s3tablescatalog/lake"
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,19 @@ def test_parameters_of_an_untruncated_chain() -> None:
     assert parameters.keys().isdisjoint({KEY_UPSTREAM_TRUNCATED, KEY_LAST_SYNCED, KEY_DIGEST})
 
 
+@pytest.mark.parametrize(
+    ("hops", "kind"),
+    [
+        (["tableflow_table", "kafka_topic", "connector"], "tableflow"),
+        (["external_dataset", "connector", "kafka_topic"], "sink_connector"),
+        (["kafka_topic", "connector"], "tableflow"),
+    ],
+)
+def test_the_pipeline_type_is_what_writes_the_table(hops: list[str], kind: str) -> None:
+    source = chain(*(Hop(at, node(f"n{at}", name)) for at, name in enumerate(hops, start=1)))
+    assert render(source).parameters[KEY_PIPELINE_TYPE] == kind
+
+
 def test_chain_without_hops_gives_an_empty_document() -> None:
     document = render(chain())
 

@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.table import Table
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
@@ -20,6 +22,7 @@ from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_CONNECTORS, KEY_
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
+from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster.targets.enrichment import enrich, without_other_catalogs
 from lineage_bridge_dagster.targets.push import push_iceberg_tables
 from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, ENVIRONMENT, complete_coverage
@@ -90,8 +93,8 @@ def confluent(bucket: Bucket, name: Name, connect: Status = Status.COMPLETE) -> 
     return Discovery(graph, complete_coverage(report), "2026-04-30T00:00:00Z")
 
 
-def enriched(found: Discovery, configured: Catalogs) -> Discovery:
-    return enrich(found, configured, dataset_name=dataset_of, clock=clock)
+def enriched(found: Discovery, configured: Catalogs, last: Discovery | None = None) -> Discovery:
+    return enrich(found, configured, dataset_name=dataset_of, clock=clock, last=last)
 
 
 def push(found: Discovery, configured: Catalogs, **options: object) -> PushReport:
@@ -118,6 +121,57 @@ def test_the_table_of_a_connector_is_a_node_with_schema_and_snapshot(bucket: Buc
     assert node.attributes["rows"] == 1
     assert node.attributes["snapshot_id"].isdecimal()
     assert report_of(found).status is Status.COMPLETE
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the tables that are loaded."""
+    found: list[str] = []
+    load = RestCatalog.load_table
+
+    def counted(self: RestCatalog, identifier: tuple[str, ...]) -> Table:
+        found.append(identifier[-1])
+        return load(self, identifier)
+
+    monkeypatch.setattr(RestCatalog, "load_table", counted)
+    return found
+
+
+def test_tables_that_nobody_known_writes_are_counted_and_loaded_once(
+    bucket: Bucket, name: Name, loaded: list[str]
+) -> None:
+    configured = catalogs(bucket)
+    first = enriched(confluent(bucket, name), configured)
+    assert sorted(loaded) == ["orders", "unknown"]
+    (note,) = report_of(first).notes
+    assert note_text(note) == (
+        "1 namespace with tables that no known process writes (discover: all of the catalog makes them "
+        f"assets): {name[0]} (1 table)"
+    )
+    loaded.clear()
+    second = enriched(confluent(bucket, name), configured, last=first)
+    assert loaded == ["orders"]
+    assert (tables(second), report_of(second).notes) == (tables(first), report_of(first).notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "count"),
+    [
+        ({}, 1),
+        ({"discover": "all"}, 2),
+        ({"named": True}, 2),
+        ({"named": True, "discover": "connected"}, 1),
+    ],
+)
+def test_every_table_of_a_named_namespace_is_an_asset(
+    bucket: Bucket, name: Name, changes: dict[str, object], count: int
+) -> None:
+    if changes.pop("named", False):
+        changes["namespaces"] = [name[0]]
+    found = enriched(confluent(bucket, name), catalogs(bucket, **changes))
+    assert len(tables(found)) == count
+    report = push(found, catalogs(bucket, **changes))
+    assert report.counts["unchanged"] == count - 1
 
 
 def test_lineage_goes_to_the_table_and_then_the_table_is_known_by_it(bucket: Bucket, name: Name) -> None:
