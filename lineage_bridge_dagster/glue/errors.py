@@ -157,7 +157,8 @@ def translate(error: Exception, *, action: str, where: str, region: str = "") ->
 
 
 def malformed_response(detail: str) -> CallError:
-    return CallError(
+    """The error of an answer that is not Glue's, or half of one: botocore passes on what it cannot parse."""
+    return AmbiguousError(
         f"Glue's response is malformed: {detail}.",
         hint="Check that LINEAGE_BRIDGE_AWS_ENDPOINT_URL or AWS_ENDPOINT_URL_GLUE is AWS Glue.",
     )

@@ -66,7 +66,7 @@ class Update:
         """
         version = self.table.version_id
         next_version = str(int(version) + 1) if version and version.isdecimal() else None
-        return TableState(next_version, self.parameters, self.description)
+        return TableState(next_version, self.parameters, self.description, self.before.uuid)
 
 
 Plan = NoChange | Update | Refuse | Hold

@@ -68,7 +68,9 @@ class GlueTable:
 
     @property
     def state(self) -> TableState:
-        return TableState(self.version_id, self.parameters, self.description)
+        """Glue tells tables apart that had the same name by when they were created."""
+        created = str(self.raw.get("CreateTime") or "")
+        return TableState(self.version_id, self.parameters, self.description, created)
 
     @property
     def carries_lineage(self) -> bool:

@@ -7,12 +7,12 @@ rolling the commit back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.glue.errors import translate
+from lineage_bridge_dagster.glue.errors import malformed_response, translate
 from lineage_bridge_dagster.glue.plan import Plan, Update, plan_update
 from lineage_bridge_dagster.glue.reader import GlueReader
 from lineage_bridge_dagster.glue.tables import GlueTable
@@ -83,8 +83,11 @@ class GlueLineageWriter(LineageWriter[PushTarget, GlueTable, Update]):
             request["CatalogId"] = table.catalog_id
         self.count("UpdateTable")
         try:
-            self._client.update_table(**request)
+            response: Mapping[str, Any] = self._client.update_table(**request)
         except Exception as caught:
             where, region = f"the table {target.dotted}", self._client.meta.region_name
             raise translate(caught, action="glue:UpdateTable", where=where, region=region) from caught
+        # Glue's own answer is empty, so that only this tells it from one of a proxy or a login page.
+        if not response.get("ResponseMetadata", {}).get("RequestId"):
+            raise malformed_response(f"glue:UpdateTable on the table {target.dotted} returned no request id")
         return change.after

@@ -133,17 +133,13 @@ class Fault:
     Attributes:
         method: `GET` loads a table, `POST` commits.
         effect: Returns another answer, or raises; None leaves the answer as it is.
-        applied: Whether the catalog gets the request all the same.
         times: How many requests have the fault.
-        skip: Requests of the method before the first fault.
         first: Called before such a request is sent.
     """
 
     method: str
     effect: Callable[[], requests.Response] | None = None
-    applied: bool = False
     times: int = 1
-    skip: int = 0
     first: Callable[[], object] | None = None
 
 
@@ -161,16 +157,11 @@ class FaultyAdapter(BaseAdapter):
         for fault in self.faults:
             if fault.method != method or not fault.times:
                 continue
-            if fault.skip:
-                fault.skip -= 1
-                continue
             fault.times -= 1
             if fault.first is not None:
                 fault.first()
             if fault.effect is None:
                 break
-            if fault.applied:
-                self.inner.send(request, *args, **kwargs).raise_for_status()
             made = fault.effect()
             made.request = request
             return made

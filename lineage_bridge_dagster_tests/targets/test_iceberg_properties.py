@@ -130,28 +130,6 @@ def test_two_writers_of_lineage_leave_one_whole_document(
     assert bucket.properties(name)["theirs"] == "kept"
 
 
-def test_the_version_may_move_before_each_commit(bucket: Bucket, catalog: RestCatalog, name: Name) -> None:
-    def append() -> None:
-        bucket.open().load_table(name).append(rows(1))
-
-    with_faults(catalog, Fault("POST", first=append, times=10))
-    for connector in ("debezium-pg", None) * 5:
-        assert push(catalog, name, chain(connector=connector)).status is PushStatus.UPDATED
-    assert bucket.open().load_table(name).scan().to_arrow().num_rows == 11
-
-
-def test_a_table_created_again_is_noticed(bucket: Bucket, catalog: RestCatalog, name: Name) -> None:
-    def create_again() -> None:
-        bucket.open().drop_table(name)
-        bucket.create(name)
-
-    with_faults(catalog, Fault("POST", first=create_again))
-    result = push(catalog, name, chain())
-    assert (result.status, result.conflicts) == (PushStatus.UPDATED, 1)
-    assert "created again" in result.reason
-    assert bucket.lineage(name)[KEY_SOURCE_TOPICS] == "orders.v1"
-
-
 def test_a_dropped_table_fails_unless_its_lineage_was_to_go(
     bucket: Bucket, catalog: RestCatalog, name: Name
 ) -> None:
