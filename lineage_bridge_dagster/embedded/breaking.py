@@ -9,12 +9,11 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 import httpx
 
 from lineage_bridge_dagster.embedded.rest import names
-from lineage_bridge_dagster.embedded.rest.names import S3_TABLES, TABLEFLOW_CATALOG
+from lineage_bridge_dagster.embedded.rest.names import S3_TABLES_ENDPOINT, TABLEFLOW_ENDPOINT
 from lineage_bridge_dagster.embedded.world.filling import StackRequestError
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -36,8 +35,8 @@ APIS: Mapping[str, str] = {
     "flink": "Flink statements",
     "ksqldb": "ksqlDB queries",
     GLUE: "AWS Glue's lists of databases and tables; single tables can still be read and written",
-    S3_TABLES: "Glue's Iceberg endpoint, with the tables of the S3 Tables bucket",
-    TABLEFLOW_CATALOG: "Tableflow's own Iceberg REST catalog",
+    S3_TABLES_ENDPOINT: "Glue's Iceberg endpoint, with the tables of the S3 Tables bucket",
+    TABLEFLOW_ENDPOINT: "Tableflow's own Iceberg REST catalog",
     ALL: "all of Confluent's APIs, but neither Glue nor the Iceberg REST catalogs",
 }
 
@@ -71,7 +70,9 @@ _GLUE: Mapping[str, Mapping[str, Any]] = {
 _GLUE_OPERATIONS = ("GetDatabases", "GetTables")
 
 #: How any API can fail.
-STATUSES = tuple(dict.fromkeys((*_CONFLUENT, *names.STATUSES[S3_TABLES], *names.STATUSES[TABLEFLOW_CATALOG])))
+STATUSES = tuple(
+    dict.fromkeys((*_CONFLUENT, *names.STATUSES[S3_TABLES_ENDPOINT], *names.STATUSES[TABLEFLOW_ENDPOINT]))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,10 @@ class Breaker:
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Self:
         """The breaker of the stack with these variables."""
-        catalogs = urlsplit(env["ICEBERG_REST_URI"])
         return cls(
             env["LINEAGE_BRIDGE_CONFLUENT_API_URL"],
             env["AWS_ENDPOINT_URL"],
-            f"{catalogs.scheme}://{catalogs.netloc}",
+            names.server_of(env["ICEBERG_REST_URI"]),
         )
 
     def break_api(self, api: str, status: str, times: int | None = None) -> Broken:

@@ -1,7 +1,7 @@
 """The demo on the embedded stack: `lineage-bridge local demo`.
 
-Starts the stack, and Dagster with its sensors on, and does nothing else: everything that arrives in Glue was
-pushed by the sensors.
+Starts the stack, and Dagster with its sensors on, and does nothing else: all lineage that arrives in Glue and
+in the S3 Tables bucket was pushed by the sensors.
 """
 
 from __future__ import annotations
@@ -10,22 +10,17 @@ import contextlib
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from lineage_bridge_dagster.embedded.arrived import Arrived, ArrivedTable
 from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess, free_port
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.errors import LineageBridgeError
 
-if TYPE_CHECKING:
-    from lineage_bridge_dagster.glue import PushReport
-    from lineage_bridge_dagster.glue.tables import GlueTable
-
-DIGEST = "lineage_bridge.digest"
 #: Wiped lineage comes back while one watches.
 SWEEP_MINUTES = "0.25"
 #: Seconds until a repair must be done, with `--headless`.
@@ -48,12 +43,12 @@ out = Console(highlight=False, soft_wrap=True)
 )
 @click.option("--keep", is_flag=True, help="Leave the stack running afterwards.")
 def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
-    """Run a complete platform on this machine, in which the sensors push all lineage to Glue.
+    """Run a complete platform on this machine, in which the sensors push all lineage to its catalogs.
 
     \b
     Examples:
       lineage-bridge local demo               the Dagster UI on http://127.0.0.1:3000
-      lineage-bridge local demo --headless    exits 0 only when every table's lineage is in Glue
+      lineage-bridge local demo --headless    exits 0 only when every table's lineage is pushed
     """
     # When the terminal closes or a supervisor stops the demo, the stack is stopped too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -93,7 +88,8 @@ def _show_ui(stack: Stack, dagster: DagsterProcess) -> None:
 The Dagster UI: {dagster.url}
 
 What to try
-  1. {dagster.url}/asset-groups : open a group, and follow a Glue table upstream to its sources.
+  1. {dagster.url}/asset-groups : open a group, and follow a table upstream to its sources: one in Glue, one
+     of the S3 Tables bucket (sales), or one that only Tableflow's own catalog has (inventory-products).
   2. {dagster.url}/automation : each tick of the lineage sensor reports what it saw and did.
   3. In a second terminal, give another topic a table, and watch its asset appear and its lineage be pushed:
        .venv/bin/lineage-bridge local enable-tableflow {topic}
@@ -112,30 +108,32 @@ Logs: {dagster.log.parent}   Data: {stack.home}   Stop with Ctrl-C.
 
 
 def _wait_until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None:
-    """Wait until the lineage of every Tableflow table is in Glue, and another push would change nothing."""
+    """Wait until every table's lineage is in its catalog, and another push would change nothing."""
     began = time.monotonic()
     seen: set[str] = set()
+    arrived = Arrived(stack)
     while True:
-        wanted = stack.tableflow_tables()
-        tables = _read(wanted)
-        pushed = {name for name, table in tables.items() if DIGEST in table.parameters}
+        wanted = arrived.wanted()
+        tables = arrived.tables()
+        pushed = {name for name, table in tables.items() if table.has_lineage}
         for name in sorted(pushed - seen):
-            out.print(f"{time.monotonic() - began:6.0f} s  lineage in Glue: {name}", markup=False)
+            out.print(f"{time.monotonic() - began:6.0f} s  lineage pushed: {name}", markup=False)
         seen |= pushed
         reason = f"{len(pushed)} of {len(wanted)} tables have lineage"
         if wanted and len(pushed) == len(wanted):
-            counts = _would_push().counts
-            if counts["unchanged"] == len(wanted) == sum(counts.values()):
+            counts = arrived.would_push().counts
+            # Those that take no lineage are skipped: tables in Confluent's own storage.
+            if counts["unchanged"] == len(wanted) == sum(counts.values()) - counts["skipped"]:
                 break
             reason = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
         dagster.check()
         if time.monotonic() - began > timeout:
             raise LineageBridgeError(
-                f"The lineage of some tables is not in Glue after {timeout:.0f} s: {reason}.",
+                f"The lineage of some tables is not in their catalogs after {timeout:.0f} s: {reason}.",
                 hint=f"See {dagster.log} and lineage-bridge local logs.",
             )
         time.sleep(1)
-    _show(tables)
+    _show(tables, arrived.managed_rows())
 
 
 def _wipe_and_wait(stack: Stack, dagster: DagsterProcess) -> None:
@@ -155,38 +153,24 @@ def _wipe_and_wait(stack: Stack, dagster: DagsterProcess) -> None:
     )
 
 
-def _read(wanted: list[tuple[str, str]]) -> dict[str, GlueTable]:
-    """The tables that are in Glue, by `database.table`."""
-    from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.glue import GlueReader, glue_client
-
-    reader = GlueReader(glue_client(Settings.from_env(os.environ).aws))
-    tables = {f"{database}.{name}": reader.table(database, name) for database, name in wanted}
-    return {name: table for name, table in tables.items() if table is not None}
-
-
-def _would_push() -> PushReport:
-    """The report of a dry run, from a new discovery."""
-    from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.discovery import discover
-    from lineage_bridge_dagster.glue import glue_client, push_tables
-
-    settings = Settings.from_env(os.environ)
-    return push_tables(discover(settings), glue_client(settings.aws), settings.push, dry_run=True)
-
-
-def _show(tables: dict[str, GlueTable]) -> None:
-    shown = Table("Glue table", "source topics", "connectors", "version", "pushed", title="Lineage in Glue")
+def _show(tables: dict[str, ArrivedTable], managed: dict[str, int]) -> None:
+    shown = Table("table", "source topics", "connectors", "version", "pushed", title="Pushed lineage")
     for name, table in sorted(tables.items()):
         parameter = table.parameters.get
         shown.add_row(
             name,
             parameter("lineage_bridge.source_topics", ""),
             parameter("lineage_bridge.source_connectors", ""),
-            table.version_id,
+            table.version,
             parameter("lineage_bridge.last_synced", ""),
         )
     Console(width=170).print(shown)
-    out.print(f"All {len(tables)} tables have their lineage in Glue; another push would change nothing.")
+    in_bucket = sum(name.startswith("s3tables.") for name in tables)
+    out.print(
+        f"All {len(tables)} tables have their lineage: {len(tables) - in_bucket} in Glue, {in_bucket} in the "
+        "S3 Tables bucket. Another push would change nothing."
+    )
+    rows = ", ".join(f"{name} ({count} rows)" for name, count in sorted(managed.items()))
+    out.print(f"Tableflow's own catalog has {rows}: it takes no lineage, which is in Dagster.", markup=False)
     with contextlib.suppress(BrokenPipeError):
         out.file.flush()

@@ -4,7 +4,10 @@
 
 One Spark driver serves all tables. It fetches the enabled topics from the emulator, creates their Glue tables
 at the location that the emulator chose, appends new records, and reports each table's status. It commits for
-as long as it runs, even while lineage is being pushed into the same Glue tables.
+as long as it runs, even while lineage is being pushed into the same Glue tables. Tables in Confluent's own
+storage go to Tableflow's catalog in place of Glue.
+
+It runs the Iceberg sink connectors as well: see `iceberg_sinks`.
 
 When Tableflow is disabled on a topic, its table is dropped from the catalog, but the files stay in the
 bucket: Confluent's own role for Glue requires `glue:DeleteTable`, whereas a customer cleans up their own
@@ -16,8 +19,6 @@ If two topics' names fold to the same Glue table, the topic that was enabled fir
 from __future__ import annotations
 
 import argparse
-import fcntl
-import json
 import logging
 import os
 import signal
@@ -25,16 +26,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
-from dotenv import dotenv_values
 
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
@@ -42,9 +43,18 @@ from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.embedded.dead_letters import DeadLetterTopic
+from lineage_bridge_dagster.embedded.iceberg_sinks import IcebergSinks
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
+from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH, TABLEFLOW, server_of
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator, Entry
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.embedded.worker_process import (
+    Backoff,
+    Heartbeat,
+    exclusive_lock,
+    is_jvm_gone,
+    local_environment,
+)
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.avro import SubjectSchemas, fetch_schemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
@@ -65,8 +75,6 @@ INTERVAL = 2.0
 #: Seconds after which an idle topic's table is checked in the catalog again, as it may have been dropped.
 _RECHECK_INTERVAL = 30.0
 
-_MAX_BACKOFF = 60.0
-
 SPARK_CONF: Mapping[str, str] = {
     "spark.master": "local[2]",
     "spark.driver.memory": "768m",
@@ -79,6 +87,9 @@ SPARK_CONF: Mapping[str, str] = {
     "spark.cleaner.periodicGC.interval": "5min",
     "spark.log.level": "ERROR",
 }
+
+#: Name in Spark of the catalog of tables in Confluent's own storage.
+MANAGED_CATALOG = "confluent_managed"
 
 _log = logging.getLogger("lineage_bridge_dagster.materializer")
 
@@ -104,8 +115,8 @@ class TableWriter:
         self._table = TopicTable(
             spark, self._topic, entry.table_config(catalog), self._schemas, dead_letter_queue=queue
         )
-        self._checked_at = self._retry_at = float("-inf")
-        self._failures = 0
+        self._checked_at = float("-inf")
+        self.backoff = Backoff(INTERVAL)
         self._written_offsets: Any = None
 
     def step(self) -> bool:
@@ -126,7 +137,7 @@ class TableWriter:
             if batch.rows or batch.skipped:
                 _log.info("%s: %d rows, %d skipped", self.entry.table, batch.rows, batch.skipped)
             self._written_offsets = batch.offsets
-        self._failures = 0
+        self.backoff.succeeded()
         return True
 
     def matches(self, entry: Entry) -> bool:
@@ -137,16 +148,10 @@ class TableWriter:
 
         return place(entry) == place(self.entry)
 
-    @property
-    def backing_off(self) -> bool:
-        """Whether the delay after the last failure is still running."""
-        return time.monotonic() < self._retry_at
-
     def record_failure(self) -> None:
-        """Double the delay before the next attempt, which checks the table: a commit may have succeeded."""
+        """Delay the next attempt, which checks the table: a commit may have succeeded."""
         self._written_offsets = None
-        self._failures += 1
-        self._retry_at = time.monotonic() + min(_MAX_BACKOFF, INTERVAL * 2**self._failures)
+        self.backoff.failed()
 
     def _schemas(self) -> TopicSchemas:
         url = self.entry.schema_registry_url
@@ -175,11 +180,24 @@ class Materializer:
         confluent: ConfluentSession,
         s3: Any,
         report_progress: Callable[..., None] = lambda **_: None,
+        *,
+        managed_catalog: str = "",
     ) -> None:
-        """`s3` is a boto3 client that creates the buckets; `report_progress` is called after each table."""
+        """Create one.
+
+        Args:
+            spark: the session, which has the catalogs.
+            emulator: lists the topics.
+            catalog: the catalog of tables in the customers' buckets, which is Glue's.
+            confluent: for the Schema Registry.
+            s3: a boto3 client that creates the buckets.
+            report_progress: called after each table.
+            managed_catalog: the catalog of tables in Confluent's own storage; without it they are not
+                written.
+        """
         self._spark = spark
         self._emulator = emulator
-        self._catalog = catalog
+        self._catalogs = {False: catalog, True: managed_catalog}
         self._confluent = confluent
         self._s3 = s3
         self._report_progress = report_progress
@@ -199,7 +217,8 @@ class Materializer:
         paths = {entry.table_path for entry in enabled}
         self._writers = {path: writer for path, writer in self._writers.items() if path in paths}
         self._synced &= paths
-        for entry, first in _by_table(entry for entry in enabled if entry.iceberg):
+        written = [entry for entry in enabled if entry.iceberg and self._catalogs[entry.managed]]
+        for entry, first in _by_table(written):
             if stop is not None and stop.is_set():
                 return
             if first is not entry:
@@ -220,9 +239,9 @@ class Materializer:
     def _advance(self, entry: Entry) -> bool:
         writer = self._writers.get(entry.table_path)
         if writer is None or not writer.matches(entry):
-            writer = TableWriter(self._spark, entry, self._catalog, self._confluent)
+            writer = TableWriter(self._spark, entry, self._catalogs[entry.managed], self._confluent)
             self._writers[entry.table_path] = writer
-        if writer.backing_off:
+        if writer.backoff.running:
             return False
         try:
             self._ensure_bucket(entry)
@@ -233,7 +252,7 @@ class Materializer:
             _log.info("%s", error.message)
             return False
         except Exception as error:
-            if _jvm_exited(error):
+            if is_jvm_gone(error):
                 raise
             writer.record_failure()
             _log.warning("%s.%s: %s", entry.database, entry.table, error, exc_info=not _expected(error))
@@ -244,7 +263,7 @@ class Materializer:
         return True
 
     def _drop(self, entry: Entry) -> None:
-        table = TableName(self._catalog, entry.database, entry.table)
+        table = TableName(self._catalogs[entry.managed], entry.database, entry.table)
         # If the topic has been enabled again, the name may already belong to a new table.
         if exists(self._spark, table) and location(self._spark, table) == entry.table_path:
             drop(self._spark, table)
@@ -267,10 +286,10 @@ class Materializer:
 
 
 def _by_table(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Entry]]:
-    """Pair each entry with the first entry of the same Glue table."""
-    first: dict[tuple[str, str], Entry] = {}
+    """Pair each entry with the first entry of the same table."""
+    first: dict[tuple[bool, str, str], Entry] = {}
     for entry in entries:
-        yield entry, first.setdefault((entry.database, entry.table), entry)
+        yield entry, first.setdefault((entry.managed, entry.database, entry.table), entry)
 
 
 def _suspends(error: Exception) -> bool:
@@ -288,73 +307,18 @@ def _message(error: Exception) -> str:
     return error.message if isinstance(error, LineageBridgeError) else str(error).partition("\n")[0]
 
 
-def _jvm_exited(error: Exception) -> bool:
-    from py4j.protocol import Py4JNetworkError
-
-    return isinstance(error, Py4JNetworkError | ConnectionRefusedError)
-
-
-class Heartbeat:
-    """The ready file: created once Spark is up and rewritten after each table while the process is alive.
-
-    `{"pid", "at" (ISO 8601 UTC), "tables", "synced"}`: how many topics are enabled, and how many of their
-    tables were up to date at the last check. A file older than a few minutes means that the process hangs.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.clear()
-
-    def clear(self) -> None:
-        self._path.unlink(missing_ok=True)
-
-    def __call__(self, **state: int) -> None:
-        text = json.dumps({"pid": os.getpid(), "at": datetime.now(UTC).isoformat(), **state})
-        temporary = self._path.with_suffix(".part")
-        temporary.write_text(text, "utf-8")
-        temporary.replace(self._path)
-
-
-@contextmanager
-def exclusive_lock(path: Path) -> Iterator[None]:
-    """Hold a lock file, because two writers of one table would write its records twice.
-
-    Raises:
-        ConfigurationError: another process holds the lock.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ConfigurationError(
-                f"Another materializer is already running on {path.parent.parent}.",
-                hint="`lineage-bridge local status` shows it; `lineage-bridge local down` stops it.",
-            ) from error
-        yield
-
-
-def local_environment(home: Path) -> dict[str, str]:
-    """Return the environment; the stack's variables override the shell's, which may name a real account.
-
-    Raises:
-        ConfigurationError: the AWS or Confluent endpoint is not on this machine.
-    """
-    stack = {key: value for key, value in dotenv_values(home / "stack.env").items() if value}
-    env = {**os.environ, **stack}
-    for name in ("AWS_ENDPOINT_URL", "LINEAGE_BRIDGE_CONFLUENT_API_URL"):
-        host = urlsplit(env.get(name, "")).hostname
-        if host not in ("127.0.0.1", "localhost", "::1"):
-            raise ConfigurationError(
-                f"{name} is {env.get(name) or 'not set'}: the materializer writes only to the local stack.",
-                hint=f"Start the stack with `lineage-bridge local up`; it writes {home / 'stack.env'}.",
-            )
-    env.setdefault("AWS_ACCESS_KEY_ID", "local")
-    env.setdefault("AWS_SECRET_ACCESS_KEY", "local")
-    region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or "us-east-1"
-    # The Java SDK reads AWS_REGION, boto3 AWS_DEFAULT_REGION.
-    return {**env, "AWS_REGION": region, "AWS_DEFAULT_REGION": region}
+def _catalogs(settings: Settings) -> Catalogs:
+    """Glue's catalog, the S3 Tables bucket's, and Tableflow's without its gate, which lets nobody write."""
+    default = settings.catalog
+    managed = CatalogSettings(
+        name=MANAGED_CATALOG,
+        type="rest",
+        uri=f"{server_of(os.environ['ICEBERG_REST_URI'])}{INTERNAL_PATH}/{TABLEFLOW}",
+        region=default.region,
+    )
+    found = settings.all_catalogs()
+    named = {S3_TABLES: found[S3_TABLES], MANAGED_CATALOG: managed}
+    return Catalogs(default, named, variables=os.environ)
 
 
 def run(home: Path, interval: float = INTERVAL) -> int:
@@ -369,24 +333,33 @@ def run(home: Path, interval: float = INTERVAL) -> int:
     with exclusive_lock(home / "run" / "materializer.lock"):
         heartbeat = Heartbeat(home / "run" / "materializer.ready")
         os.environ.update(local_environment(home))
-        catalogs = Settings.from_env(os.environ).all_catalogs()
+        settings = Settings.from_env(os.environ)
+        catalogs = _catalogs(settings)
         emulator = Emulator(os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"])
         spark = spark_session(catalogs, SPARK_CONF, app_name="lineage-bridge-materializer")
-        confluent = ConfluentSession(Settings.from_env(os.environ).confluent)
+        confluent = ConfluentSession(settings.confluent)
         materializer = Materializer(
-            spark, emulator, catalogs.default.name, confluent, boto3.client("s3"), heartbeat
+            spark,
+            emulator,
+            catalogs.default.name,
+            confluent,
+            boto3.client("s3"),
+            heartbeat,
+            managed_catalog=MANAGED_CATALOG,
         )
+        sinks = IcebergSinks(spark, emulator, S3_TABLES, confluent)
         heartbeat(tables=0, synced=0)
         _log.info("Ready")
         try:
             while not stop.is_set():
                 try:
                     materializer.step(stop)
+                    sinks.step(stop)
                 except httpx.HTTPError as error:
                     _log.warning("The Confluent emulator failed: %s", error or type(error).__name__)
                 stop.wait(interval)
         except Exception as error:
-            if not _jvm_exited(error):
+            if not is_jvm_gone(error):
                 raise
             _log.error("Spark's JVM exited: %s", error)
             return 1

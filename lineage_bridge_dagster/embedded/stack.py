@@ -39,8 +39,9 @@ from lineage_bridge_dagster.embedded.components import (
 from lineage_bridge_dagster.embedded.log_files import Tail
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER, StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
-from lineage_bridge_dagster.embedded.rest.names import GLUE_PATH
+from lineage_bridge_dagster.embedded.rest.names import GLUE_PATH, TABLEFLOW_PATH
 from lineage_bridge_dagster.embedded.starting import StackError, Starter
+from lineage_bridge_dagster.embedded.world.sinks import routes
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.text import ReportLine
 
@@ -107,10 +108,11 @@ class Stack:
             progress("Starting brokers, Glue and S3, Iceberg's REST catalogs, and Confluent's APIs")
             first = [c for c in self._components if c.name != MATERIALIZER]
             started = starter.start(first, progress)
-            starter.wait(first, started, began, progress)
+            # Nothing needs the REST catalogs before Spark writes its first table.
+            starter.wait([c for c in first if c.name != ICEBERG], started, began, progress)
             # Spark takes long to start; write the records meanwhile.
-            last = [c for c in self._components if c.name == MATERIALIZER]
-            started = starter.start(last, progress)
+            last = [c for c in self._components if c.name in (ICEBERG, MATERIALIZER)]
+            started = starter.start([c for c in last if c.name == MATERIALIZER], progress) | started
             progress("Writing the sample topics and records")
             report = world.seed(self.home, lambda line: progress(f"  {line}"))
             if report.records:
@@ -202,16 +204,43 @@ class Stack:
             "LINEAGE_BRIDGE_CATALOG_WAREHOUSE": f"s3://{WAREHOUSE_BUCKET}/warehouse",
             "ICEBERG_REST_URI": f"http://{HOST}:{assigned[ICEBERG]}{GLUE_PATH}",
             "ICEBERG_WAREHOUSE": world.TABLE_BUCKET_CATALOG,
+            "LINEAGE_BRIDGE_TABLEFLOW_CATALOG": f"http://{HOST}:{assigned[ICEBERG]}{TABLEFLOW_PATH}",
             HOME_VARIABLE: str(self.home),
         }
 
     def tableflow_tables(self) -> list[tuple[str, str]]:
-        """Glue database and table of each topic with Tableflow enabled.
+        """Glue database and table of each topic with Tableflow enabled and storage of the customer's own.
 
         Raises:
             StackError: The emulator does not respond.
         """
-        return sorted({(entry["glue_database"], entry["glue_table"]) for entry in self._enabled()})
+        return sorted(
+            {
+                (entry["glue_database"], entry["glue_table"])
+                for entry in self._enabled()
+                if entry["storage_kind"] != world.MANAGED_STORAGE
+            }
+        )
+
+    def managed_tables(self) -> list[tuple[str, str]]:
+        """Cluster and topic of each table in Confluent's own storage, which only Tableflow's catalog has.
+
+        Raises:
+            StackError: The emulator does not respond.
+        """
+        return sorted(
+            (entry["cluster"], entry["topic"])
+            for entry in self._enabled()
+            if entry["storage_kind"] == world.MANAGED_STORAGE
+        )
+
+    def s3_tables(self) -> list[tuple[str, str]]:
+        """Namespace and name of each table that sink connectors write to the S3 Tables bucket.
+
+        Raises:
+            StackError: The emulator does not respond.
+        """
+        return sorted({route.table for sink in self._internal("sinks") for route in routes(sink["config"])})
 
     def topics_without_tableflow(self) -> list[str]:
         """Sample topics with records and without Tableflow whose name is unique among the clusters.
@@ -283,6 +312,7 @@ class Stack:
     def _write(self, assigned: Mapping[str, int]) -> None:
         brokers = {c.id: f"{HOST}:{assigned[broker_name(c.id)]}" for c in self._clusters}
         urls = {name: f"http://{HOST}:{assigned[name]}" for name in (CONFLUENT, AWS, ICEBERG)}
+        urls["glue_iceberg"] = urls[ICEBERG] + GLUE_PATH
         stored = {"version": 1, "ports": dict(assigned), "brokers": brokers, "urls": urls}
         _replace(self.paths.stack_file, json.dumps(stored, indent=2) + "\n")
         self.__dict__.pop("_components", None)
@@ -312,7 +342,11 @@ class Stack:
         )
 
     def _enabled(self) -> list[dict[str, str]]:
-        url = f"{self.env()['LINEAGE_BRIDGE_CONFLUENT_API_URL']}/emulator/tableflow"
+        return self._internal("tableflow")
+
+    def _internal(self, name: str) -> list[dict[str, Any]]:
+        """A list of the emulator's internal API."""
+        url = f"{self.env()['LINEAGE_BRIDGE_CONFLUENT_API_URL']}/emulator/{name}"
         try:
             entries = httpx.get(url, timeout=15, trust_env=False).raise_for_status().json()
         except httpx.HTTPError as error:

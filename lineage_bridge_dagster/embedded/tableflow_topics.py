@@ -10,6 +10,7 @@ from urllib.parse import quote
 import httpx
 
 from lineage_bridge_dagster.confluent.graph.tableflow import DEFAULT_ERROR_TOPIC
+from lineage_bridge_dagster.embedded.world.model import MANAGED_STORAGE
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.tableflow.append import Failures, TopicTableConfig
 
@@ -34,6 +35,8 @@ class Entry:
     error_topic: str
     portable_names: bool
     iceberg: bool
+    #: In Confluent's own storage: the table is in Tableflow's catalog, by cluster and topic, and not in Glue.
+    managed: bool
     phase: str
     error_message: str
     created_at: str
@@ -43,6 +46,7 @@ class Entry:
         config = raw.get("config") or {}
         handling = config.get("error_handling") or {}
         failures = handling.get("mode", "SUSPEND")
+        managed = raw["storage_kind"] == MANAGED_STORAGE
         return cls(
             environment=raw["environment"],
             cluster=raw["cluster"],
@@ -53,12 +57,13 @@ class Entry:
             bucket=raw["bucket"],
             bucket_region=raw["bucket_region"],
             table_path=raw["table_path"],
-            database=raw["glue_database"],
-            table=raw["glue_table"],
+            database=raw["cluster"] if managed else raw["glue_database"],
+            table=raw["topic"] if managed else raw["glue_table"],
             failures=failures if failures in ("SKIP", "LOG") else "SUSPEND",
             error_topic=handling.get("target") or DEFAULT_ERROR_TOPIC,
             portable_names=config.get("metadata_column_naming_scheme") == "PORTABLE",
             iceberg="ICEBERG" in (raw.get("table_formats") or ["ICEBERG"]),
+            managed=managed,
             phase=raw.get("phase", "PENDING"),
             error_message=raw.get("error_message", ""),
             created_at=raw.get("created_at", ""),
@@ -89,6 +94,10 @@ class Emulator:
     def dropped(self) -> list[Entry]:
         """Return the disabled topics whose tables have yet to be dropped from the catalog."""
         return [Entry.parse(raw) for raw in self._get("tableflow/dropped")]
+
+    def sinks(self) -> list[dict[str, Any]]:
+        """Return the Iceberg sink connectors."""
+        return self._get("sinks")
 
     def report(self, entry: Entry, phase: str, error_message: str = "") -> None:
         """Report the status of a topic's table; ignored if the topic has been disabled meanwhile."""

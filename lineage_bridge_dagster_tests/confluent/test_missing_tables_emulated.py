@@ -213,7 +213,7 @@ def test_database_that_is_not_visible_is_named(aws: StrictAws, run: Run, client:
     assert f"the Glue database {US.database} does not exist in {REGION} or is not visible" in (
         health(found).summary
     )
-    assert glue_counts(found.graph).missing.keys() == {"database_not_visible"}
+    assert glue_counts(found.graph).missing.keys() == {"database_not_visible", "storage_unsupported"}
 
 
 def test_database_that_may_not_be_read_makes_its_tables_unknown(aws: StrictAws, run: Run) -> None:

@@ -19,7 +19,7 @@ from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.breaking import ALL, APIS, GLUE, STATUSES, Breaker, Broken, check
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
-from lineage_bridge_dagster.embedded.rest.names import S3_TABLES, TABLEFLOW_CATALOG
+from lineage_bridge_dagster.embedded.rest.names import S3_TABLES_ENDPOINT, TABLEFLOW_ENDPOINT
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue import glue_client
@@ -86,7 +86,7 @@ def complete(run_discovery: Discover) -> Discovery:
 @pytest.mark.parametrize(
     ("api", "status"),
     [
-        *((api, "503") for api in APIS if api not in (GLUE, ALL, S3_TABLES, TABLEFLOW_CATALOG)),
+        *((api, "503") for api in APIS if api not in (GLUE, ALL, S3_TABLES_ENDPOINT, TABLEFLOW_ENDPOINT)),
         *((api, "half-page") for api in ("cmk", "fcpm", "tableflow", "flink")),
         *(("connect", status) for status in ("401", "403", "404", "429", "garbage")),
         (ALL, "500"),
@@ -178,11 +178,13 @@ def test_a_broken_glue_fails_only_its_lists(breaker: Breaker, aws: StrictAws, st
     assert glue.get_databases()["DatabaseList"] == []
 
 
-@pytest.mark.parametrize(("api", "status"), [(S3_TABLES, "503"), (TABLEFLOW_CATALOG, "expired-token")])
+@pytest.mark.parametrize(
+    ("api", "status"), [(S3_TABLES_ENDPOINT, "503"), (TABLEFLOW_ENDPOINT, "expired-token")]
+)
 def test_a_rest_catalog_fails_until_it_is_healed_or_for_a_number_of_requests(
     breaker: Breaker, rest: IcebergRest, api: str, status: str
 ) -> None:
-    url = rest.tableflow_url if api == TABLEFLOW_CATALOG else rest.glue_url
+    url = rest.tableflow_url if api == TABLEFLOW_ENDPOINT else rest.glue_url
     form = {"client_id": KEY.key, "client_secret": KEY.secret, "scope": "catalog"}
     token = rest.issuer.issue({"grant_type": "client_credentials", **form})["access_token"]
 
@@ -193,7 +195,7 @@ def test_a_rest_catalog_fails_until_it_is_healed_or_for_a_number_of_requests(
     healthy = ask()
     assert breaker.break_api(api, status) == Broken(api, status)
     assert breaker.active() == [Broken(api, status)]
-    assert [ask(), ask()] == ([503, 503] if api == S3_TABLES else [401, 401])
+    assert [ask(), ask()] == ([503, 503] if api == S3_TABLES_ENDPOINT else [401, 401])
     assert breaker.heal(api) == [Broken(api, status)]
     breaker.break_api(api, status, 1)
     assert ask() != healthy
@@ -211,8 +213,8 @@ def test_a_rest_catalog_fails_until_it_is_healed_or_for_a_number_of_requests(
         ("connect", "half-page", "Use one of cmk"),
         (GLUE, "404", "Use one of 401, 403"),
         ("s3_tables", "503", "Did you mean s3tables?"),
-        (S3_TABLES, "expired-token", "clock-skew"),
-        (TABLEFLOW_CATALOG, "clock-skew", "expired-token"),
+        (S3_TABLES_ENDPOINT, "expired-token", "clock-skew"),
+        (TABLEFLOW_ENDPOINT, "clock-skew", "expired-token"),
         ("connect", "clock-skew", "Use one of 401, 403"),
     ],
 )

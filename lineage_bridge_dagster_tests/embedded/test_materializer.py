@@ -25,13 +25,9 @@ from lineage_bridge_dagster.embedded import materializer, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import MemoryBroker, Message
-from lineage_bridge_dagster.embedded.materializer import (
-    Heartbeat,
-    Materializer,
-    exclusive_lock,
-    local_environment,
-)
+from lineage_bridge_dagster.embedded.materializer import Materializer
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
+from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import quoted

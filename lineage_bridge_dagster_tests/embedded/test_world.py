@@ -18,6 +18,7 @@ from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.embedded.kafka.broker import BrokerError, MemoryBroker, Message
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.embedded.world.filling import fill, registry_client
+from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
 from lineage_bridge_dagster.errors import ConfigurationError
 
 US, EU = (cluster.id for cluster in world.CLUSTERS)
@@ -39,6 +40,18 @@ def test_sample_is_large_enough() -> None:
     assert sum(t.records for t in world.TOPICS) >= 10_000
     assert sum(t.tableflow for t in world.TOPICS) >= 6
     assert any(not t.tableflow and t.schema for t in world.TOPICS)
+
+
+def test_topics_are_also_in_confluents_own_storage_and_in_a_table_bucket() -> None:
+    managed = [topic for topic in world.TOPICS if topic.managed]
+    assert {topic.cluster for topic in managed} == {US, EU}
+    assert all(topic.tableflow for topic in managed)
+    (sink,) = (c for c in world.CONNECTORS if c.config["connector.class"] == world.ICEBERG_SINK)
+    assert [(route.topic, route.table) for route in routes(sink.config)] == [
+        ("checkout-clicks", ("sales", "checkout_clicks")),
+        ("orders.open", ("sales", "open_orders")),
+    ]
+    assert topic_field(sink.config) == "_topic"
 
 
 def test_topic_names_of_a_cluster_do_not_collide_in_kafka() -> None:
@@ -185,15 +198,15 @@ def test_tableflow_can_be_enabled_and_disabled(home: Path) -> None:
     with ConfluentEmulator() as emulator:
         emulator.seed()
         write_stack(home, emulator)
-        message = world.enable_tableflow(home, "inventory-products")
-        assert f"{US}.inventory-products" in message
-        assert "already" in world.enable_tableflow(home, "inventory-products")
-        assert "analytics_eu.payments_v1" in world.enable_tableflow(home, "payments_v1")
+        message = world.enable_tableflow(home, "checkout-clicks")
+        assert f"{US}.checkout-clicks" in message
+        assert "already" in world.enable_tableflow(home, "checkout-clicks")
+        assert "analytics_eu.payments-v1" in world.enable_tableflow(home, "payments-v1")
         with emulator.client() as client:
             topics = {(e["cluster"], e["topic"]) for e in client.get("/emulator/tableflow").json()}
-        assert {(US, "inventory-products"), (EU, "payments_v1")} <= topics
-        assert "is disabled" in world.disable_tableflow(home, "inventory-products")
-        assert "was not enabled" in world.disable_tableflow(home, "inventory-products")
+        assert {(US, "checkout-clicks"), (EU, "payments-v1")} <= topics
+        assert "is disabled" in world.disable_tableflow(home, "checkout-clicks")
+        assert "was not enabled" in world.disable_tableflow(home, "checkout-clicks")
 
 
 def test_error_of_the_emulator_is_reported(home: Path) -> None:
@@ -201,7 +214,7 @@ def test_error_of_the_emulator_is_reported(home: Path) -> None:
         emulator.seed()
         write_stack(home, emulator)
         with emulator.fault(api="tableflow", status=500), pytest.raises(world.StackRequestError, match="500"):
-            world.enable_tableflow(home, "inventory-products")
+            world.enable_tableflow(home, "checkout-clicks")
 
 
 def test_unreachable_emulator_is_reported(home: Path) -> None:

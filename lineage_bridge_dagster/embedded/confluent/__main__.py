@@ -58,11 +58,12 @@ def serve(
     Raises:
         ConfigurationError: a broker or the port is missing, or the port is in use.
     """
-    if home is not None:
-        stack = StackFile.read(home)
+    stack = StackFile.read(home) if home is not None else None
+    if stack is not None and home is not None:
         addresses = {**stack.brokers, **addresses}
         port = port or int(stack.confluent_url.rpartition(":")[2])
         data = data or home / "data" / "confluent"
+    iceberg = stack.iceberg_url if stack else ""
     missing = [cluster.id for cluster in world.CLUSTERS if cluster.id not in addresses]
     if missing or port is None:
         what = "The port" if port is None else f"The broker of {', '.join(missing)}"
@@ -70,7 +71,7 @@ def serve(
             f"{what} is missing.", hint="Set --home, or --port and a --broker for each cluster."
         )
     brokers: dict[str, Broker] = {cluster: KafkaBroker(address) for cluster, address in addresses.items()}
-    app = create_app(brokers, data=data, bootstrap=addresses)
+    app = create_app(brokers, data=data, bootstrap=addresses, iceberg_url=iceberg)
     if rate > 0:
         Trickle(brokers, app.state, rate).start()
     config = uvicorn.Config(

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.state import State
+from lineage_bridge_dagster.embedded.confluent.state import Document, State
 from lineage_bridge_dagster.embedded.kafka.broker import Broker
 
 Json = dict[str, Any]
@@ -51,6 +51,18 @@ class Context:
     brokers: Mapping[str, Broker]
     bootstrap: Mapping[str, str]
     options: Options = field(default_factory=Options)
+    #: Where the stack serves Glue's Iceberg endpoint; empty if it does not.
+    iceberg_url: str = ""
+
+    def localized(self, connector: Document) -> Document:
+        """A connector with the addresses of this machine."""
+        if not self.iceberg_url:
+            return connector
+        config = {
+            name: self.iceberg_url if value == world.GLUE_ICEBERG_URL else value
+            for name, value in connector["config"].items()
+        }
+        return {**connector, "config": config}
 
 
 class ApiError(Exception):

@@ -34,6 +34,7 @@ def create_app(
     data: Path | None = None,
     bootstrap: Mapping[str, str] | None = None,
     options: Options | None = None,
+    iceberg_url: str = "",
 ) -> Gate:
     """Build the application.
 
@@ -42,6 +43,7 @@ def create_app(
         data: Folder for its state; None keeps the state in memory.
         bootstrap: `host:port` that each cluster reports as its bootstrap endpoint.
         options: Settings that can be changed while it runs.
+        iceberg_url: What connectors have in place of AWS's address of Glue's Iceberg endpoint.
 
     Raises:
         ValueError: a sample cluster has no broker.
@@ -50,7 +52,7 @@ def create_app(
     if missing:
         raise ValueError(f"no broker for {', '.join(missing)}")
     addresses = {cluster.id: (bootstrap or {}).get(cluster.id, "127.0.0.1:9") for cluster in world.CLUSTERS}
-    context = Context(State(data), brokers, addresses, options or Options())
+    context = Context(State(data), brokers, addresses, options or Options(), iceberg_url)
     internal = Internal(context)
     apis = (
         ControlPlane(context),

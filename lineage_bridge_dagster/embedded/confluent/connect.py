@@ -41,7 +41,7 @@ class Connect:
         cluster = _cluster(request)
         expand = {part for part in request.query_params.get("expand", "").split(",") if part}
         with self.context.state.reading("connectors") as document:
-            connectors: Document = document.get(cluster.id, {})
+            connectors = {n: self.context.localized(c) for n, c in document.get(cluster.id, {}).items()}
             if not expand:
                 return JSONResponse(sorted(connectors))
             parts = {"id": _id, "info": _info, "status": _status}
@@ -119,7 +119,7 @@ class Connect:
             connector: Document | None = document.get(cluster.id, {}).get(name)
         if connector is None:
             raise ApiError(404, f"Connector {name} not found")
-        return connector
+        return self.context.localized(connector)
 
 
 def _cluster(request: Request) -> world.Cluster:

@@ -14,6 +14,7 @@ It requires no key; the emulator listens on the loopback interface only.
 - `GET /emulator/tableflow/dropped`: entries of topics that were disabled, whose tables are to be removed
 - `DELETE /emulator/tableflow/dropped/{table id}`: report that a table was removed; its id is the last part of
   `table_path`
+- `GET /emulator/sinks`: the Iceberg sink connectors, with what is needed to write their tables
 - `GET|POST|DELETE /emulator/faults`: scripted failures (see `faults`); `DELETE ...?api=` clears one API's
 - `POST /emulator/options`: `next_style`, `max_page_size`, `rate_limit` (see `answers.Options`); null restores
   the default
@@ -63,6 +64,7 @@ class Internal:
             Route(f"{root}/tableflow/{{cluster}}/{{topic}}/status", self.set_status, methods=["PUT"]),
             Route(f"{root}/tableflow/{{cluster}}/{{topic}}/override", self.override, methods=["PUT"]),
             Route(f"{root}/integrations/{{cluster}}/override", self.override, methods=["PUT"]),
+            Route(f"{root}/sinks", self.sinks),
             Route(f"{root}/faults", self.add_fault, methods=["POST"]),
             Route(f"{root}/faults", self.clear_faults, methods=["DELETE"]),
             Route(f"{root}/faults", self.faults),
@@ -164,6 +166,7 @@ class Internal:
             "schema_registry_url": base + planes.schema_registry_prefix(),
             "bucket": topic["bucket"],
             "bucket_region": cluster.region,
+            "storage_kind": topic["storage"]["kind"],
             "table_path": topic["table_path"],
             "table_formats": topic["table_formats"],
             "glue_database": cluster.database,
@@ -174,6 +177,23 @@ class Internal:
             "error_message": topic["error_message"],
             "created_at": topic["created_at"],
         }
+
+    def sinks(self, request: Request) -> Response:
+        with self.context.state.reading("connectors") as document:
+            sinks = [
+                {
+                    "connector": connector["name"],
+                    "id": connector["id"],
+                    "state": connector["state"],
+                    "bootstrap": self.context.bootstrap[cluster],
+                    "schema_registry_url": base_url(request) + planes.schema_registry_prefix(),
+                    "config": self.context.localized(connector)["config"],
+                }
+                for cluster, connectors in document.items()
+                for connector in connectors.values()
+                if connector["config"]["connector.class"] == world.ICEBERG_SINK
+            ]
+        return JSONResponse(sinks)
 
     def _gate(self) -> Gate:
         if self.gate is None:

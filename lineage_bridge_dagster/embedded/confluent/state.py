@@ -121,14 +121,15 @@ def sample_tableflow() -> Document:
             config: Document = {}
             if (topic.cluster, topic.name) == world.TRICKLE_TOPIC:
                 config = {"error_handling": {"mode": "LOG", "target": world.TABLEFLOW_ERRORS}}
+            own = {
+                "kind": "ByobAws",
+                "bucket_name": cluster.bucket,
+                "provider_integration_id": cluster.provider_integration_id,
+            }
             topics[f"{topic.cluster}/{topic.name}"] = new_tableflow(
                 cluster,
                 topic.name,
-                storage={
-                    "kind": "ByobAws",
-                    "bucket_name": cluster.bucket,
-                    "provider_integration_id": cluster.provider_integration_id,
-                },
+                storage={"kind": world.MANAGED_STORAGE} if topic.managed else own,
                 config=config,
                 created_at="2026-01-05T08:00:00Z",
                 table_id=stable_uuid("table", topic.cluster, topic.name),

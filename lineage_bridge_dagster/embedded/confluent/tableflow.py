@@ -271,7 +271,8 @@ def _topic(base: str, topic: Document) -> Json:
                     else None,
                 }
             ]
-            if topic["integrated"]
+            # Glue gets no tables of Confluent's own storage.
+            if topic["integrated"] and topic["storage"]["kind"] != world.MANAGED_STORAGE
             else [],
             "failing_table_formats": [
                 {"format": table_format, "error_message": topic["error_message"]}

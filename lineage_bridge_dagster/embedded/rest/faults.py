@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from lineage_bridge_dagster.embedded.rest.names import S3_TABLES, STATUSES
+from lineage_bridge_dagster.embedded.rest.names import S3_TABLES_ENDPOINT, STATUSES
 
 #: How far the clock of a broken endpoint is off; AWS accepts five minutes.
 SKEW = timedelta(minutes=10)
@@ -61,7 +61,7 @@ class Fault:
             return Response(status_code=504)
         if self.status == "garbage":
             return Response("<html><body>Bad gateway</body></html>", media_type="text/html")
-        if self.api == S3_TABLES and self.status in _AWS:
+        if self.api == S3_TABLES_ENDPOINT and self.status in _AWS:
             status, name = _AWS[self.status]
             return JSONResponse({"message": _MESSAGE}, status, {"x-amzn-ErrorType": name})
         if self.status in _ICEBERG:

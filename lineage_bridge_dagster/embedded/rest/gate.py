@@ -27,8 +27,8 @@ from lineage_bridge_dagster.embedded.rest.names import (
     CLOCK_SKEW,
     EXPIRED_TOKEN,
     GLUE_PATH,
-    S3_TABLES,
-    TABLEFLOW_CATALOG,
+    S3_TABLES_ENDPOINT,
+    TABLEFLOW_ENDPOINT,
 )
 from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer, TokenRejected, client_of
 from lineage_bridge_dagster.embedded.rest.sigv4 import SignatureRejected, SignedRequest, verify
@@ -113,7 +113,7 @@ class Gate:
         return error(404, "NotFoundException", f"No route for request: {request.method} {path}")
 
     async def _for_glue(self, gate: GlueGate, request: Request, path: str) -> Response:
-        fault = self._faults.meet(S3_TABLES)
+        fault = self._faults.meet(S3_TABLES_ENDPOINT)
         if fault and (answer := await fault.answer()):
             return answer
         now = gate.now() + (SKEW if fault and fault.status == CLOCK_SKEW else timedelta())
@@ -148,7 +148,7 @@ class Gate:
             return error(404, "NotFoundException", f"No catalog of {organization}/{environment}.")
         # A token that is issued is not one that is used.
         fault = self._faults.meet(
-            TABLEFLOW_CATALOG, lambda fault: fault.status != EXPIRED_TOKEN or path != _TOKENS
+            TABLEFLOW_ENDPOINT, lambda fault: fault.status != EXPIRED_TOKEN or path != _TOKENS
         )
         if fault and (answer := await fault.answer()):
             return answer

@@ -19,11 +19,14 @@ from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
 from lineage_bridge_dagster.embedded.rest.faults import Faults
 from lineage_bridge_dagster.embedded.rest.gate import Gate, GlueGate, TableflowGate
 from lineage_bridge_dagster.embedded.rest.internal import Internal
-from lineage_bridge_dagster.embedded.rest.names import GLUE_PATH, TABLEFLOW_PATH
+from lineage_bridge_dagster.embedded.rest.names import (
+    GLUE,
+    GLUE_PATH,
+    S3_TABLES,
+    TABLEFLOW,
+    TABLEFLOW_PATH,
+)
 from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer
-
-#: The catalogs behind the gate.
-S3_TABLES, TABLEFLOW, GLUE = "s3_tables", "tableflow", "glue"
 
 
 class IcebergRest:

@@ -6,7 +6,7 @@ contents; `seed` creates the topics, schemas and records on the brokers; `enable
 """
 
 from lineage_bridge_dagster.embedded.world.actions import disable_tableflow, enable_tableflow, produce
-from lineage_bridge_dagster.embedded.world.connectors import CONNECTORS
+from lineage_bridge_dagster.embedded.world.connectors import CONNECTORS, ICEBERG_SINK
 from lineage_bridge_dagster.embedded.world.filling import SeedReport, StackRequestError, seed
 from lineage_bridge_dagster.embedded.world.ksqldb import (
     KSQLDB_CLUSTERS,
@@ -15,6 +15,7 @@ from lineage_bridge_dagster.embedded.world.ksqldb import (
     KsqlSource,
 )
 from lineage_bridge_dagster.embedded.world.model import (
+    MANAGED_STORAGE,
     Cluster,
     ComputePool,
     Connector,
@@ -67,7 +68,9 @@ __all__ = [
     "GLUE_ICEBERG_URL",
     "GLUE_REGION",
     "GROUPS",
+    "ICEBERG_SINK",
     "KSQLDB_CLUSTERS",
+    "MANAGED_STORAGE",
     "ORDERS_PLATFORM",
     "ORGANIZATION_ID",
     "ORGANIZATION_NAME",

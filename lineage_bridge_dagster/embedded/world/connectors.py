@@ -8,10 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from lineage_bridge_dagster.embedded.world.model import Connector
-from lineage_bridge_dagster.embedded.world.places import ANALYTICS_EU, ENVIRONMENT_ID, ORDERS_PLATFORM
+from lineage_bridge_dagster.embedded.world.places import (
+    ANALYTICS_EU,
+    ENVIRONMENT_ID,
+    GLUE_ICEBERG_URL,
+    GLUE_REGION,
+    ORDERS_PLATFORM,
+    TABLE_BUCKET_CATALOG,
+)
 from lineage_bridge_dagster.embedded.world.topics import EU, US
 
 MASKED = "****************"
+#: Apache Iceberg's sink, which Confluent Cloud runs as a custom connector.
+ICEBERG_SINK = "org.apache.iceberg.connect.IcebergSinkConnector"
 
 _CLUSTERS = {US: ORDERS_PLATFORM, EU: ANALYTICS_EU}
 
@@ -130,6 +139,38 @@ CONNECTORS = (
             "output.data.format": "PARQUET",
             "errors.tolerance": "all",
             "errors.deadletterqueue.topic.name": "dlq-lcc-8v2s3k",
+        },
+    ),
+    _connector(
+        US,
+        "clcc-7t5ib3",
+        "lakehouse-iceberg",
+        ICEBERG_SINK,
+        "sink",
+        {
+            "confluent.connector.type": "CUSTOM",
+            "confluent.custom.plugin.id": "ccp-9xk2v1",
+            "topics": "checkout-clicks,orders.open",
+            "iceberg.tables": "sales.checkout_clicks,sales.open_orders",
+            "iceberg.tables.route-field": "_topic",
+            "iceberg.table.sales.checkout_clicks.route-regex": "checkout-clicks",
+            "iceberg.table.sales.open_orders.route-regex": r"orders\.open",
+            "iceberg.tables.auto-create-enabled": "true",
+            "iceberg.tables.evolve-schema-enabled": "true",
+            "iceberg.catalog.type": "rest",
+            "iceberg.catalog.uri": GLUE_ICEBERG_URL,
+            "iceberg.catalog.warehouse": TABLE_BUCKET_CATALOG,
+            "iceberg.catalog.rest.sigv4-enabled": "true",
+            "iceberg.catalog.rest.signing-name": "glue",
+            "iceberg.catalog.rest.signing-region": GLUE_REGION,
+            "iceberg.catalog.client.region": GLUE_REGION,
+            "iceberg.catalog.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+            "transforms": "topic",
+            "transforms.topic.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+            "transforms.topic.topic.field": "_topic",
+            "value.converter": "io.confluent.connect.avro.AvroConverter",
+            "errors.tolerance": "all",
+            "errors.deadletterqueue.topic.name": "dlq-clcc-7t5ib3",
         },
     ),
     _connector(

@@ -38,10 +38,11 @@ class StackRequestError(LineageBridgeError):
 
 @dataclass(frozen=True, slots=True)
 class StackFile:
-    """The emulator's URL and the brokers' addresses by cluster id, from `stack.json`."""
+    """Addresses from `stack.json`: the emulator's, the brokers' by cluster id, Glue's Iceberg endpoint's."""
 
     confluent_url: str
     brokers: Mapping[str, str]
+    iceberg_url: str = ""
 
     @classmethod
     def read(cls, home: Path) -> StackFile:
@@ -53,7 +54,11 @@ class StackFile:
         path = home / "stack.json"
         try:
             stack = json.loads(path.read_text("utf-8"))
-            return cls(f"http://127.0.0.1:{int(stack['ports']['confluent'])}", dict(stack["brokers"]))
+            return cls(
+                f"http://127.0.0.1:{int(stack['ports']['confluent'])}",
+                dict(stack["brokers"]),
+                stack.get("urls", {}).get("glue_iceberg", ""),
+            )
         except FileNotFoundError as error:
             raise ConfigurationError(
                 f"There is no local stack in {home}.", hint="Start one with: lineage-bridge local up"

@@ -11,6 +11,9 @@ from typing import Any
 #: Returns the key and Avro value of a topic's i-th record. Deterministic for a seeded generator.
 RecordFactory = Callable[[int, random.Random], tuple[str, dict[str, Any]]]
 
+#: The kind of Confluent's own storage.
+MANAGED_STORAGE = "Managed"
+
 DAY_MS = 24 * 60 * 60 * 1000
 
 
@@ -40,7 +43,8 @@ class Cluster:
 class Topic:
     """One topic with its initial number of records.
 
-    `schema` and `make` are None for a topic without sample records, such as a dead letter queue.
+    `schema` and `make` are None for a topic without sample records, such as a dead letter queue. `managed` is
+    for a topic with Tableflow whose table is in Confluent's own storage, which no Glue catalog gets.
     """
 
     cluster: str
@@ -51,6 +55,7 @@ class Topic:
     make: RecordFactory | None = None
     configs: Mapping[str, str] = field(default_factory=dict)
     tableflow: bool = False
+    managed: bool = False
 
     @property
     def subject(self) -> str:

@@ -29,6 +29,8 @@ EXPECTED = {
         mysql://mysql-shop-eu.example:3306/shop.orders -> connector eu/eu-orders-cdc
         topic us/orders.v1 -> connector us/orders-archive-s3
         topic us/clickstream -> connector us/orders-archive-s3
+        topic us/checkout-clicks -> connector us/lakehouse-iceberg
+        topic us/orders.open -> connector us/lakehouse-iceberg
         topic eu/Revenue.Global -> connector eu/revenue-to-snowflake
         topic us/shop.public.orders -> flink us/enrich-orders
         topic us/shop.public.customers -> flink us/enrich-orders
@@ -57,6 +59,9 @@ EXPECTED = {
         connector us/orders-archive-s3 -> s3://retail-archive/raw/orders.v1
         connector us/orders-archive-s3 -> s3://retail-archive/raw/clickstream
         connector us/orders-archive-s3 -> topic us/dlq-lcc-8v2s3k
+        connector us/lakehouse-iceberg -> topic us/dlq-clcc-7t5ib3
+        connector us/lakehouse-iceberg -> iceberg://glue.us-east-1.amazonaws.com/123456789012:s3tablescatalog/retail-lakehouse/sales.checkout_clicks
+        connector us/lakehouse-iceberg -> iceberg://glue.us-east-1.amazonaws.com/123456789012:s3tablescatalog/retail-lakehouse/sales.open_orders
         connector eu/eu-orders-cdc -> topic eu/orders.v1
         connector eu/payments-datagen -> topic eu/payments-v1
         connector eu/revenue-to-snowflake -> snowflake://retail-eu/ANALYTICS.KAFKA.REVENUE_GLOBAL
@@ -79,6 +84,8 @@ EXPECTED = {
         topic us/orders.v1 -> table us/orders.v1
         topic us/orders-v1 -> table us/orders-v1
         topic us/revenue.by-country -> table us/revenue.by-country
+        topic us/inventory-products -> table us/inventory-products
+        topic eu/payments_v1 -> table eu/payments_v1
         topic eu/orders.v1 -> table eu/orders.v1
         topic eu/Customer.Profiles-EU -> table eu/Customer.Profiles-EU
         topic eu/Revenue.Global -> table eu/Revenue.Global

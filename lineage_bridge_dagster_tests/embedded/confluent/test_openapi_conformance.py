@@ -71,7 +71,7 @@ def test_scripted_rate_limit_is_as_documented(emulator: ConfluentEmulator, call:
 
 def test_enabling_and_disabling_tableflow_is_as_documented(call: Caller) -> None:
     spec = {
-        "display_name": "inventory-products",
+        "display_name": "checkout-clicks",
         "storage": {"kind": "Managed"},
         "environment": {"id": world.ENVIRONMENT_ID},
         "kafka_cluster": {"id": paths.US},
@@ -82,7 +82,7 @@ def test_enabling_and_disabling_tableflow_is_as_documented(call: Caller) -> None
     again = call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json={"spec": spec})
     assert again.status_code == 409
     check_response(again)
-    path = f"{paths.TABLEFLOW}/tableflow-topics/inventory-products?{paths.ENV}&spec.kafka_cluster={paths.US}"
+    path = f"{paths.TABLEFLOW}/tableflow-topics/checkout-clicks?{paths.ENV}&spec.kafka_cluster={paths.US}"
     disabled = call(path, "DELETE")
     assert disabled.status_code == 204
     check_request(disabled.request)

@@ -36,9 +36,8 @@ def topic_path(topic: str, cluster: str = paths.US) -> str:
 
 
 def test_topic_is_pending_until_its_table_exists(emulator: ConfluentEmulator, call: Caller) -> None:
-    assert (
-        call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=spec("Sessions.Enriched")).status_code == 202
-    )
+    body = spec("Sessions.Enriched", storage=None)
+    assert call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=body).status_code == 202
     pending = call(topic_path("Sessions.Enriched")).json()
     assert pending["status"]["phase"] == "PENDING"
     assert "table_path" not in pending["spec"]["storage"]
@@ -53,6 +52,16 @@ def test_topic_is_pending_until_its_table_exists(emulator: ConfluentEmulator, ca
     assert running["status"]["catalog_sync_statuses"][0]["sync_status"] == "SYNCED"
     assert running["spec"]["storage"]["table_path"] == entry["table_path"]
     assert entry["table_path"].startswith("s3://")
+
+
+def test_glue_gets_no_table_of_confluents_own_storage(emulator: ConfluentEmulator, call: Caller) -> None:
+    call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=spec("Sessions.Enriched"))
+    with emulator.client() as client:
+        url = f"/emulator/tableflow/{paths.US}/Sessions.Enriched/status"
+        client.put(url, json={"phase": "RUNNING"}).raise_for_status()
+    running = call(topic_path("Sessions.Enriched")).json()
+    assert running["status"]["catalog_sync_statuses"] == []
+    assert running["spec"]["storage"]["table_path"].startswith("s3://confluent-managed-us-east-1/")
 
 
 def test_failed_table_has_a_reason(emulator: ConfluentEmulator, call: Caller) -> None:

@@ -1,0 +1,213 @@
+"""The local stack's Iceberg sink connectors: they append topics to tables of the S3 Tables bucket.
+
+They write through Glue's Iceberg endpoint, with signed requests, as Iceberg's own sink does. A row has the
+fields of the record's value, and a column with the name of the topic if a transform adds it. Each record
+becomes one row, exactly once: the offsets are in the summary of the snapshot that has the rows.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
+from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
+from lineage_bridge_dagster.embedded.worker_process import Backoff, is_jvm_gone
+from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
+from lineage_bridge_dagster.spark.avro import SubjectSchemas, decoded, fetch_schemas
+from lineage_bridge_dagster.spark.commits import CommitMarker, commit
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, ensure_namespace, exists
+from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
+from lineage_bridge_dagster.spark.tableflow.append import TopicRecords, next_range
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+#: Key of a snapshot's summary: partition -> the offset after the last one whose record is a row. Iceberg's
+#: own sink has offsets of its control topic below `kafka.connect.offsets`.
+OFFSETS = "kafka.connect.source-offsets"
+
+#: Seconds between two passes.
+INTERVAL = 2.0
+
+_MAX_RECORDS = 100_000
+
+_PROPERTIES = {
+    "format-version": "2",
+    # Pushes of lineage commit to the same table.
+    "commit.retry.num-retries": "20",
+    "commit.retry.min-wait-ms": "50",
+    "write.distribution-mode": "none",
+}
+
+_log = logging.getLogger("lineage_bridge_dagster.iceberg_sinks")
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A sink connector, and where its topics and their schemas are."""
+
+    connector: str
+    state: str
+    bootstrap: str
+    schema_registry_url: str
+    config: Mapping[str, str]
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Sink:
+        """From an entry of the emulator's `/emulator/sinks`."""
+        return cls(
+            raw["connector"], raw["state"], raw["bootstrap"], raw["schema_registry_url"], raw["config"]
+        )
+
+
+class SinkTable:
+    """Appends a topic's values to a table.
+
+    Args:
+        spark: the session.
+        topic: the topic.
+        name: the table.
+        schemas: fetches the schemas of the topic's values.
+        topic_field: the column with the topic's name; empty for none.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        topic: TopicRecords,
+        name: TableName,
+        schemas: Callable[[], SubjectSchemas],
+        topic_field: str = "",
+    ) -> None:
+        self.backoff = Backoff(INTERVAL)
+        self._spark = spark
+        self._topic = topic
+        self._name = name
+        self._schemas = schemas
+        self._topic_field = topic_field
+        self._written: Offsets | None = None
+
+    def step(self) -> int:
+        """Append the records that the table does not have yet; returns their number. Creates the table.
+
+        Raises:
+            LineageBridgeError: the topic could not be read, or the commit failed.
+        """
+        first, last = self._topic.bounds()
+        if self._written == last:
+            return 0
+        schemas = self._schemas()
+        if schemas.reader is None:
+            return 0
+        self._ensure(schemas)
+        start, end = next_range(self._offsets(), first, last, _MAX_RECORDS)
+        count = sum(end[partition] - start[partition] for partition in end)
+        if count:
+            frame = self._topic.read(self._spark, start, end).select(*self._columns(schemas))
+            marker = CommitMarker({OFFSETS: json.dumps(dict(sorted(end.items())))})
+            commit(self._spark, self._name, marker, marker.writer(frame, self._name.sql).append)
+        self._written = end
+        self.backoff.succeeded()
+        return count
+
+    def record_failure(self) -> None:
+        """Delay the next attempt, which reads the offsets again: a commit may have succeeded."""
+        self._written = None
+        self.backoff.failed()
+
+    def _ensure(self, schemas: SubjectSchemas) -> None:
+        if self._written is not None or exists(self._spark, self._name):
+            return
+        ensure_namespace(self._spark, self._name.catalog, self._name.database)
+        records = self._spark.createDataFrame([], "value binary, topic string")
+        writer = records.select(*self._columns(schemas)).writeTo(self._name.sql).using("iceberg")
+        for key, value in _PROPERTIES.items():
+            writer = writer.tableProperty(key, value)
+        writer.create()
+        _log.info("Created %s", self._name)
+
+    def _columns(self, schemas: SubjectSchemas) -> list[Column]:
+        from pyspark.sql import functions as F
+
+        value = decoded(F.col("value"), schemas)
+        names = [field["name"] for field in json.loads(schemas.reader or "{}")["fields"]]
+        columns = [value.getField(name).alias(name) for name in names]
+        return [*columns, F.col("topic").alias(self._topic_field)] if self._topic_field else columns
+
+    def _offsets(self) -> Offsets:
+        for snapshot in ancestors(self._spark, self._name):
+            if OFFSETS in snapshot.summary:
+                return {int(p): int(offset) for p, offset in json.loads(snapshot.summary[OFFSETS]).items()}
+        return {}
+
+
+class IcebergSinks:
+    """Keeps the tables of all running sink connectors up to date.
+
+    Args:
+        spark: the session, which has the catalog.
+        emulator: lists the connectors.
+        catalog: the catalog's name in Spark.
+        confluent: for the Schema Registry.
+    """
+
+    def __init__(
+        self, spark: SparkSession, emulator: Emulator, catalog: str, confluent: ConfluentSession
+    ) -> None:
+        self._spark = spark
+        self._emulator = emulator
+        self._catalog = catalog
+        self._confluent = confluent
+        self._tables: dict[tuple[str, str, TableName], SinkTable] = {}
+
+    def step(self, stop: threading.Event | None = None) -> None:
+        """Process every topic of every connector once.
+
+        Raises:
+            httpx.HTTPError: the emulator did not respond or returned an error.
+        """
+        for sink in map(Sink.parse, self._emulator.sinks()):
+            for route in routes(sink.config) if sink.state == "RUNNING" else ():
+                if stop is not None and stop.is_set():
+                    return
+                self._advance(sink, route.topic, TableName(self._catalog, *route.table))
+
+    def _advance(self, sink: Sink, topic: str, name: TableName) -> None:
+        key = (sink.bootstrap, topic, name)
+        table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = self._open(sink, topic, name)
+        if table.backoff.running:
+            return
+        try:
+            count = table.step()
+        except TopicNotFoundError as error:
+            _log.info("%s", error.message)
+        except Exception as error:
+            if is_jvm_gone(error):
+                raise
+            table.record_failure()
+            _log.warning("%s: %s: %s", sink.connector, name, error)
+        else:
+            if count:
+                _log.info("%s: %d rows to %s", sink.connector, count, name)
+
+    def _open(self, sink: Sink, topic: str, name: TableName) -> SinkTable:
+        registry = SchemaRegistryClient(self._confluent, "")
+        known = SubjectSchemas(f"{topic}-value")
+
+        def schemas() -> SubjectSchemas:
+            nonlocal known
+            known = fetch_schemas(registry, sink.schema_registry_url, known.subject, known=known)
+            return known
+
+        bootstrap = Bootstrap.of_cluster(self._confluent.settings, sink.bootstrap, "", "")
+        return SinkTable(self._spark, KafkaTopic(topic, bootstrap), name, schemas, topic_field(sink.config))
