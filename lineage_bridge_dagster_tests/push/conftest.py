@@ -8,7 +8,9 @@ import pytest
 
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
-from lineage_bridge_dagster_tests.push.tables import BUCKET, Servers
+from lineage_bridge_dagster_tests.push.tables import Servers
+
+BUCKET = "pushed-beside-writers"
 
 
 @pytest.fixture(scope="package")
@@ -17,7 +19,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
         aws.client("s3").create_bucket(Bucket=BUCKET)
         data = tmp_path_factory.mktemp("rest")
         with IcebergRest(data, aws_url=aws.endpoint_url, account=aws.account_id, bucket=BUCKET) as rest:
-            yield Servers(aws, rest)
+            yield Servers(aws, rest, BUCKET)
 
 
 @pytest.fixture(autouse=True)

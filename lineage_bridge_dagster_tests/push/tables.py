@@ -38,7 +38,6 @@ from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, REGION, complete_c
 from lineage_bridge_dagster_tests.glue.runs import clock, no_sleep
 from lineage_bridge_dagster_tests.push.lineages import Lineage, node_in_catalog, node_in_glue
 
-BUCKET = "pushed-beside-writers"
 #: The REST catalog that `ICEBERG_REST_URI` defines.
 S3TABLES = "s3tables"
 
@@ -52,6 +51,7 @@ class Servers:
 
     aws: StrictAws
     rest: IcebergRest
+    bucket: str
 
     @property
     def environment(self) -> dict[str, str]:
@@ -120,7 +120,8 @@ class PushedTable(ABC):
 
     timeout: Exception
 
-    def __init__(self, writers: Sequence[Iceberg], name: tuple[str, str]) -> None:
+    def __init__(self, servers: Servers, writers: Sequence[Iceberg], name: tuple[str, str]) -> None:
+        self._folder = f"s3://{servers.bucket}/{name[0]}"
         self._writers = itertools.cycle(writers)
         self._iceberg = writers[0]
         self._numbers = itertools.count(1)
@@ -143,7 +144,7 @@ class PushedTable(ABC):
 
     def create(self) -> None:
         self.acknowledged = Acknowledged()
-        location = f"s3://{BUCKET}/{self.name[0]}/{uuid.uuid4().hex}"
+        location = f"{self._folder}/{uuid.uuid4().hex}"
         self._iceberg.create_table(self.name, rows().schema, location=location)
 
     def create_again(self) -> None:
@@ -155,10 +156,12 @@ class PushedTable(ABC):
 
     def append(self) -> None:
         value = next(self._numbers)
-        table = self._load_to_commit()
-        table.append(rows(value))
+        self.insert(value)
         self.acknowledged.rows.append(value)
-        self.acknowledged.snapshots.add(table.metadata.current_snapshot_id or 0)
+        self.acknowledged.snapshots.add(self.load().metadata.current_snapshot_id or 0)
+
+    def insert(self, value: int) -> None:
+        self._load_to_commit().append(rows(value))
 
     def set_properties(self, properties: Mapping[str, str]) -> None:
         with self._load_to_commit().transaction() as transaction:
@@ -195,7 +198,7 @@ class GlueTable(PushedTable):
             # Behind it is Iceberg's own GlueCatalog, by which Spark commits as well.
             RestCatalog("endpoint", **signed),
         ]
-        super().__init__(writers, (CLUSTER, f"orders-{uuid.uuid4().hex[:8]}.v1"))
+        super().__init__(servers, writers, (CLUSTER, f"orders-{uuid.uuid4().hex[:8]}.v1"))
 
     def observe(self) -> Observed:
         table = self.catalog.table(self.name[1])
@@ -268,7 +271,7 @@ class RestTable(PushedTable):
         iceberg = RestCatalog(S3TABLES, **signed_properties(servers.rest, servers.aws))
         namespace = f"ns_{uuid.uuid4().hex[:8]}"
         iceberg.create_namespace(namespace)
-        super().__init__([iceberg], (namespace, "orders"))
+        super().__init__(servers, [iceberg], (namespace, "orders"))
 
     def observe(self) -> Observed:
         url = f"{self._backend}/v1/namespaces/{self.name[0]}/tables/{self.name[1]}"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import socket
 import uuid
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
 
 import pyarrow as pa
 import pytest
@@ -18,6 +16,7 @@ from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.aws.server import StrictAws
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 from lineage_bridge_dagster.iceberg.catalogs import CatalogError, open_catalog
+from lineage_bridge_dagster_tests.writer_processes import append_by_settings, processes
 
 pytestmark = pytest.mark.xdist_group("rest")
 
@@ -44,34 +43,21 @@ def catalogs(env: Mapping[str, str], **tableflow: str) -> Catalogs:
     return Settings.from_env(env, given={"catalogs": {"named": named}}).all_catalogs()
 
 
-def append(env: dict[str, str], namespace: str, writer: int) -> list[int]:
-    """Append rows one by one in a process of its own; return those that were acknowledged."""
-    from pyiceberg.exceptions import CommitFailedException
-
-    catalog = open_catalog(catalogs(env), "s3tables")
-    done: list[int] = []
-    while len(done) < APPENDS:
-        row = writer * APPENDS + len(done)
-        try:
-            catalog.load_table((namespace, "events")).append(pa.table({"id": [row]}))
-        except CommitFailedException:
-            continue
-        done.append(row)
-    return done
-
-
 def test_concurrent_appends_of_several_processes_lose_nothing(env: dict[str, str]) -> None:
-    namespace = f"ns_{uuid.uuid4().hex[:8]}"
+    name = (f"ns_{uuid.uuid4().hex[:8]}", "events")
     catalog = open_catalog(catalogs(env), "s3tables")
-    catalog.create_namespace(namespace)
-    table = catalog.create_table((namespace, "events"), pa.schema([("id", pa.int64())]))
-    # Spawned: a fork of a process with threads may hang.
-    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures = [pool.submit(append, env, namespace, writer) for writer in range(PROCESSES)]
-        acknowledged = sorted(row for future in futures for row in future.result())
-    stored = sorted(row["id"] for row in table.refresh().scan().to_arrow().to_pylist())
-    assert stored == acknowledged == list(range(PROCESSES * APPENDS))
-    assert len(table.history()) == PROCESSES * APPENDS
+    catalog.create_namespace(name[0])
+    table = catalog.create_table(name, pa.schema([("id", pa.int64())]))
+    rows = list(range(PROCESSES * APPENDS))
+    with processes(PROCESSES) as pool:
+        writers = [
+            pool.submit(append_by_settings, env, "s3tables", name, rows[number::PROCESSES])
+            for number in range(PROCESSES)
+        ]
+    for writer in writers:
+        writer.result()
+    assert sorted(row["id"] for row in table.refresh().scan().to_arrow().to_pylist()) == rows
+    assert len(table.history()) == len(rows)
 
 
 @pytest.mark.parametrize(
