@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from lineage_bridge_dagster.automation.watched_lists import NamedTables
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from lineage_bridge_dagster.iceberg.table_errors import TableError
     from lineage_bridge_dagster.iceberg.tables import IcebergTable, Identifier
+
+#: Namespaces that a call lists, each with a call of its own to the catalog.
+NAMESPACES_A_CALL = 10
 
 T = TypeVar("T")
 
@@ -28,32 +31,66 @@ class IcebergClient:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings.all_catalogs()
         self._open: dict[str, Catalog] = {}
+        #: By catalog: the tables of its namespaces, and the namespace to list next.
+        self._listed: dict[str, dict[str, frozenset[str] | None]] = {}
+        self._next: dict[str, int] = {}
 
     def names(self, name: str, tables: Callable[[], NamedTables] | None) -> Iterable[str]:
         """The tables of a catalog that the state has or expects, as `namespace.table`.
 
-        A catalog that is not configured any more has none.
+        A call lists some namespaces, and the next call the following ones; what the state has in the others
+        stays in the list. So it does where one namespace of several cannot be listed. A catalog that is not
+        configured any more has no tables.
 
         Raises:
-            LineageBridgeError: a namespace could not be listed.
+            LineageBridgeError: no namespace could be listed.
         """
         from lineage_bridge_dagster.discovery import dataset_of
-        from lineage_bridge_dagster.iceberg.table_errors import TableNotFoundError
-        from lineage_bridge_dagster.iceberg.tables import list_names
 
         if name not in self._settings or self._settings[name].type == TABLEFLOW:
             return ()
         settings = self._settings[name]
-        found, errors = self._call(name, lambda catalog: list_names(catalog, settings.namespaces))
-        for error in errors:
-            # A namespace of the configuration that is not there has no tables yet.
-            if not isinstance(error, TableNotFoundError):
-                del self._open[name]
-                raise error
         known = tables() if tables is not None else NamedTables(frozenset(), ())
         datasets = frozenset(known.missing)
-        dotted = (".".join(each) for each in found)
-        return [each for each in dotted if each in known.present or dataset_of(settings, each) in datasets]
+        listed = self._list(name)
+        return [
+            each
+            for each in known.present
+            if (namespace := each.rpartition(".")[0]) in listed and listed[namespace] is None
+        ] + [
+            each
+            for found in listed.values()
+            for each in found or ()
+            if settings.discovers_all or each in known.present or dataset_of(settings, each) in datasets
+        ]
+
+    def _list(self, name: str) -> Mapping[str, frozenset[str] | None]:
+        """The tables of each namespace as they were listed last; None if it was not its turn yet."""
+        from lineage_bridge_dagster.iceberg.table_errors import TableError, TableNotFoundError
+        from lineage_bridge_dagster.iceberg.tables import list_names, list_namespaces
+
+        configured = [tuple(each.split(".")) for each in self._settings[name].namespaces]
+        namespaces = configured or self._call(name, list_namespaces)
+        start = self._next.get(name, 0) if len(namespaces) > NAMESPACES_A_CALL else 0
+        asked = [*namespaces[start:], *namespaces[:start]][:NAMESPACES_A_CALL]
+        self._next[name] = (start + len(asked)) % max(1, len(namespaces))
+        before = self._listed.get(name, {})
+        listed = {".".join(each): before.get(".".join(each)) for each in namespaces}
+        errors: list[TableError] = []
+        for namespace, found in zip(asked, self._call(name, lambda it: list_names(it, asked)), strict=True):
+            if not isinstance(found, TableError):
+                listed[".".join(namespace)] = frozenset(".".join(each) for each in found)
+            elif isinstance(found, TableNotFoundError):
+                # A namespace of the configuration that is not there has no tables yet.
+                listed[".".join(namespace)] = frozenset()
+            else:
+                errors.append(found)
+        if errors:
+            self._open.pop(name, None)
+        if errors and len(errors) == len(asked):
+            raise errors[0]
+        self._listed[name] = listed
+        return listed
 
     def tables(
         self, name: str, names: Sequence[Identifier]
@@ -72,7 +109,7 @@ class IcebergClient:
             return ()
         found = self._call(name, lambda catalog: load_tables(catalog, names))
         if any(isinstance(each, TableError) and not isinstance(each, TableNotFoundError) for each in found):
-            del self._open[name]
+            self._open.pop(name, None)
         return list(zip(names, found, strict=True))
 
     def _call(self, name: str, call: Callable[[Catalog], T]) -> T:
@@ -83,5 +120,5 @@ class IcebergClient:
         try:
             return call(self._open[name])
         except Exception:
-            del self._open[name]
+            self._open.pop(name, None)
             raise

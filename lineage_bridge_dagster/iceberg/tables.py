@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pyiceberg.catalog import Catalog
 
-#: The levels of a namespace, then the table.
+#: The levels of a namespace, for a table followed by its name.
 Identifier = tuple[str, ...]
 
 
@@ -81,7 +81,14 @@ def read_tables(
     Raises:
         TableError: The namespaces could not be listed.
     """
-    names, errors = list_names(catalog, namespaces, max_concurrency=max_concurrency)
+    read = [tuple(each.split(".")) for each in namespaces] or list_namespaces(catalog)
+    names: list[Identifier] = []
+    errors: list[TableError] = []
+    for listed in list_names(catalog, read, max_concurrency=max_concurrency):
+        if isinstance(listed, TableError):
+            errors.append(listed)
+        else:
+            names += listed
     tables: list[IcebergTable] = []
     for found in load_tables(catalog, list(filter(wanted, names)), max_concurrency=max_concurrency):
         if isinstance(found, IcebergTable):
@@ -92,21 +99,9 @@ def read_tables(
 
 
 def list_names(
-    catalog: Catalog, namespaces: Collection[str] = (), *, max_concurrency: int = 8
-) -> tuple[list[Identifier], list[TableError]]:
-    """The names of all tables, or of those of these namespaces, with one call for each namespace.
-
-    Args:
-        catalog: The catalog.
-        namespaces: Names of namespaces, with dots between levels; by default those of the top level.
-        max_concurrency: Calls at once.
-
-    Returns:
-        The names, and an error for each namespace that could not be listed.
-
-    Raises:
-        TableError: The namespaces could not be listed.
-    """
+    catalog: Catalog, namespaces: Collection[Identifier], *, max_concurrency: int = 8
+) -> list[list[Identifier] | TableError]:
+    """The names of the tables of each namespace, one call for each; an error in place of those of one."""
 
     def listed(namespace: Identifier) -> list[Identifier] | TableError:
         try:
@@ -115,16 +110,8 @@ def list_names(
             where = f"the namespace {'.'.join((catalog.name, *namespace))}"
             return translate(error, action="Listing", where=where)
 
-    wanted = [tuple(each.split(".")) for each in namespaces] or _namespaces(catalog)
-    names: list[Identifier] = []
-    errors: list[TableError] = []
     with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-names") as pool:
-        for found in pool.map(listed, wanted):
-            if isinstance(found, TableError):
-                errors.append(found)
-            else:
-                names += found
-    return names, errors
+        return list(pool.map(listed, namespaces))
 
 
 def load_tables(
@@ -135,7 +122,12 @@ def load_tables(
         return list(pool.map(lambda name: _load(catalog, name), names))
 
 
-def _namespaces(catalog: Catalog) -> list[tuple[str, ...]]:
+def list_namespaces(catalog: Catalog) -> list[Identifier]:
+    """The namespaces of the top level.
+
+    Raises:
+        TableError: They could not be listed.
+    """
     try:
         return [tuple(namespace) for namespace in catalog.list_namespaces()]
     except Exception as error:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
+from lineage_bridge_dagster.automation import iceberg_client
 from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.sweep import SweepSettings
-from lineage_bridge_dagster.automation.watched_lists import ListScope
+from lineage_bridge_dagster.automation.watched_lists import ListScope, NamedTables
 from lineage_bridge_dagster.config.catalogs import CatalogsSettings
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings, Settings
 from lineage_bridge_dagster.discovery import dataset_of
@@ -38,7 +39,7 @@ class Watched(Harness):
     """A sensor that has loaded a discovery of the bucket, and reads the bucket."""
 
     def __init__(self, bucket: Bucket, name: Name) -> None:
-        self.bucket, self.name = bucket, name
+        self.bucket, self.name, self.which = bucket, name, "connected"
         self.world = World()
         for table in (name[1], "returns"):
             topic = self.world.topic(EAST, table)
@@ -55,7 +56,9 @@ class Watched(Harness):
     def _settings(self) -> Settings:
         return Settings(
             aws=AwsSettings(region="us-east-1"),
-            catalogs=CatalogsSettings(named={"s3tables": self.bucket.settings(namespaces=[self.name[0]])}),
+            catalogs=CatalogsSettings(
+                named={"s3tables": self.bucket.settings(namespaces=[self.name[0]], discover=self.which)}
+            ),
         )
 
     def _list(self, scope: ListScope) -> list[str]:
@@ -123,11 +126,16 @@ def test_a_table_that_a_connector_makes_leads_to_a_refresh_and_others_do_not(wat
     namespace = watched.name[0]
     watched.bucket.create((namespace, "unrelated"))
     assert watched.tick().refresh is None
+    watched.which = "all"
+    assert "unrelated" in str(watched.tick().refresh)
+    watched.which = "connected"
+    watched.discover("v2")
+    assert watched.tick().refresh is None
     watched.bucket.create((namespace, "returns"))
     result = watched.tick()
     assert result.refresh is not None
     assert f"tables of catalog s3tables: new: {namespace}.returns" in result.refresh.reason
-    watched.discover("v2")
+    watched.discover("v3")
     assert watched.tick().refresh is None
     assert len(watched.loaded.tables) == 2
 
@@ -143,3 +151,22 @@ def test_a_namespace_that_cannot_be_listed_is_no_empty_one(watched: Watched) -> 
 def test_a_catalog_that_is_not_configured_any_more_has_no_tables(watched: Watched) -> None:
     assert list(watched.client(ListScope(ICEBERG, "", "gone"))) == []
     assert list(watched.client.tables("gone", [watched.name])) == []
+
+
+def test_many_namespaces_are_listed_in_turn_and_tables_of_the_others_stay(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(iceberg_client, "NAMESPACES_A_CALL", 1)
+    namespace = watched.name[0]
+    others = [watched.bucket.create((f"{namespace}_{number}", "orders"))[0] for number in range(2)]
+    settings = watched.bucket.settings(namespaces=[*others, namespace], discover="connected")
+    client = ListClient(lambda: Settings(catalogs=CatalogsSettings(named={"s3tables": settings})))
+    known = NamedTables(frozenset({".".join(watched.name), f"{others[0]}.gone"}), ())
+    scope = ListScope(ICEBERG, "", "s3tables", lambda: known)
+    kept = {".".join(watched.name)}
+    # The first namespace has its turn, and the table that it lost is gone; the last one is not listed yet.
+    assert [set(client(scope)) for _ in range(3)] == [kept] * 3
+    watched.bucket.open().drop_table(watched.name)
+    assert [set(client(scope)) for _ in range(3)] == [kept, kept, set()]
+    for other in others:
+        watched.bucket.open().drop_table((other, "orders"))
