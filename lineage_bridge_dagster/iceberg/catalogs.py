@@ -71,7 +71,8 @@ def catalog_errors(name: str, *, tableflow: bool = False) -> Iterator[None]:
         yield
     except CommitStateUnknownException:
         raise
-    except (RESTError, RequestException, BotoCoreError, ClientError) as error:
+    # A ValueError is of an answer that is not a catalog's, such as a proxy's page.
+    except (RESTError, RequestException, BotoCoreError, ClientError, ValueError) as error:
         text = str(error) or type(error).__name__
         raise CatalogError(
             f"The catalog {name!r} did not answer: {text}", hint=hint_of(text, tableflow=tableflow)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 from dagster import AssetCheckEvaluation, AssetKey, DagsterInstance, ExecuteInProcessResult
+from pyiceberg.catalog.rest import RestCatalog
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.catalogs import Catalogs
@@ -147,6 +151,27 @@ def test_both_kinds_of_table_are_pushed_in_one_run(bucket: Bucket, name: Name, b
         assert "s3tables has this table's current lineage" in str(found["lineage_in_sync"].description)
 
 
+def test_a_run_loads_a_table_three_times_and_commits_once(
+    bucket: Bucket, name: Name, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = build()
+    calls: Counter[str] = Counter()
+    for method in ("load_table", "commit_table"):
+        original = getattr(RestCatalog, method)
+
+        def counted(*args: Any, _call: Callable[..., Any] = original, _name: str = method) -> Any:
+            calls[_name] += 1
+            return _call(*args)
+
+        monkeypatch.setattr(RestCatalog, method, counted)
+    with DagsterInstance.ephemeral() as instance:
+        assert location.materialize(instance, job="materialize_lineage").success
+        # To push, for its last commit, and for the check after the push.
+        assert calls == {"load_table": 3, "commit_table": 1}
+        assert location.materialize(instance, job="materialize_lineage").success
+        assert calls == {"load_table": 6, "commit_table": 1}
+
+
 def test_a_second_run_commits_nothing_and_keeps_the_data_version(
     bucket: Bucket, name: Name, build: Build
 ) -> None:
@@ -194,11 +219,34 @@ def test_a_catalog_that_is_turned_off_gets_no_commit_and_fails_no_run(
         assert latest(instance, IN_GLUE).metadata["lineage_bridge/outcome"].value == "updated"
 
 
+@pytest.fixture
+def web_page() -> Iterator[str]:
+    """The URL of something that is no catalog."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>Sign in</html>")
+
+        def log_message(self, *_: object) -> None:
+            """Log nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/iceberg"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("there", ["nothing", "a page"])
 def test_a_catalog_that_cannot_be_reached_fails_its_own_tables_alone(
-    bucket: Bucket, name: Name, build: Build
+    bucket: Bucket, name: Name, build: Build, web_page: str, there: str
 ) -> None:
     found = discovered(bucket, name, bucket.catalogs())
-    location = build(bucket.catalogs(uri="http://127.0.0.1:9/iceberg"), found)
+    uri = web_page if there == "a page" else "http://127.0.0.1:9/iceberg"
+    location = build(bucket.catalogs(uri=uri), found)
     with DagsterInstance.ephemeral() as instance:
         result = location.materialize(instance, table_key(name), IN_GLUE)
         assert f"s3tables.{name[0]}.orders (failed)" in failure(result)
