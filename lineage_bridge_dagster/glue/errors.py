@@ -36,14 +36,11 @@ from lineage_bridge_dagster.writer.errors import (
     UnreachableError,
 )
 
+#: The names of these errors where Glue is the only catalog.
 GlueError = CallError
 GlueAccessDeniedError = AccessDeniedError
-GlueAmbiguousError = AmbiguousError
-GlueConflictError = ConflictError
 GlueCredentialsError = CredentialsError
 GlueNotFoundError = NotFoundError
-GlueThrottledError = ThrottledError
-GlueUnreachableError = UnreachableError
 
 _PERMISSION_CODES = frozenset(
     {

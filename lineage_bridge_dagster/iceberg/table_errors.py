@@ -19,6 +19,7 @@ from lineage_bridge_dagster.writer.errors import (
     UnreachableError,
 )
 
+#: The names of these errors where only Iceberg tables are read.
 TableError = CallError
 TableAccessDeniedError = AccessDeniedError
 TableConflictError = ConflictError

@@ -14,20 +14,20 @@ from botocore.exceptions import (
     UnauthorizedSSOTokenError,
 )
 
-from lineage_bridge_dagster.glue.errors import (
-    GlueAccessDeniedError,
-    GlueAmbiguousError,
-    GlueConflictError,
-    GlueCredentialsError,
-    GlueError,
-    GlueNotFoundError,
-    GlueThrottledError,
-    GlueUnreachableError,
-    translate,
+from lineage_bridge_dagster.glue.errors import translate
+from lineage_bridge_dagster.writer.errors import (
+    AccessDeniedError,
+    AmbiguousError,
+    CallError,
+    ConflictError,
+    CredentialsError,
+    NotFoundError,
+    ThrottledError,
+    UnreachableError,
 )
 
 
-def response(code: str, status: int = 400, retries: int = 0) -> GlueError:
+def response(code: str, status: int = 400, retries: int = 0) -> CallError:
     """The translated error response of an UpdateTable."""
     error = ClientError(
         {
@@ -42,25 +42,25 @@ def response(code: str, status: int = 400, retries: int = 0) -> GlueError:
 @pytest.mark.parametrize(
     ("code", "status", "error_class"),
     [
-        ("AccessDeniedException", 400, GlueAccessDeniedError),
-        ("SomethingNew", 403, GlueAccessDeniedError),
-        ("ExpiredTokenException", 400, GlueCredentialsError),
-        ("EntityNotFoundException", 400, GlueNotFoundError),
-        ("ConcurrentModificationException", 400, GlueConflictError),
-        ("ThrottlingException", 400, GlueThrottledError),
-        ("SomethingNew", 429, GlueThrottledError),
-        ("InternalServiceException", 500, GlueAmbiguousError),
-        ("OperationTimeoutException", 400, GlueAmbiguousError),
-        ("", 502, GlueAmbiguousError),
-        ("InvalidInputException", 400, GlueError),
-        ("ValidationException", 400, GlueError),
-        ("SomethingNew", 400, GlueError),
+        ("AccessDeniedException", 400, AccessDeniedError),
+        ("SomethingNew", 403, AccessDeniedError),
+        ("ExpiredTokenException", 400, CredentialsError),
+        ("EntityNotFoundException", 400, NotFoundError),
+        ("ConcurrentModificationException", 400, ConflictError),
+        ("ThrottlingException", 400, ThrottledError),
+        ("SomethingNew", 429, ThrottledError),
+        ("InternalServiceException", 500, AmbiguousError),
+        ("OperationTimeoutException", 400, AmbiguousError),
+        ("", 502, AmbiguousError),
+        ("InvalidInputException", 400, CallError),
+        ("ValidationException", 400, CallError),
+        ("SomethingNew", 400, CallError),
     ],
 )
-def test_error_responses_are_classified(code: str, status: int, error_class: type[GlueError]) -> None:
+def test_error_responses_are_classified(code: str, status: int, error_class: type[CallError]) -> None:
     error = response(code, status)
     assert type(error) is error_class
-    assert error.may_have_written is (error_class is GlueAmbiguousError)
+    assert error.may_have_written is (error_class is AmbiguousError)
     assert "the table db.t" in error.message
 
 
@@ -78,18 +78,18 @@ def test_denial_names_the_action_and_lake_formation() -> None:
 @pytest.mark.parametrize(
     ("error", "error_class", "hint"),
     [
-        (NoCredentialsError(), GlueCredentialsError, "AWS_ACCESS_KEY_ID"),
-        (UnauthorizedSSOTokenError(), GlueCredentialsError, "aws sso login"),
-        (EndpointConnectionError(endpoint_url="x"), GlueUnreachableError, "LINEAGE_BRIDGE_AWS_REGION"),
-        (ConnectTimeoutError(endpoint_url="x"), GlueUnreachableError, "AWS_ENDPOINT_URL"),
-        (ReadTimeoutError(endpoint_url="x"), GlueAmbiguousError, ""),
-        (ConnectionClosedError(endpoint_url="x"), GlueAmbiguousError, ""),
-        (ParamValidationError(report="too long"), GlueError, ""),
-        (ValueError("not JSON"), GlueAmbiguousError, "malformed"),
+        (NoCredentialsError(), CredentialsError, "AWS_ACCESS_KEY_ID"),
+        (UnauthorizedSSOTokenError(), CredentialsError, "aws sso login"),
+        (EndpointConnectionError(endpoint_url="x"), UnreachableError, "LINEAGE_BRIDGE_AWS_REGION"),
+        (ConnectTimeoutError(endpoint_url="x"), UnreachableError, "AWS_ENDPOINT_URL"),
+        (ReadTimeoutError(endpoint_url="x"), AmbiguousError, ""),
+        (ConnectionClosedError(endpoint_url="x"), AmbiguousError, ""),
+        (ParamValidationError(report="too long"), CallError, ""),
+        (ValueError("not JSON"), AmbiguousError, "malformed"),
     ],
 )
 def test_calls_without_a_response_are_classified(
-    error: Exception, error_class: type[GlueError], hint: str
+    error: Exception, error_class: type[CallError], hint: str
 ) -> None:
     translated = translate(error, action="glue:UpdateTable", where="the table db.t")
     assert type(translated) is error_class

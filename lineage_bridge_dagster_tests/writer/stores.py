@@ -45,7 +45,10 @@ class Store(ABC):
         proxy: what a push talks to; all else goes to the catalog itself.
         graph: the lineage of the tables.
         nodes: the node of each table, by name.
+        rebases: whether the catalog applies a write to a table that others have changed since it was read.
     """
+
+    rebases: bool
 
     def __init__(self, upstream: str) -> None:
         self.proxy = Proxy(upstream, self.step_of)
@@ -123,6 +126,8 @@ class Store(ABC):
 class GlueStore(Store):
     """Tables of strict Glue."""
 
+    rebases = False
+
     def __init__(self, aws: StrictAws) -> None:
         super().__init__(aws.endpoint_url)
         self.catalog = Catalog(aws)
@@ -184,6 +189,8 @@ class GlueStore(Store):
 
 class RestStore(Store):
     """Tables of a table bucket behind Glue's Iceberg endpoint."""
+
+    rebases = True
 
     def __init__(self, aws: StrictAws, rest: IcebergRest) -> None:
         super().__init__(rest.glue_url)
