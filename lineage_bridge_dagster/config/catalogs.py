@@ -57,6 +57,11 @@ class CatalogsSettings(BaseModel):
         }
         return {**data, "named": named}
 
+    @property
+    def reads_tableflow(self) -> bool:
+        """Whether an entry stands for Tableflow's own catalogs, wherever they are."""
+        return any(each.type == TABLEFLOW for each in self.named.values())
+
     def at(
         self, places: Iterable[TableflowPlace]
     ) -> tuple[dict[str, CatalogSettings], dict[TableflowPlace, str]]:
@@ -64,7 +69,7 @@ class CatalogsSettings(BaseModel):
         named = {name: each for name, each in self.named.items() if each.is_one_catalog}
         tableflow: dict[TableflowPlace, str] = {}
         for place in sorted(set(places)):
-            if not place.is_known and any(each.type == TABLEFLOW for each in self.named.values()):
+            if not place.is_known and self.reads_tableflow:
                 _log.warning(
                     "Tableflow's catalog of environment %s is not read: Confluent told no organization, "
                     "cloud or region of it. Write its uri, which Confluent's console has, in catalogs.",
@@ -131,6 +136,7 @@ class Catalogs(Mapping[str, CatalogSettings]):
         variables: the environment, with endpoints of AWS and the secrets that catalogs name.
         off: names of catalogs that are turned off, for errors.
         tableflow: the name of Tableflow's catalog of each place, of those in `others`.
+        reads_tableflow: whether an entry stands for Tableflow's catalogs, wherever they are.
 
     Raises:
         ConfigurationError: two catalogs have one name, the default one is Tableflow's, or the catalog of the
@@ -146,6 +152,7 @@ class Catalogs(Mapping[str, CatalogSettings]):
         variables: Mapping[str, str] | None = None,
         off: tuple[str, ...] = (),
         tableflow: Mapping[TableflowPlace, str] | None = None,
+        reads_tableflow: bool = False,
     ) -> None:
         if default.type == TABLEFLOW:
             raise ConfigurationError(
@@ -153,6 +160,7 @@ class Catalogs(Mapping[str, CatalogSettings]):
                 hint="Write type: tableflow in an entry of catalogs in place of spark.catalog.",
             )
         self.tableflow = dict(tableflow or {})
+        self.reads_tableflow = reads_tableflow
         self._by_name = {default.name: default}
         self._off = off
         self._variables = variables or {}

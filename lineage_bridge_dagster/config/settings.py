@@ -214,6 +214,7 @@ class Settings(BaseSettings):
             variables=self._variables,
             off=tuple(self.catalogs.off),
             tableflow=tableflow,
+            reads_tableflow=self.catalogs.reads_tableflow,
         )
 
     @classmethod

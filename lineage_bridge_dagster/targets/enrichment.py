@@ -135,9 +135,8 @@ def without_other_catalogs(last: Discovery, catalogs: Catalogs) -> Discovery:
 
     def is_read(node: Node) -> bool:
         # Which catalogs Tableflow has follows from its tables, which may not have been read.
-        known = IcebergTableNode.of(node).catalog in catalogs or "tableflow" in {
-            Scope.parse(scope).api for scope in scopes_of(node.attributes)
-        }
+        from_tableflow = "tableflow" in {Scope.parse(scope).api for scope in scopes_of(node.attributes)}
+        known = IcebergTableNode.of(node).catalog in catalogs or (from_tableflow and catalogs.reads_tableflow)
         return known or not is_iceberg_rest_table(node)
 
     nodes = [node for node in last.graph.nodes.values() if is_read(node)]

@@ -23,10 +23,10 @@ def test_key_group_schema_and_upstream_of_a_table_in_a_table_bucket() -> None:
     dataset = Node("external:external_dataset:d", "external", NodeType.EXTERNAL_DATASET, "iceberg://d")
     graph = Graph([node, dataset], [Edge(dataset.node_id, node.node_id, EdgeType.MATERIALIZES)])
     inventory = build_inventory(Discovery(graph), LineageTranslator().get_asset_spec)
-    asset = next(asset for asset in inventory.external if asset.node.node_id == node.node_id)
+    asset = next(asset for asset in inventory.tables if asset.node.node_id == node.node_id)
     assert asset.key.to_user_string() == "glue/lake/sales/orders"
     assert asset.spec.group_name == "glue/lake/sales"
-    assert [key.path[0] for key in asset.deps] == ["external"]
+    assert [key.path[0] for key in asset.deps] == ["upstream_chain"]
     metadata = asset.spec.metadata
     assert metadata["dagster/table_name"] == "lake.sales.orders"
     assert metadata["lineage_bridge/catalog"] == "lake"

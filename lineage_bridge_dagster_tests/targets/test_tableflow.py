@@ -29,6 +29,7 @@ from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.specs.translator import LineageTranslator
+from lineage_bridge_dagster.targets.enrichment import without_other_catalogs
 from lineage_bridge_dagster.targets.push import push_iceberg_tables
 from lineage_bridge_dagster.targets.tableflow import TAKES_NO_PROPERTIES, enrich_from_tableflow
 from lineage_bridge_dagster_tests.glue.graphs import add_table, complete_coverage
@@ -260,6 +261,20 @@ def test_an_environment_of_which_confluent_tells_no_region_is_left_out(
     found = enriched(bucket.rest, replace(given, graph=Graph([*given.graph.nodes.values(), source])))
     assert list(iceberg_rest_tables(found.graph)) == []
     assert f"Tableflow's catalog of environment {ENVIRONMENT} is not read" in caplog.text
+
+
+def test_tables_go_with_the_setting_and_stay_when_tableflow_cannot_be_read(
+    bucket: Bucket, cluster: str
+) -> None:
+    given = confluent(cluster, "orders.v1")
+    last = carry_forward(enriched(bucket.rest, given), None)
+    off = carry_forward(given, without_other_catalogs(last, Settings().all_catalogs()))
+    assert list(iceberg_rest_tables(off.graph)) == []
+    failed = Discovery(
+        Graph(), Coverage([ScopeReport(Scope("tableflow", ENVIRONMENT, cluster), Status.FAILED)])
+    )
+    kept = carry_forward(failed, without_other_catalogs(last, catalogs(bucket.rest, failed)))
+    assert len(list(iceberg_rest_tables(kept.graph))) == 1
 
 
 def test_nothing_is_asked_without_the_setting(cluster: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.catalog_facts import tableflow_place
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType
@@ -25,6 +26,7 @@ from lineage_bridge_dagster_tests.confluent.discovered import (
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     by_cluster,
+    environment,
     failure,
     glue_integration,
     kafka_path,
@@ -76,6 +78,17 @@ def test_attributes(run: Run, world: FakeConfluent) -> None:
     assert attributes["storage_kind"] == "ByobAws"
     assert attributes["failing_table_formats"] == [{"format": "ICEBERG", "error": "Schema failed"}]
     assert node(found, TABLE).qualified_name == "lkc-a.enriched"
+
+
+def test_the_place_of_tableflows_own_catalog_is_that_of_the_cluster(run: Run, world: FakeConfluent) -> None:
+    crn = f"crn://confluent.cloud/organization=9bb441c4-edef/environment={environment()['id']}"
+    world.routes["/org/v2/environments"] = listing({**environment(), "metadata": {"resource_name": crn}})
+    place = tableflow_place(node(tables(run, world, tableflow_topic("enriched")), TABLE))
+    assert place == ("9bb441c4-edef", environment()["id"], "AWS", "us-east-1")
+
+
+def test_without_a_resource_name_the_organization_is_unknown(run: Run, world: FakeConfluent) -> None:
+    assert tableflow_place(node(tables(run, world, tableflow_topic("enriched")), TABLE))[0] == ""
 
 
 def test_custom_database_takes_precedence_and_table_name_is_lower_case(
