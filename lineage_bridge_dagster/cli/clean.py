@@ -26,10 +26,14 @@ def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool
     catalogs that carries our lineage is cleaned. Name a table of a REST catalog as
     CATALOG.NAMESPACE.TABLE. Switch the sensor and the schedules off first, or they write it again.
 
+    Exits 0 if no table failed; 1 if one failed, is another instance's, or the answer was no; 2 for wrong
+    options or settings.
+
     \b
     Examples:
       lineage-bridge clean --dry-run
       lineage-bridge clean --table lkc-abc123.orders.v1
+      lineage-bridge clean --table s3tables.sales.orders --dry-run
       lineage-bridge clean --yes --json | jq .counts
     """
     from lineage_bridge_dagster.clean import Cleaning

@@ -101,9 +101,12 @@ def iam_policy(
 
     If Lake Formation governs the tables, it must grant DESCRIBE on them as well, and ALTER for pushes.
 
+    Exits 0 if a policy was printed, also one with placeholders or several; 2 for wrong options or settings.
+
     \b
     Examples:
       lineage-bridge iam-policy --push --graph lineage_graph.json
+      lineage-bridge iam-policy --push --doctor --graph lineage_graph.json
       lineage-bridge iam-policy --read-only --account 111122223333 --database lkc-abc123 --bucket tables
       lineage-bridge iam-policy --tableflow-storage --tableflow-glue --graph lineage_graph.json --trust
       lineage-bridge iam-policy --lineage-tables --athena --format terraform -o lineage_bridge.tf

@@ -38,10 +38,14 @@ def push(
 
     A table that is in sync is not written. Other parameters and text are never changed.
 
+    Exits 0 if no table failed; 1 if one failed, was refused or is unknown; 3 if none did, but the discovery
+    was incomplete; 2 for wrong options or settings. A dry run exits likewise.
+
     \b
     Examples:
       lineage-bridge push --dry-run
       lineage-bridge push --graph lineage_graph.json --table lkc-abc123.orders.v1
+      lineage-bridge push --table s3tables.sales.orders --dry-run
       lineage-bridge push --json | jq .counts
     """
     from lineage_bridge_dagster.config.owner import with_owner

@@ -65,6 +65,9 @@ def s3tables(
     --apply records each change in a file before it is made, and --rollback undoes those, the last one first.
     What was there before stays.
 
+    Exits 0 if the steps were shown or done; 1 if a call failed or something could not be undone; 2 for wrong
+    options.
+
     \b
     Examples:
       lineage-bridge setup s3tables --bucket metrics --namespace sales \\

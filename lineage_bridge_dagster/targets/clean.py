@@ -102,7 +102,7 @@ class IcebergCleaning:
             for table in read.tables:
                 if _is_ours(table):
                     found.tables.setdefault(name, []).append(_target(name, (*table.namespace, table.name)))
-            found.others += [_failure(name, error) for error in read.errors]
+            found.others += [_failure(name, error, number) for number, error in enumerate(read.errors)]
         return found
 
     def remove(
@@ -187,5 +187,8 @@ def _target(catalog: str, identifier: Identifier) -> IcebergTarget:
     return IcebergTarget(node, catalog, tuple(levels), table)
 
 
-def _failure(catalog: str, error: LineageBridgeError) -> TableResult:
-    return TableResult(f"{catalog}.*", catalog, "*", PushStatus.FAILED, error.message, error.hint)
+def _failure(catalog: str, error: LineageBridgeError, number: int = 0) -> TableResult:
+    """A result of its own for each of several failures with a catalog."""
+    return TableResult(
+        f"{catalog}.*{number or ''}", catalog, "*", PushStatus.FAILED, error.message, error.hint
+    )

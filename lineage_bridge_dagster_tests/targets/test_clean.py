@@ -100,3 +100,14 @@ def test_a_catalog_that_cannot_be_reached_is_named(
     assert "failed     s3tables.*" in result.stdout
     assert "Check uri" in result.stdout
     assert bucket.lineage(pushed)
+
+
+def test_each_namespace_that_cannot_be_read_is_named(
+    pushed: Name, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ICEBERG_NAMESPACE", f"gone_1,{pushed[0]},gone_2")
+    result = clean()
+    assert result.exit_code == 1
+    assert "gone_1" in result.stdout
+    assert "gone_2" in result.stdout
+    assert not bucket.lineage(pushed)
