@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
+from botocore.loaders import create_loader
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage.documents import KEY_DIGEST, KEY_UPSTREAM_CHAIN
@@ -114,8 +116,43 @@ _ANYWHERE = [
 _IN_GLUE = [
     st.builds(lambda text: Change("describe", (text,)), _TEXT),
     st.builds(lambda text: Change("describe_above", (text,)), _TEXT),
-    st.builds(lambda fields: Change("edit", (fields,)), _FIELDS),
+    *[st.builds(lambda fields: Change("edit", (fields,)), _FIELDS)] * 3,
 ]
+
+
+def every_field() -> dict[str, Any]:
+    """A value for each field, at any depth, that a Glue table may have and a push carries over.
+
+    Left out are those that make a push refuse the table, those that a table has anyway, and
+    `SchemaReference`, which excludes columns.
+    """
+    model = create_loader().load_service_model("glue", "service-2")["shapes"]
+    refused = {"TargetTable", "FederatedTable", "ViewDefinition"}
+    given = {"Name", "TableType", "Description", "SchemaReference"}
+
+    def sample(name: str) -> Any:
+        shape = model[name]
+        match shape["type"]:
+            case "structure":
+                members = shape["members"].items()
+                return {key: sample(member["shape"]) for key, member in members if key not in given | refused}
+            case "list":
+                return [sample(shape["member"]["shape"])]
+            case "map":
+                return {f"of {name}": "größe"}
+            case "timestamp":
+                return datetime(2026, 4, 30, 12, 34, 56, 789_000, tzinfo=UTC)
+            case "boolean":
+                return True
+            case "integer" | "long":
+                return 1
+        return f"s3://bucket/{name}" if "Location" in name else f"a {name} 🦆"
+
+    fields: dict[str, Any] = sample("TableInput")
+    # Columns have names.
+    for columns in (fields["PartitionKeys"], fields["StorageDescriptor"]["Columns"]):
+        columns[0]["Name"] = "id"
+    return fields
 
 
 def histories(*, glue: bool) -> st.SearchStrategy[History]:

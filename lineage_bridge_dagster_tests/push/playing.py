@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import requests
@@ -28,26 +29,43 @@ class Writes:
         self._attempts = list(attempts)
         self.sent = 0
         self.applied: list[Observed] = []
+        self._errors: list[Exception] = []
 
     def __call__(self, send: Callable[[], Any]) -> Any:
         attempt = self._attempts[self.sent] if self.sent < len(self._attempts) else CALM
         self.sent += 1
-        for change in attempt.before:
-            change.make(self._table)
+        with self._noted():
+            for change in attempt.before:
+                change.make(self._table)
+            before = self._table.observe()
         if attempt.answer is Answer.CUT:
             raise self._table.timeout
-        before = self._table.observe()
         try:
             answer = send()
         except Exception:
-            assert self._table.observe() == before, "a write that was rejected changed the table"
+            with self._noted():
+                assert self._table.observe() == before, "a write that was rejected changed the table"
             raise
-        self._check(before, answer)
-        for change in attempt.after:
-            change.make(self._table)
+        with self._noted():
+            self._check(before, answer)
+            for change in attempt.after:
+                change.make(self._table)
         if attempt.answer is Answer.LOST:
             raise self._table.timeout
         return answer
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Note an error for `raise_noted`: a push takes any exception for one of its call."""
+        try:
+            yield
+        except Exception as error:
+            self._errors.append(error)
+            raise
+
+    def raise_noted(self) -> None:
+        for error in self._errors:
+            raise error
 
     def _check(self, before: Observed, answer: object) -> None:
         after = self._table.observe()
@@ -80,6 +98,7 @@ def _push(table: PushedTable, lineage: Lineage, settings: PushSettings, push: Pu
     writes = Writes(table, push.attempts)
     limited = settings.model_copy(update={"max_attempts": push.max_attempts})
     (result,) = table.push(lineage, limited, writes).results
+    writes.raise_noted()
     if result.status is PushStatus.UPDATED:
         assert writes.applied, "reported an update that never was"
         written = writes.applied[-1]

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster_tests.push.histories import History, histories
+from lineage_bridge_dagster.lineage.model import NodeType
+from lineage_bridge_dagster_tests.push.histories import (
+    Answer,
+    Attempt,
+    Change,
+    History,
+    Push,
+    every_field,
+    histories,
+)
 from lineage_bridge_dagster_tests.push.lineages import Lineage, lineages
 from lineage_bridge_dagster_tests.push.playing import play
 from lineage_bridge_dagster_tests.push.tables import GlueTable, RestTable, Servers
@@ -27,8 +36,19 @@ _PLAYED = settings(
 )
 
 
+ORDERS, RETURNS = (Lineage(((NodeType.KAFKA_TOPIC, name, {}),)) for name in ("orders", "returns"))
+EDIT, DESCRIBE = Change("edit", (every_field(),)), Change("describe", ("Ask the shop team.\n",))
+APPEND = Change("append")
+#: Every field that a table may have, at a write that follows a conflict and at one that has no answer.
+EVERY_FIELD = (
+    Push(0, (EDIT, DESCRIBE), (Attempt((APPEND, EDIT, DESCRIBE)),)),
+    Push(1, (), (Attempt(answer=Answer.LOST), Attempt((EDIT,)))),
+)
+
+
 @_PLAYED
 @given(_LINEAGES, histories(glue=True), st.booleans())
+@example((ORDERS, RETURNS), EVERY_FIELD, True)
 def test_pushes_to_glue_lose_nothing_of_others_and_arrive(
     servers: Servers, lineages: tuple[Lineage, Lineage], history: History, description: bool
 ) -> None:
