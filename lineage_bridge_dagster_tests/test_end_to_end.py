@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from lineage_bridge_dagster.embedded.arrived import Arrived, ArrivedTable
 from lineage_bridge_dagster.embedded.wiping import REPAIR_TAG, wait_for_repair, wipe
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
@@ -31,6 +32,23 @@ def test_the_sensor_pushes_the_lineage_of_every_table_of_the_sample_world(all_pu
     assert orders.parameters["lineage_bridge.source_connectors"]
     assert "postgres://" in orders.parameters["lineage_bridge.upstream_chain"]
     assert all("metadata_location" in table.parameters for table in tables.values())
+
+
+def test_the_sensor_pushes_the_lineage_of_the_tables_of_the_s3_tables_bucket(
+    all_pushed: LiveStack, live_ui: DagsterUi
+) -> None:
+    arrived = Arrived(all_pushed.stack)
+
+    def pushed() -> dict[str, ArrivedTable] | None:
+        tables = {name: table for name, table in arrived.tables().items() if name.startswith("s3tables.")}
+        return tables if len(tables) == 2 and all(t.has_lineage for t in tables.values()) else None
+
+    tables = eventually(pushed, 300, "the lineage of the S3 Tables bucket", 2)
+    parameters = tables["s3tables.sales.open_orders"].parameters
+    assert parameters["lineage_bridge.source_topics"].startswith("orders.open,orders.status")
+    assert "lakehouse-iceberg" in parameters["lineage_bridge.source_connectors"]
+    in_bucket = {f"glue/s3tables/sales/{name}" for name in ("checkout_clicks", "open_orders")}
+    assert in_bucket | {f"glue/tableflow/{CLUSTER}/inventory-products"} <= live_ui.assets()
 
 
 def test_topics_with_the_same_name_in_two_clusters_are_kept_separate(
