@@ -35,6 +35,7 @@ class Writes:
         attempt = self._attempts[self.sent] if self.sent < len(self._attempts) else CALM
         self.sent += 1
         with self._noted():
+            read = self._table.observe()
             for change in attempt.before:
                 change.make(self._table)
             before = self._table.observe()
@@ -47,7 +48,7 @@ class Writes:
                 assert self._table.observe() == before, "a write that was rejected changed the table"
             raise
         with self._noted():
-            self._check(before, answer)
+            self._check(read, before, answer)
             for change in attempt.after:
                 change.make(self._table)
         if attempt.answer is Answer.LOST:
@@ -67,11 +68,12 @@ class Writes:
         for error in self._errors:
             raise error
 
-    def _check(self, before: Observed, answer: object) -> None:
+    def _check(self, read: Observed, before: Observed, answer: object) -> None:
         after = self._table.observe()
         if isinstance(answer, requests.Response) and not answer.ok:
             assert after == before, "a commit that was rejected changed the table"
             return
+        assert before.bound_to == read.bound_to, "a write was applied to a table that was not the one read"
         assert after.foreign == before.foreign
         text, block = users_text_and_block(after.description)
         assert text == users_text_and_block(before.description)[0]

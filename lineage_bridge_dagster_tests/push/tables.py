@@ -72,10 +72,12 @@ class Observed:
 
     Attributes:
         parameters: All Glue parameters, or all Iceberg properties.
+        bound_to: What a write of ours must find unchanged: Glue's version, or the table's UUID.
         rest: Everything else that a write may change, as JSON.
     """
 
     version: str
+    bound_to: str
     parameters: Mapping[str, str]
     description: str
     rest: str
@@ -205,7 +207,8 @@ class GlueTable(PushedTable):
         version, parameters = table.pop("VersionId"), table.pop("Parameters")
         description = table.pop("Description", "")
         table.pop("UpdateTime")
-        return Observed(version, parameters, description, json.dumps(table, sort_keys=True, default=str))
+        rest = json.dumps(table, sort_keys=True, default=str)
+        return Observed(version, version, parameters, description, rest)
 
     def push(
         self, lineage: Lineage, settings: PushSettings, intercept: Interception | None = None
@@ -280,7 +283,8 @@ class RestTable(PushedTable):
         properties = metadata.pop("properties", {})
         # Each commit changes these two.
         del metadata["last-updated-ms"], metadata["metadata-log"]
-        return Observed(table["metadata-location"], properties, "", json.dumps(metadata, sort_keys=True))
+        rest = json.dumps(metadata, sort_keys=True)
+        return Observed(table["metadata-location"], metadata["table-uuid"], properties, "", rest)
 
     def push(
         self, lineage: Lineage, settings: PushSettings, intercept: Interception | None = None

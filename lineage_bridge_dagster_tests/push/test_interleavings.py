@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("push")
 _LINEAGES = st.tuples(lineages(), lineages())
 #: Without shrinking: an example takes a second or more on the servers.
 _PLAYED = settings(
-    max_examples=8,
+    max_examples=7,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[
         HealthCheck.function_scoped_fixture,
@@ -44,11 +44,17 @@ EVERY_FIELD = (
     Push(0, (EDIT, DESCRIBE), (Attempt((APPEND, EDIT, DESCRIBE)),)),
     Push(1, (), (Attempt(answer=Answer.LOST), Attempt((EDIT,)))),
 )
+#: A table that is dropped and created again between our read and our write, and one whose lineage is wiped.
+CREATED_AGAIN = (
+    Push(0, (APPEND,), (Attempt((Change("create_again"),)), Attempt((APPEND,), Answer.LOST, (APPEND,)))),
+    Push(1, (), (Attempt(answer=Answer.LOST), Attempt((Change("wipe"),)))),
+)
 
 
 @_PLAYED
 @given(_LINEAGES, histories(glue=True), st.booleans())
 @example((ORDERS, RETURNS), EVERY_FIELD, True)
+@example((ORDERS, RETURNS), CREATED_AGAIN, True)
 def test_pushes_to_glue_lose_nothing_of_others_and_arrive(
     servers: Servers, lineages: tuple[Lineage, Lineage], history: History, description: bool
 ) -> None:
@@ -57,6 +63,7 @@ def test_pushes_to_glue_lose_nothing_of_others_and_arrive(
 
 @_PLAYED
 @given(_LINEAGES, histories(glue=False))
+@example((ORDERS, RETURNS), CREATED_AGAIN)
 def test_pushes_to_a_rest_catalog_lose_nothing_of_others_and_arrive(
     servers: Servers, lineages: tuple[Lineage, Lineage], history: History
 ) -> None:
