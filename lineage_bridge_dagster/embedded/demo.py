@@ -145,9 +145,10 @@ def _wipe_and_wait(stack: Stack, dagster: DagsterProcess) -> None:
     repaired = wiping.wait_for_repair(
         os.environ, stack.home / "dagster", wiped, _REPAIR_SECONDS, dagster.check
     )
+    how = f"found by the sensor at {repaired.found:%H:%M:%S}" if repaired.found else "pushed by another run"
     out.print(
-        f"{wiped.table}: lineage wiped at {wiped.at:%H:%M:%S} UTC, found by the sensor at "
-        f"{repaired.found:%H:%M:%S}, repaired at {repaired.at:%H:%M:%S}, after "
+        f"{wiped.table}: lineage wiped at {wiped.at:%H:%M:%S} UTC, {how}, there again at "
+        f"{repaired.at:%H:%M:%S}, after "
         f"{(repaired.at - wiped.at).total_seconds():.0f} s.",
         markup=False,
     )

@@ -43,9 +43,13 @@ class Wiped:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """When lineage that was lost was found, and when it was there again."""
+    """When lineage that was lost was found, and when it was there again.
 
-    found: datetime
+    Attributes:
+        found: None if another run restored it, such as one that was under way already.
+    """
+
+    found: datetime | None
     at: datetime
 
 
@@ -123,12 +127,7 @@ def wait_for_repair(
         runs = dagster.get_run_records(
             RunsFilter(tags={REPAIR_TAG: "true"}, created_after=wiped.at), ascending=True
         )
-    if not runs:
-        raise LineageBridgeError(
-            f"The lineage of {wiped.table} is in Glue again, but no run repaired it.",
-            hint="Something else pushed it, such as a schedule or a person.",
-        )
-    return Repaired(runs[0].create_timestamp.astimezone(UTC), at)
+    return Repaired(runs[0].create_timestamp.astimezone(UTC) if runs else None, at)
 
 
 def _find(tables: Sequence[tuple[str, str]], name: str) -> tuple[str, str]:
