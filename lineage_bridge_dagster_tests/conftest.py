@@ -40,7 +40,7 @@ def _no_ambient_configuration(request: pytest.FixtureRequest, monkeypatch: pytes
     if request.node.get_closest_marker("stack"):
         return
     for name in list(os.environ):
-        if name.startswith(("LINEAGE_BRIDGE_", "AWS_", "DAGSTER_HOME")):
+        if name.startswith(("LINEAGE_BRIDGE_", "AWS_", "ICEBERG_", "DAGSTER_HOME")):
             monkeypatch.delenv(name)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, os.devnull)

@@ -99,9 +99,13 @@ def test_lineage_that_is_wiped_is_found_and_repaired_by_the_sensor_alone(
     # A push that is under way would restore the lineage before a sweep looks.
     eventually(lambda: {run["status"] for run in live_ui.runs()} <= ended or None, 240, "the end of all runs")
     before = all_pushed.lineage()["analytics_eu.orders.v1"]
-    wiped = wipe(os.environ, all_pushed.stack.tableflow_tables(), "analytics_eu.orders.v1")
-    assert wiped.parameters >= len(before)
-    repaired = wait_for_repair(os.environ, home / "dagster", wiped, 240)
+    for _ in range(3):
+        wiped = wipe(os.environ, all_pushed.stack.tableflow_tables(), "analytics_eu.orders.v1")
+        assert wiped.parameters >= len(before)
+        repaired = wait_for_repair(os.environ, home / "dagster", wiped, 240)
+        if repaired.found is not None:
+            break
+        # The scheduled push came between the two, as it may once an hour.
     logging.getLogger(__name__).warning(
         "wiped at %s, found at %s, repaired at %s", wiped.at, repaired.found, repaired.at
     )
