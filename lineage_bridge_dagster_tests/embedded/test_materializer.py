@@ -152,7 +152,7 @@ class TestTables:
         assert local.status(TOPIC) == ("RUNNING", "")
         assert local.tables() == [TOPIC]
         assert local.rows(TOPIC) == 40
-        assert local.progress[-1] == {"tables": 8, "synced": 1}
+        assert local.progress[-1] == {"tables": 10, "synced": 1}
         local.produce(TOPIC, 2)
         local.materializer.step()
         assert local.rows(TOPIC) == 42

@@ -190,6 +190,8 @@ class GlueTable(PushedTable):
 
     def __init__(self, servers: Servers) -> None:
         self.catalog = Catalog(servers.aws)
+        #: The highest version of tables of this name that were dropped.
+        self._highest = -1
         glue = self.catalog.glue
         with contextlib.suppress(glue.exceptions.AlreadyExistsException):
             glue.create_database(DatabaseInput={"Name": CLUSTER})
@@ -218,10 +220,10 @@ class GlueTable(PushedTable):
         return push_tables(discovery(graph), client, settings, clock=clock, sleep=no_sleep)
 
     def create_again(self) -> None:
-        version = self.observe().version
-        super().create_again()
         # Glue's only check is the version, which does not tell two tables apart whose versions are equal.
-        while self.observe().version == version:
+        self._highest = max(self._highest, int(self.observe().version or 0))
+        super().create_again()
+        while int(self.observe().version or 0) <= self._highest:
             self.append()
 
     def change_ours(self, changes: Mapping[str, str | None]) -> None:
