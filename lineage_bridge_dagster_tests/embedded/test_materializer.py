@@ -252,7 +252,7 @@ def test_the_stacks_variables_override_the_shells(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "real")
     (tmp_path / "stack.env").write_text(
         "AWS_ENDPOINT_URL=http://127.0.0.1:1\nAWS_ACCESS_KEY_ID=local\n"
-        "LINEAGE_BRIDGE_CONFLUENT_API_URL=http://127.0.0.1:2\n"
+        "LINEAGE_BRIDGE_CONFLUENT_API_URL=http://127.0.0.1:2\nICEBERG_REST_URI=http://127.0.0.1:3\n"
     )
     env = local_environment(tmp_path)
     assert (env["AWS_ENDPOINT_URL"], env["AWS_ACCESS_KEY_ID"]) == ("http://127.0.0.1:1", "local")
