@@ -20,6 +20,11 @@ class LineageBridgeError(Exception):
     def __str__(self) -> str:
         return f"{self.message}\n  -> {self.hint}" if self.hint else self.message
 
+    @property
+    def reason(self) -> str:
+        """Message and hint on one line, for coverage reports."""
+        return f"{self.message} {self.hint}".strip()
+
 
 class ConfigurationError(LineageBridgeError):
     """Wrong usage or configuration, found before any external system was changed."""

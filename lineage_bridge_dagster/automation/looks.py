@@ -13,7 +13,7 @@ from lineage_bridge_dagster.lineage.ownership import PushOptions
 if TYPE_CHECKING:
     from lineage_bridge_dagster.glue.tables import GlueTable
     from lineage_bridge_dagster.iceberg.tables import IcebergTable
-    from lineage_bridge_dagster.writer.plans import Hold, NoChange, Refuse
+    from lineage_bridge_dagster.writer.plans import Change, Hold, NoChange, Refuse
 
 
 class Sight(Enum):
@@ -53,14 +53,10 @@ def look_at_glue(
     from lineage_bridge_dagster.glue.plan import Update, plan_update
 
     plan = plan_update(table, document, options, complete=complete, now="")
-    if isinstance(plan, Update):
-        return Look(
-            Sight.LOST,
-            how=loss_of(plan),
-            facts=facts_of(table),
-            likely_writer=lambda before, survived: likely_writer(table, before, survived=survived),
-        )
-    return _unchanged(plan, facts_of(table))
+    how = loss_of(plan) if isinstance(plan, Update) else ""
+    return _look(
+        plan, how, facts_of(table), lambda before, survived: likely_writer(table, before, survived=survived)
+    )
 
 
 def look_at_iceberg(
@@ -73,22 +69,25 @@ def look_at_iceberg(
 
     state = TableState(None, table.properties, uuid=table.uuid)
     plan = plan_properties(state, document, options, complete=complete, now="")
-    if isinstance(plan, Commit):
-        return Look(
-            Sight.LOST,
-            how=loss_of(plan),
-            facts=facts_of(table),
-            likely_writer=lambda before, survived: likely_writer(table, before, survived=survived),
-        )
-    return _unchanged(plan, facts_of(table))
+    how = loss_of(plan) if isinstance(plan, Commit) else ""
+    return _look(
+        plan, how, facts_of(table), lambda before, survived: likely_writer(table, before, survived=survived)
+    )
 
 
-def _unchanged(plan: NoChange | Hold | Refuse, facts: Mapping[str, str]) -> Look:
-    """A look at a table that a push would leave as it is."""
-    from lineage_bridge_dagster.writer.plans import NoChange, Refuse
+def _look(
+    plan: NoChange | Hold | Refuse | Change,
+    how: str,
+    facts: Mapping[str, str],
+    likely_writer: Callable[[Mapping[str, str], bool], str],
+) -> Look:
+    """What the plan of a push tells about the table that it was made for."""
+    from lineage_bridge_dagster.writer.plans import Hold, NoChange, Refuse
 
     if isinstance(plan, NoChange):
         return Look(Sight.IN_SYNC, facts=facts)
     if isinstance(plan, Refuse) and plan.owner:
         return Look(Sight.FOREIGN, owner=plan.owner)
-    return Look(Sight.UNDECIDED)
+    if isinstance(plan, (Hold, Refuse)):
+        return Look(Sight.UNDECIDED)
+    return Look(Sight.LOST, how=how, facts=facts, likely_writer=likely_writer)

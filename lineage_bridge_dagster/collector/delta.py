@@ -155,7 +155,7 @@ class Delta:
 
     def _read(self, source: Source, database: str, error: LineageBridgeError | None, count: int) -> None:
         source = self._source(source, None)
-        reason = f"{error.message} {error.hint}".strip() if error else ""
+        reason = error.reason if error else ""
         since = self.previous.since(source.region, database, self.start)
         self.scopes.append(ScopeRead(source, database, status_of(error, count), reason, count, since))
 

@@ -1,4 +1,5 @@
-"""The topics with Tableflow on, as the emulator's internal API lists them and is told of their tables."""
+"""The topics that have Tableflow on: the emulator's internal API lists them, and takes reports of their
+tables."""
 
 from __future__ import annotations
 

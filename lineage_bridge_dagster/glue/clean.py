@@ -83,12 +83,8 @@ class Cleaning:
             )
 
         run = TableRun(self._settings.max_concurrency, progress)
-        run.total = len(found.tables) + len(found.others)
-        for result in found.others:
-            run.done(result)
-        run.each(found.tables, write)
-        ordered = sorted(run.results.values(), key=lambda result: (result.name, result.table))
-        return PushReport(tuple(ordered), dry_run, self._writer.calls)
+        results = run.finish(found.tables, write, found.others)
+        return PushReport(results, dry_run, self._writer.calls)
 
     def _every(self) -> FoundTables:
         scan = scan_catalog(

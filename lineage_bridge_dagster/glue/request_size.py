@@ -17,8 +17,8 @@ from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument
 #: What is in a request beside the `TableInput` (names of catalog and database, version), and our keys about
 #: the push.
 _ENVELOPE_BYTES = 2_048
-#: The fractions of our parameters that are tried in turn. They are few and far apart, so that lineage is not
-#: written anew because another column took some bytes.
+#: The fractions of our parameters that are tried in turn. They are few and far apart, so that a new column of
+#: a few bytes does not make every push write shorter lineage.
 _DIVISORS = (1, 2, 4, 8, 16, 32, 64, 256)
 
 

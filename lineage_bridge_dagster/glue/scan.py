@@ -88,7 +88,7 @@ class CatalogScan:
         notes = _notes(unread)
         if not errors:
             return ScopeReport(scope, Status.COMPLETE, count=self.count, notes=notes)
-        reasons = [f"{error.message} {error.hint}".strip() for error in errors[:_SHOWN_ERRORS]]
+        reasons = [error.reason for error in errors[:_SHOWN_ERRORS]]
         if len(errors) > _SHOWN_ERRORS:
             reasons.append(f"and {len(errors) - _SHOWN_ERRORS} more")
         reason = "; ".join([*self._asked_by_name(), *reasons])

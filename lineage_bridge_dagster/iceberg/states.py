@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, TableState
-from lineage_bridge_dagster.iceberg.table_errors import TableError, translate
-from lineage_bridge_dagster.iceberg.tables import Identifier
+from lineage_bridge_dagster.iceberg.table_errors import TableError
+from lineage_bridge_dagster.iceberg.tables import Identifier, open_table
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -38,10 +38,4 @@ def table_state(catalog: Catalog, name: Identifier) -> TableState:
         TableError: The catalog did not return the table.
         SnapshotError: Its metadata is malformed.
     """
-    try:
-        table = catalog.load_table(name)
-    except Exception as error:
-        raise translate(
-            error, action="Loading", where=f"the table {'.'.join((catalog.name, *name))}"
-        ) from error
-    return TableState.parse(json.loads(table.metadata.model_dump_json()))
+    return TableState.parse(json.loads(open_table(catalog, name).metadata.model_dump_json()))

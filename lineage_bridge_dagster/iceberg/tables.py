@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
 
 #: The levels of a namespace, for a table followed by its name.
 Identifier = tuple[str, ...]
@@ -141,18 +142,26 @@ def _load(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable | TableError:
         return error
 
 
+def open_table(catalog: Catalog, name: tuple[str, ...]) -> Table:
+    """Load one table as PyIceberg has it.
+
+    Raises:
+        TableError: The catalog did not return it.
+    """
+    try:
+        return catalog.load_table(name)
+    except Exception as error:
+        where = f"the table {'.'.join((catalog.name, *name))}"
+        raise translate(error, action="Loading", where=where) from error
+
+
 def load_table(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable:
     """Read one table.
 
     Raises:
         TableError: The catalog did not return it.
     """
-    try:
-        table = catalog.load_table(name)
-    except Exception as error:
-        raise translate(
-            error, action="Loading", where=f"the table {'.'.join((catalog.name, *name))}"
-        ) from error
+    table = open_table(catalog, name)
     snapshot = table.current_snapshot()
     rows = snapshot.summary["total-records"] if snapshot and snapshot.summary else None
     return IcebergTable(

@@ -120,15 +120,11 @@ class IcebergCleaning:
             writer = writers[target.catalog]
             return writer.push(target, None, complete=True, dry_run=dry_run, removal_reason=REMOVED)
 
-        targets = [target for some in found.tables.values() for target in some]
+        targets = [(target, None) for some in found.tables.values() for target in some]
         run = TableRun(self._settings.max_concurrency, progress)
-        run.total = len(targets) + len(found.others)
-        for result in found.others:
-            run.done(result)
-        run.each(((target, None) for target in targets), write)
-        ordered = sorted(run.results.values(), key=lambda result: (result.name, result.table))
+        results = run.finish(targets, write, found.others)
         calls = sum((Counter(writer.calls) for writer in writers.values()), Counter[str]())
-        return PushReport(tuple(ordered), dry_run, dict(calls))
+        return PushReport(results, dry_run, dict(calls))
 
     def _catalog(self, name: str) -> Catalog:
         if name not in self._open:

@@ -236,9 +236,7 @@ def unread(scope: Scope, error: LineageBridgeError) -> ScopeReport:
         denied = isinstance(translate(cause, action="", where=""), TableAccessDeniedError)
     else:
         denied = isinstance(error, TableAccessDeniedError)
-    return ScopeReport(
-        scope, Status.DENIED if denied else Status.FAILED, f"{error.message} {error.hint}".strip()
-    )
+    return ScopeReport(scope, Status.DENIED if denied else Status.FAILED, error.reason)
 
 
 def report_of(scope: Scope, read: TablesRead) -> ScopeReport:

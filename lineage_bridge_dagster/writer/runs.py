@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -19,6 +19,8 @@ _READ_AHEAD = 200
 
 T = TypeVar("T", bound=Target)
 R = TypeVar("R")
+#: Writes a table with its record, or with None if it has to be read on its own.
+Write = Callable[[T, R | None], TableResult]
 
 
 class TableRun:
@@ -40,9 +42,7 @@ class TableRun:
         self._progress = progress
         self._lock = threading.Lock()
 
-    def each(
-        self, readings: Iterable[tuple[T, R | None]], write: Callable[[T, R | None], TableResult]
-    ) -> None:
+    def each(self, readings: Iterable[tuple[T, R | None]], write: Write[T, R]) -> None:
         """Write each table as it is read: with its record, or None if it has to be read on its own."""
         free = threading.BoundedSemaphore(_READ_AHEAD)
 
@@ -67,6 +67,16 @@ class TableRun:
         finally:
             # After an interrupt, writes that have started are completed, and no others start.
             pool.shutdown(wait=True, cancel_futures=True)
+
+    def finish(
+        self, readings: Sequence[tuple[T, R | None]], write: Write[T, R], others: Sequence[TableResult]
+    ) -> tuple[TableResult, ...]:
+        """Write each table, beside the results of others that are not written; return all, by name."""
+        self.total = len(readings) + len(others)
+        for result in others:
+            self.done(result)
+        self.each(readings, write)
+        return tuple(sorted(self.results.values(), key=lambda result: (result.name, result.table)))
 
     def done(self, result: TableResult) -> None:
         with self._lock:

@@ -16,7 +16,7 @@ from requests.adapters import BaseAdapter
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.embedded.aws.server import StrictAws
+from lineage_bridge_dagster.embedded.aws.server import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of
 from lineage_bridge_dagster.lineage.documents import PREFIX
@@ -24,7 +24,7 @@ from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import TableResult
 from lineage_bridge_dagster.targets.iceberg_properties import IcebergPropertiesWriter, IcebergTarget
 from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
-from lineage_bridge_dagster_tests.glue.graphs import add_table
+from lineage_bridge_dagster_tests.glue.graphs import REGION, add_table
 from lineage_bridge_dagster_tests.glue.runs import clock, no_sleep
 
 #: Bucket names are unique across all servers of a process.
@@ -45,6 +45,18 @@ class Bucket:
 
     aws: StrictAws
     rest: IcebergRest
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that point commands at it."""
+        return {
+            "AWS_ENDPOINT_URL": self.aws.endpoint_url,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "LINEAGE_BRIDGE_AWS_REGION": REGION,
+            "ICEBERG_REST_URI": self.rest.glue_url,
+            "ICEBERG_WAREHOUSE": self.rest.warehouse,
+        }
 
     def open(self) -> RestCatalog:
         return RestCatalog("s3tables", **signed_properties(self.rest, self.aws))

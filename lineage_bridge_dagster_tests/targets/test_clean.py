@@ -12,10 +12,8 @@ from click.testing import CliRunner, Result
 from pyiceberg.catalog.rest import RestCatalog
 
 from lineage_bridge_dagster.cli.main import main
-from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.lineage.documents import KEY_OWNER
 from lineage_bridge_dagster.lineage.push_results import PushStatus
-from lineage_bridge_dagster_tests.glue.graphs import REGION
 from lineage_bridge_dagster_tests.targets.tables import FOREIGN, Bucket, Name, chain, push
 
 pytestmark = pytest.mark.xdist_group("rest")
@@ -25,14 +23,7 @@ pytestmark = pytest.mark.xdist_group("rest")
 def pushed(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Name]:
     """A table with our lineage; beside it, one without."""
     monkeypatch.chdir(tmp_path)
-    for variable, value in {
-        "AWS_ENDPOINT_URL": bucket.aws.endpoint_url,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
-        "LINEAGE_BRIDGE_AWS_REGION": REGION,
-        "ICEBERG_REST_URI": bucket.rest.glue_url,
-        "ICEBERG_WAREHOUSE": bucket.rest.warehouse,
-    }.items():
+    for variable, value in bucket.environment.items():
         monkeypatch.setenv(variable, value)
     namespace = f"ns_{uuid.uuid4().hex[:8]}"
     names = [bucket.create((namespace, "orders")), bucket.create((namespace, "other"))]

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.iceberg.tables import IcebergTable
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.coverage import Scope
@@ -19,7 +18,7 @@ from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph
 from lineage_bridge_dagster.targets.enrichment import table_node
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, NOW, REGION, add_table, discovery
+from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, NOW, add_table, discovery
 from lineage_bridge_dagster_tests.targets.tables import Bucket
 
 pytestmark = pytest.mark.xdist_group("rest")
@@ -28,14 +27,7 @@ pytestmark = pytest.mark.xdist_group("rest")
 @pytest.fixture
 def env(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, value in {
-        "AWS_ENDPOINT_URL": bucket.aws.endpoint_url,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
-        "LINEAGE_BRIDGE_AWS_REGION": REGION,
-        "ICEBERG_REST_URI": bucket.rest.glue_url,
-        "ICEBERG_WAREHOUSE": bucket.rest.warehouse,
-    }.items():
+    for name, value in bucket.environment.items():
         monkeypatch.setenv(name, value)
 
 

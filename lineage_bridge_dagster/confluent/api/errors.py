@@ -24,11 +24,6 @@ class ConfluentError(LineageBridgeError):
         super().__init__(message, hint=hint)
         self.status = status
 
-    @property
-    def reason(self) -> str:
-        """Message and hint on one line, for coverage reports."""
-        return f"{self.message} {self.hint}".strip()
-
 
 class MissingCredential(ConfluentError):
     """No API key is configured for a plane."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
 from lineage_bridge_dagster.iceberg import quoted
@@ -28,15 +28,6 @@ from lineage_bridge_dagster_tests.spark_session import BUCKET, CREDENTIALS
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 KEY = world.api_key("tableflow")
-
-
-@pytest.fixture(scope="module")
-def rest(spark_aws: StrictAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergRest]:
-    data = tmp_path_factory.mktemp("rest")
-    with IcebergRest(
-        data, aws_url=spark_aws.endpoint_url, account=spark_aws.account_id, bucket=BUCKET
-    ) as server:
-        yield server
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pyarrow as pa
 import pytest
@@ -24,21 +24,12 @@ from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.pages.queries import Place, QueriedTable
 from lineage_bridge_dagster.specs.pages.queries import spark as spark_statement
 from lineage_bridge_dagster_tests.dagster_ui import eventually
-from lineage_bridge_dagster_tests.spark_session import BUCKET, CREDENTIALS
+from lineage_bridge_dagster_tests.spark_session import CREDENTIALS
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 KEY = world.api_key("tableflow")
 PLACE = TableflowPlace(world.ORGANIZATION_ID, world.ENVIRONMENT_ID, "AWS", "us-east-1")
-
-
-@pytest.fixture(scope="module")
-def rest(spark_aws: StrictAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergRest]:
-    data = tmp_path_factory.mktemp("tableflow")
-    with IcebergRest(
-        data, aws_url=spark_aws.endpoint_url, account=spark_aws.account_id, bucket=BUCKET
-    ) as server:
-        yield server
 
 
 @pytest.fixture
