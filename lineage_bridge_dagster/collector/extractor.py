@@ -128,7 +128,7 @@ class Extractor:
         Args:
             start_hwm: By default the published mark; without one, everything has changed.
             end_hwm: By default now. Publish it when the files have arrived.
-            discovery: Where tables come from; without one there is no file of lineage.
+            discovery: The lineage to extract; without it, no file of lineage is written.
 
         Raises:
             ConfigurationError: A mark is no time, or the folder cannot be written to. There are no files.

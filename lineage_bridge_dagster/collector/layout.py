@@ -124,7 +124,7 @@ VIEWS = Kind(
         Column("dialect", "athena, spark, hive, redshift or the dialect that Glue names"),
         Column("dialect_version", "Version of the dialect's engine"),
         Column("sql", "The SELECT of the view", sensitivity=Sensitivity.LITERALS),
-        Column("problem", "Why the SQL, or what it reads, could not be told"),
+        Column("problem", "Why the SQL, or the tables that it reads, are unknown"),
     ),
 )
 VIEW_READS = Kind(

@@ -23,8 +23,8 @@ from lineage_bridge_dagster.collector.layout import (
 )
 from lineage_bridge_dagster.collector.views import read_view
 from lineage_bridge_dagster.glue.reader import GlueDatabase
-from lineage_bridge_dagster.glue.tables import GlueTable
-from lineage_bridge_dagster.lineage.times import iso
+from lineage_bridge_dagster.glue.tables import GlueTable, current_columns
+from lineage_bridge_dagster.lineage.times import iso_or_none
 
 Row = tuple[Any, ...]
 #: A row, and the kind of file that it belongs to.
@@ -58,7 +58,7 @@ def database_rows(source: Source, database: GlueDatabase) -> Iterator[KindRow]:
             _text(raw, "LocationUri"),
             _json(raw.get("Parameters")),
             database.federation or None,
-            _time(raw.get("CreateTime")),
+            iso_or_none(raw.get("CreateTime")),
         ),
     )
     if isinstance(target := raw.get("TargetDatabase"), Mapping):
@@ -96,9 +96,9 @@ def table_rows(source: Source, table: GlueTable) -> Iterator[KindRow]:
             raw.get("Retention") if isinstance(raw.get("Retention"), int) else None,
             table.version_id,
             bool(raw.get("IsRegisteredWithLakeFormation")),
-            _time(raw.get("CreateTime")),
-            _time(raw.get("UpdateTime")),
-            _time(raw.get("LastAccessTime")),
+            iso_or_none(raw.get("CreateTime")),
+            iso_or_none(raw.get("UpdateTime")),
+            iso_or_none(raw.get("LastAccessTime")),
         ),
     )
     for position, column in enumerate((*columns, *partition_keys), start=1):
@@ -163,16 +163,13 @@ def _mapping(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _columns(value: object) -> Sequence[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    listed = [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    return current_columns(listed)
 
 
 def _text(raw: Mapping[str, Any], name: str) -> str | None:
     value = raw.get(name)
     return str(value) if value not in (None, "") else None
-
-
-def _time(value: object) -> str | None:
-    return iso(value) if isinstance(value, datetime) else None
 
 
 def _json(value: object) -> str | None:

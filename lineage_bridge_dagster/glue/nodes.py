@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import Any
 
 from lineage_bridge_dagster.glue.links import glue_table_url
-from lineage_bridge_dagster.glue.tables import GlueTable
+from lineage_bridge_dagster.glue.tables import GlueTable, current_columns
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_CLUSTER_ID, KEY_ENVIRONMENT_ID
@@ -17,7 +16,7 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.other_forms import serde_attributes
 from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
 from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
-from lineage_bridge_dagster.lineage.times import iso
+from lineage_bridge_dagster.lineage.times import iso_or_none
 
 _ENVIRONMENT_LINE = re.compile(r"^Environment: (\S+)\s*$", re.MULTILINE)
 
@@ -127,27 +126,20 @@ def table_attributes(table: GlueTable, region: str, sql: str = "redacted") -> di
         "description": shown_description(table.description, sql) or None,
         "version_id": table.version_id,
         "catalog_id": table.catalog_id,
-        "create_time": _time(raw.get("CreateTime")),
-        "update_time": _time(raw.get("UpdateTime")),
+        "create_time": iso_or_none(raw.get("CreateTime")),
+        "update_time": iso_or_none(raw.get("UpdateTime")),
     }
 
 
 def _columns(columns: Any) -> list[dict[str, str | None]]:
-    """The current columns. Iceberg also lists dropped ones, with `iceberg.field.current` set to false."""
     return [
         {
             "name": column.get("Name"),
             "type": column.get("Type"),
             "comment": redact_text(column.get("Comment") or "") or None,
         }
-        for column in columns or ()
-        if (column.get("Parameters") or {}).get("iceberg.field.current", "true") != "false"
+        for column in current_columns(columns)
     ]
-
-
-def _time(value: object) -> str | None:
-    """In UTC; botocore returns times in the zone of this machine."""
-    return iso(value) if isinstance(value, datetime) else None
 
 
 def pushed_environment(table: GlueTable) -> str | None:

@@ -16,6 +16,11 @@ def iso(value: datetime) -> str:
     return zoned.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def iso_or_none(value: object) -> str | None:
+    """A time as `iso` has it; None for anything else, such as a field that a service left out."""
+    return iso(value) if isinstance(value, datetime) else None
+
+
 def parse_iso(text: str) -> datetime | None:
     """An ISO 8601 time, in UTC if it names no zone; None for any other text, as a graph from a file may have.
 

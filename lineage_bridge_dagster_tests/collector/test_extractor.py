@@ -46,6 +46,17 @@ def test_first_extract_has_every_table_with_its_columns_views_and_identifiers(
     assert extract.calls == {"GetDatabases": 1, "GetTables": 1}
 
 
+def test_columns_that_iceberg_dropped_are_left_out(extractor: MakeExtractor, catalog: Catalog) -> None:
+    columns = [
+        {"Name": "id", "Type": "bigint", "Parameters": {"iceberg.field.current": "true"}},
+        {"Name": "gone", "Type": "string", "Parameters": {"iceberg.field.current": "false"}},
+    ]
+    catalog.create("orders", "sales", StorageDescriptor={"Columns": columns})
+    extract = extractor().run()
+    assert [row["column"] for row in rows(extract, "columns")] == ["id"]
+    assert [row["column_count"] for row in rows(extract, "tables")] == ["1"]
+
+
 def test_manifest_has_the_count_and_digest_of_each_file_and_the_marks(
     extractor: MakeExtractor, catalog: Catalog
 ) -> None:
