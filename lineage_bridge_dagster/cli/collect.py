@@ -27,9 +27,9 @@ from lineage_bridge_dagster.cli.output import EXIT_INCOMPLETE, err
 )
 @click.option(
     "--hwm-path",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path(),
-    help="Folder of NAME_hwm.txt; by default this one.",
+    metavar="PLACE",
+    default="",
+    help="Folder of NAME_hwm.txt, by default this one, or s3://bucket/prefix.",
 )
 @click.option("--start", metavar="TIME", help="Start of the range, in UTC; by default the mark.")
 @click.option("--end", metavar="TIME", help="End of the range, in UTC; by default now.")
@@ -43,7 +43,7 @@ from lineage_bridge_dagster.cli.output import EXIT_INCOMPLETE, err
 def collect(
     config: Path | None,
     name: str,
-    hwm_path: Path,
+    hwm_path: str,
     start: str | None,
     end: str | None,
     graph: Path | None,
@@ -58,7 +58,7 @@ def collect(
       lineage-bridge collect -c kada_glue_extractor_config.json -n glue
       LINEAGE_BRIDGE_COLLECTOR_REGIONS=us-east-1,eu-west-1 lineage-bridge collect --no-publish
     """
-    from lineage_bridge_dagster.collector import Extractor, load_config, publish_hwm
+    from lineage_bridge_dagster.collector import Extractor, load_config
     from lineage_bridge_dagster.collector.files import summary
     from lineage_bridge_dagster.collector.landing import landing_of, upload
     from lineage_bridge_dagster.config.collector import MASK_KEY, VARIABLES, secrets_in
@@ -102,7 +102,7 @@ def collect(
     if no_publish:
         err.print(f"The mark was not moved; {extract.end} would be the next one.", markup=False)
     else:
-        publish_hwm(name, extract.end, hwm_path)
-        err.print(f"The mark is {extract.end} (UTC), in {extractor.marks.path}", markup=False)
+        mark = extractor.marks.publish(extract.end)
+        err.print(f"The mark is {mark} (UTC), in {extractor.marks.location}", markup=False)
     if extract.incomplete:
         raise SystemExit(EXIT_INCOMPLETE)

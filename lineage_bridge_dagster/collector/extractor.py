@@ -15,13 +15,8 @@ from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
 from lineage_bridge_dagster.collector.files import ExtractFiles, WrittenFile
 from lineage_bridge_dagster.collector.layout import KINDS, LINEAGE, SCHEMA_VERSION
 from lineage_bridge_dagster.collector.lineage_rows import lineage_rows
-from lineage_bridge_dagster.collector.marks import (
-    BEGINNING,
-    FORMAT,
-    MarkFile,
-    State,
-    checked,
-)
+from lineage_bridge_dagster.collector.mark_homes import marks_of
+from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, Marks, State, checked
 from lineage_bridge_dagster.collector.masking import Masker
 from lineage_bridge_dagster.collector.reading import Region, list_databases, pages
 from lineage_bridge_dagster.collector.rows import (
@@ -78,7 +73,8 @@ class Extractor:
 
     Args:
         name: The first part of the names of files and of the mark.
-        mark_path: Folder of the mark; by default the current one.
+        mark_path: Folder of the mark, by default the current one, or `s3://bucket/prefix`.
+        marks: Another home of the mark, in place of `mark_path` and `name`.
         mask_key: Key of the tokens; by default from `LINEAGE_BRIDGE_COLLECTOR_MASK_KEY`.
         progress: Receives lines of progress.
         clock: The time of the extract.
@@ -93,13 +89,14 @@ class Extractor:
         *,
         name: str = "glue",
         mark_path: str | Path | None = None,
+        marks: Marks | None = None,
         mask_key: str = "",
         progress: ReportLine = lambda _line: None,
         clock: Callable[[], datetime] = utc_now,
         **config: Any,
     ) -> None:
         self.settings = CollectorSettings.of(config)
-        self.marks = MarkFile(name, mark_path)
+        self.marks = marks or marks_of(name, mark_path, self.settings)
         self._progress = progress
         self._clock = clock
         classes = self.settings.mask_classes if self.settings.mask else ()
@@ -143,7 +140,7 @@ class Extractor:
                 hint="Correct the mark, or the clock of this machine.",
             )
         started = self._clock()
-        previous = self.marks.state(mark) if mark else State()
+        previous = (self.marks.state(mark) if mark else None) or State()
         self._progress(f"Listing the databases of {plural(len(self.settings.regions), 'region')}")
         regions = list_databases(self._sources(), self._reader)
         errors = [region.error for region in regions if region.error is not None]
@@ -168,8 +165,8 @@ class Extractor:
                 for row in lineage_rows(discovery, self.settings.server):
                     files.write(LINEAGE, row)
             state = delta.finish(self.settings.regions)
-            if end != mark:
-                # What stands beside the published mark changes only when the mark moves.
+            if not mark or end > mark:
+                # The mark only moves forward, and what stands beside it changes only when it moves.
                 self.marks.keep(end, state)
             extract = Extract(
                 tuple(files.finish()),

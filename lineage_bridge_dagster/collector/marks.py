@@ -2,7 +2,7 @@
 
 The mark is one line, in UTC, `2026-11-22 12:34:56`, in `{prefix}_hwm.txt`. Beside it stands what the next
 extract compares with, in `{prefix}_{mark}.state.gz`: written before the mark moves, and found by it, so that
-both move at once.
+both move at once. `Marks` is what each home of a mark can do; `mark_homes.py` finds it by its place.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO, Protocol
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.files import write_atomically
-from lineage_bridge_dagster.lineage.times import utc_now
 
 FORMAT = "%Y-%m-%d %H:%M:%S"
 #: The start of the first extract: everything has changed since.
@@ -79,28 +79,64 @@ class State:
         return cls(header["behind"], tuple(Identifier(*json.loads(line)) for line in rows))
 
 
+class Marks(Protocol):
+    """The home of a mark.
+
+    Attributes:
+        prefix: The name of the mark, and the first part of the names of files.
+    """
+
+    prefix: str
+
+    @property
+    def location(self) -> str:
+        """Where the mark is, for people."""
+        ...
+
+    def read(self) -> str | None:
+        """The mark; None before the first extract.
+
+        Raises:
+            ConfigurationError: The mark cannot be read, or is none.
+        """
+        ...
+
+    def state(self, mark: str) -> State | None:
+        """What the extract that ended at the mark saw; None if that is not there, as for a mark by hand."""
+        ...
+
+    def keep(self, mark: str, state: State) -> None:
+        """Store what the next extract compares with, before the mark is published."""
+        ...
+
+    def publish(self, mark: str) -> str:
+        """Move the mark forward, and remove what stood beside older ones. A later mark stays.
+
+        Returns:
+            The mark that holds now.
+
+        Raises:
+            ConfigurationError: The text is no mark, or the mark cannot be written.
+        """
+        ...
+
+
 class MarkFile:
     """A mark in a folder, beside the script by default."""
 
     def __init__(self, prefix: str = "glue", file_path: str | os.PathLike[str] | None = None) -> None:
-        if not _PREFIX.fullmatch(prefix):
-            raise ConfigurationError(
-                f"{prefix!r} cannot be the prefix of a mark.",
-                hint="Use letters, digits, dots, hyphens and underscores, such as glue.",
-            )
-        self.prefix = prefix
+        self.prefix = check_prefix(prefix)
         self.folder = Path(file_path or ".")
+
+    @property
+    def location(self) -> str:
+        return str(self.path)
 
     @property
     def path(self) -> Path:
         return self.folder / f"{self.prefix}_hwm.txt"
 
     def read(self) -> str | None:
-        """The mark; None before the first extract.
-
-        Raises:
-            ConfigurationError: The file cannot be read, or has something else than a mark.
-        """
         try:
             text = self.path.read_text(encoding="utf-8").strip()
         except FileNotFoundError:
@@ -112,60 +148,89 @@ class MarkFile:
             ) from error
         return checked(text, str(self.path))
 
-    def state(self, mark: str) -> State:
-        """What the extract that ended at the mark saw; empty if that is not there, as for a mark by hand."""
+    def state(self, mark: str) -> State | None:
+        path = self._state_path(mark)
         try:
-            with gzip.open(self._state_path(mark), "rt", encoding="utf-8") as lines:
-                return State.of_lines(lines)
+            with path.open("rb") as file:
+                return read_state(file, str(path))
         except FileNotFoundError:
-            return State()
-        except (OSError, EOFError, ValueError, KeyError, TypeError, StopIteration) as error:
-            raise ConfigurationError(
-                f"Cannot read {self._state_path(mark)}: {error}.",
-                hint="Remove the file to go on without it: the next extract then names no deletions.",
-            ) from error
+            return None
+        except OSError as error:
+            raise _damaged(str(path), error) from error
 
     def keep(self, mark: str, state: State) -> None:
-        """Store what the next extract compares with, before the mark is published."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._state_path(mark)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        with gzip.open(temporary, "wt", encoding="utf-8", compresslevel=6) as stream:
-            stream.writelines(line + "\n" for line in state.lines())
+        with temporary.open("wb") as file:
+            write_state(file, state)
         temporary.replace(path)
 
-    def publish(self, mark: str) -> None:
-        """Move the mark, and remove what stood beside older ones.
-
-        Raises:
-            ConfigurationError: The text is no mark, or the file cannot be written.
-        """
+    def publish(self, mark: str) -> str:
+        mark = checked(mark, "The mark")
+        published = self.read()
+        if published is not None and published >= mark:
+            return published
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.path, [checked(mark, "The mark") + "\n"])
-        for path in self.folder.glob(f"{self.prefix}_*.state.gz"):
-            if path != self._state_path(mark) and path.name < self._state_path(mark).name:
-                path.unlink(missing_ok=True)
+        write_atomically(self.path, [mark + "\n"])
+        remove_older(self.folder, self.prefix, mark)
+        return mark
 
     def _state_path(self, mark: str) -> Path:
-        return self.folder / f"{self.prefix}_{re.sub(r'[^0-9]', '', mark)}.state.gz"
+        return self.folder / state_name(self.prefix, mark)
 
 
-def get_hwm(prefix: str = "glue", file_path: str | os.PathLike[str] | None = None) -> tuple[str, str]:
-    """The range of the next extract: the published mark and now, in UTC.
+def check_prefix(prefix: str) -> str:
+    """The prefix.
 
-    Args:
-        prefix: The mark is in `{prefix}_hwm.txt`.
-        file_path: Its folder; by default the current one.
+    Raises:
+        ConfigurationError: It cannot be one.
     """
-    start = MarkFile(prefix, file_path).read() or BEGINNING
-    return start, utc_now().strftime(FORMAT)
+    if not _PREFIX.fullmatch(prefix):
+        raise ConfigurationError(
+            f"{prefix!r} cannot be the prefix of a mark.",
+            hint="Use letters, digits, dots, hyphens and underscores, such as glue.",
+        )
+    return prefix
 
 
-def publish_hwm(
-    prefix: str = "glue", date: str = "", file_path: str | os.PathLike[str] | None = None
-) -> None:
-    """Move the mark to the end of an extract, once its files have arrived."""
-    MarkFile(prefix, file_path).publish(date)
+def state_name(prefix: str, mark: str) -> str:
+    """The name of the file of a state. Names sort as their marks do."""
+    return f"{prefix}_{re.sub(r'[^0-9]', '', mark)}.state.gz"
+
+
+def write_state(file: IO[bytes], state: State) -> None:
+    """Write a state, line by line."""
+    with gzip.open(file, "wt", encoding="utf-8", compresslevel=6) as stream:
+        stream.writelines(line + "\n" for line in state.lines())
+
+
+def read_state(file: IO[bytes], where: str) -> State:
+    """Read a state.
+
+    Raises:
+        ConfigurationError: The file is damaged.
+    """
+    try:
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            return State.of_lines(lines)
+    except (OSError, EOFError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise _damaged(where, error) from error
+
+
+def remove_older(folder: Path, prefix: str, mark: str) -> None:
+    """Remove the states beside older marks."""
+    newest = state_name(prefix, mark)
+    for path in folder.glob(f"{prefix}_*.state.gz"):
+        if len(path.name) == len(newest) and path.name < newest:
+            path.unlink(missing_ok=True)
+
+
+def _damaged(where: str, error: Exception) -> ConfigurationError:
+    return ConfigurationError(
+        f"Cannot read {where}: {error}.",
+        hint="Remove the file to go on without it: the next extract then names no deletions.",
+    )
 
 
 def checked(text: str, where: str) -> str:

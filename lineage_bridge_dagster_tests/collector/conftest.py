@@ -44,7 +44,8 @@ def extractor(aws: StrictAws, tmp_path: Path) -> MakeExtractor:
             "output_path": tmp_path / "files",
             "endpoint_url": aws.endpoint_url,
         }
-        return Extractor(mark_path=tmp_path / "mark", mask_key=mask_key, **{**defaults, **config})
+        place = {"mark_path": tmp_path / "mark"}
+        return Extractor(mask_key=mask_key, **{**defaults, **place, **config})
 
     return make
 

@@ -1,0 +1,141 @@
+"""A mark in S3, which several collectors may share: each write is conditional on what was read."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+from boto3.exceptions import Boto3Error
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lineage_bridge_dagster.collector.marks import (
+    State,
+    check_prefix,
+    checked,
+    read_state,
+    state_name,
+    write_state,
+)
+from lineage_bridge_dagster.collector.s3_place import S3Place, code_of, hint_of
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+
+_DENIED = (
+    "Grant s3:GetObject, s3:PutObject and s3:DeleteObject on the prefix, s3:ListBucket on the bucket and, "
+    "with a KMS key, kms:GenerateDataKey and kms:Decrypt on the key."
+)
+#: What S3 answers to a conditional write when another one came first.
+_CONFLICTS = ("PreconditionFailed", "ConditionalRequestConflict")
+_ATTEMPTS = 5
+_MISSING = ("NoSuchKey", "404")
+
+
+class S3Marks:
+    """The objects of `MarkFile`, under a prefix of a bucket.
+
+    Raises:
+        ConfigurationError: The name cannot be that of a mark.
+    """
+
+    def __init__(self, prefix: str, place: S3Place) -> None:
+        self.prefix = check_prefix(prefix)
+        self._place = place
+
+    @property
+    def location(self) -> str:
+        return self._place.url(f"{self.prefix}_hwm.txt")
+
+    def read(self) -> str | None:
+        return self._read()[0]
+
+    def state(self, mark: str) -> State | None:
+        name = state_name(self.prefix, mark)
+        with self._errors(f"Cannot read {self._place.url(name)}"), tempfile.TemporaryFile() as file:
+            try:
+                self._place.client.download_fileobj(self._place.bucket, self._place.key(name), file)
+            except ClientError as error:
+                if code_of(error) in _MISSING:
+                    return None
+                raise
+            file.seek(0)
+            return read_state(file, self._place.url(name))
+
+    def keep(self, mark: str, state: State) -> None:
+        name = state_name(self.prefix, mark)
+        with self._errors(f"Cannot write {self._place.url(name)}"), tempfile.TemporaryFile() as file:
+            write_state(file, state)
+            file.seek(0)
+            self._upload(file, name)
+
+    def publish(self, mark: str) -> str:
+        mark = checked(mark, "The mark")
+        for _attempt in range(_ATTEMPTS):
+            published, version = self._read()
+            if published is not None and published >= mark:
+                return published
+            if self._write(mark, version):
+                self._remove_older(mark)
+                return mark
+        raise LineageBridgeError(
+            f"The mark in {self.location} was not moved: others write it all the time.",
+            hint="Give each collector a name of its own.",
+        )
+
+    def _read(self) -> tuple[str | None, str]:
+        """The mark, and the ETag of its object; None and nothing without one."""
+        with self._errors(f"Cannot read the mark in {self.location}"):
+            try:
+                key = self._place.key(f"{self.prefix}_hwm.txt")
+                found = self._place.client.get_object(Bucket=self._place.bucket, Key=key)
+            except ClientError as error:
+                if code_of(error) in _MISSING:
+                    return None, ""
+                raise
+            text = found["Body"].read(64).decode("utf-8", "replace")
+            return checked(text.strip(), self.location), found["ETag"]
+
+    def _write(self, mark: str, version: str) -> bool:
+        """Write the mark, unless it is another than the version that was read."""
+        key = self._place.key(f"{self.prefix}_hwm.txt")
+        condition = {"IfMatch": version} if version else {"IfNoneMatch": "*"}
+        with self._errors(f"Cannot write the mark to {self.location}"):
+            try:
+                self._place.client.put_object(
+                    Bucket=self._place.bucket,
+                    Key=key,
+                    Body=f"{mark}\n".encode(),
+                    ContentType="text/plain; charset=utf-8",
+                    **condition,  # type: ignore[arg-type]
+                    **self._place.encryption,  # type: ignore[arg-type]
+                )
+            except ClientError as error:
+                if code_of(error) in (*_CONFLICTS, *_MISSING):
+                    return False
+                raise
+        return True
+
+    def _upload(self, file: IO[bytes], name: str) -> None:
+        extra = {"ChecksumAlgorithm": "SHA256", **self._place.encryption}
+        self._place.client.upload_fileobj(file, self._place.bucket, self._place.key(name), ExtraArgs=extra)
+
+    def _remove_older(self, mark: str) -> None:
+        """Remove what stands beside older marks. It does no harm where it cannot be removed."""
+        place, newest = self._place, self._place.key(state_name(self.prefix, mark))
+        with suppress(BotoCoreError, ClientError):
+            pages = place.client.get_paginator("list_objects_v2").paginate(
+                Bucket=place.bucket, Prefix=place.key(f"{self.prefix}_")
+            )
+            keys = [each["Key"] for page in pages for each in page.get("Contents", [])]
+            for key in keys:
+                if len(key) == len(newest) and key.endswith(".state.gz") and key < newest:
+                    place.client.delete_object(Bucket=place.bucket, Key=key)
+
+    @contextmanager
+    def _errors(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (Boto3Error, BotoCoreError, ClientError, gzip.BadGzipFile) as error:
+            hint = hint_of(error, _DENIED, "Correct the place of the mark, and try again.")
+            raise ConfigurationError(f"{what}: {error}", hint=hint) from error
