@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -61,16 +60,10 @@ def collect(
     from lineage_bridge_dagster.collector import Extractor, load_config
     from lineage_bridge_dagster.collector.files import summary
     from lineage_bridge_dagster.collector.landing import landing_of, upload
-    from lineage_bridge_dagster.config.collector import MASK_KEY, VARIABLES, secrets_in
+    from lineage_bridge_dagster.config.collector_variables import MASK_KEY
     from lineage_bridge_dagster.lineage import graph_json
 
-    values = load_config(config) if config else {}
-    for key in secrets_in(values):
-        err.print(
-            f"Warning: {key} stands in {config}. Set {VARIABLES}{key.upper()}, or use a role.",
-            style="yellow",
-            markup=False,
-        )
+    values = load_config(config, _warn) if config else {}
     extractor = Extractor(
         **values, name=name, mark_path=hwm_path, progress=lambda line: err.print(line, markup=False)
     )
@@ -79,11 +72,8 @@ def collect(
         regions = ", ".join(extractor.settings.regions)
         err.print(f"glue:GetDatabases and glue:GetTables work in {regions}.", markup=False)
         return
-    if extractor.settings.mask and not os.environ.get(MASK_KEY):
-        err.print(
-            f"Warning: {MASK_KEY} is not set, so masked values have other tokens in each extract.",
-            style="yellow",
-        )
+    if extractor.settings.mask and not extractor.settings.mask_key:
+        _warn(f"{MASK_KEY} is not set, so masked values have other tokens in each extract.")
     # A wrong landing place is an error before anything is read.
     landing = landing_of(extractor.settings.landing) if extractor.settings.landing else None
     discovery = graph_json.load(graph) if graph else None
@@ -106,3 +96,7 @@ def collect(
         err.print(f"The mark is {mark} (UTC), in {extractor.marks.location}", markup=False)
     if extract.incomplete:
         raise SystemExit(EXIT_INCOMPLETE)
+
+
+def _warn(text: str) -> None:
+    err.print(f"Warning: {text}", style="yellow", markup=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from lineage_bridge_dagster.collector.rows import (
     Source,
 )
 from lineage_bridge_dagster.config.aws import AwsKeys
-from lineage_bridge_dagster.config.collector import MASK_KEY, CollectorSettings
+from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue.client import glue_client
 from lineage_bridge_dagster.glue.reader import GlueReader
@@ -75,7 +74,7 @@ class Extractor:
         name: The first part of the names of files and of the mark.
         mark_path: Folder of the mark, by default the current one, or `s3://bucket/prefix`.
         marks: Another home of the mark, in place of `mark_path` and `name`.
-        mask_key: Key of the tokens; by default from `LINEAGE_BRIDGE_COLLECTOR_MASK_KEY`.
+        mask_key: Key of the tokens; by default that of `LINEAGE_BRIDGE_COLLECTOR_MASK_KEY`.
         progress: Receives lines of progress.
         clock: The time of the extract.
         config: The keys of `CollectorSettings`, as in the configuration file.
@@ -100,7 +99,7 @@ class Extractor:
         self._progress = progress
         self._clock = clock
         classes = self.settings.mask_classes if self.settings.mask else ()
-        self._masker = Masker(classes, mask_key or os.environ.get(MASK_KEY, ""))
+        self._masker = Masker(classes, mask_key or self.settings.mask_key)
 
     def test_connection(self) -> bool:
         """Try the two calls of an extract on each region.

@@ -15,6 +15,7 @@ from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 from botocore.exceptions import BotoCoreError, ProfileNotFound
 
+from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -37,7 +38,7 @@ class AwsKeys(NamedTuple):
     session_token: str | None = None
 
     def __repr__(self) -> str:
-        return f"AwsKeys({self.access_key!r})"
+        return f"AwsKeys('...{self.access_key[-4:]}')"
 
 
 def aws_session(settings: AwsSettings, keys: AwsKeys | None = None) -> boto3.Session:
@@ -68,6 +69,7 @@ def profile_session(settings: AwsSettings, keys: AwsKeys | None = None) -> boto3
         ConfigurationError: an unknown profile.
     """
     access_key, secret_key, token = keys or (None, None, None)
+    hide_secrets_in_logs()
     try:
         return boto3.Session(access_key, secret_key, token, settings.region, profile_name=settings.profile)
     except ProfileNotFound as error:

@@ -1,30 +1,45 @@
 """The configuration of a collector: the keys of KADA's Glue collector, and those that go further.
 
-A key is read from the file, and where that has none from the variable `LINEAGE_BRIDGE_COLLECTOR_{KEY}`.
+A key is read from the file, and where that has none, or an empty text, from the variable
+`LINEAGE_BRIDGE_COLLECTOR_{KEY}`.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from dotenv import dotenv_values, find_dotenv
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+)
 
-from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.config.collector_variables import (
+    LANDING_KEY,
+    LANDING_SAS,
+    LANDING_SECRET,
+    MASK_KEY,
+    NOT_IN_A_FILE,
+    VARIABLES,
+    local_variables,
+    stored_variables,
+)
+from lineage_bridge_dagster.config.secrets import ReadSecrets, read_secrets
 from lineage_bridge_dagster.config.settings import MAX_CONCURRENCY, AwsSettings
 from lineage_bridge_dagster.config.value_types import NameList, RoleArn, Url, split_names
 from lineage_bridge_dagster.errors import ConfigurationError
 
-VARIABLES = f"{PREFIX}COLLECTOR_"
-MASK_KEY = f"{VARIABLES}MASK_KEY"
-LANDING_SAS = f"{VARIABLES}LANDING_SAS"
-#: Variables with secrets, which no file may hold.
-SECRET_VARIABLES = (MASK_KEY, LANDING_SAS, f"{VARIABLES}LANDING_KEY", f"{VARIABLES}LANDING_SECRET")
+logger = logging.getLogger(__name__)
 
 
 def _empty_as_none(value: object) -> object:
@@ -59,20 +74,22 @@ class LandingSettings(BaseModel):
     )
     endpoint_url: Annotated[Url | None, Optional] = Field(None, description="Endpoint of S3.")
 
+    _variables: Mapping[str, str] = PrivateAttr(default_factory=local_variables)
+
     @property
     def key(self) -> str | None:
         """AWS access key id for S3; by default AWS's own credential chain."""
-        return _variables().get(f"{VARIABLES}LANDING_KEY")
+        return self._variables.get(LANDING_KEY)
 
     @property
     def secret(self) -> str | None:
         """AWS secret access key for S3."""
-        return _variables().get(f"{VARIABLES}LANDING_SECRET")
+        return self._variables.get(LANDING_SECRET)
 
     @property
     def sas(self) -> str | None:
         """SAS token of Azure Blob Storage."""
-        return _variables().get(LANDING_SAS)
+        return self._variables.get(LANDING_SAS)
 
 
 def _url_alone(value: object) -> object:
@@ -85,11 +102,15 @@ class CollectorSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True)
 
     key: Annotated[str | None, Optional] = Field(
-        None, description="AWS access key id; by default AWS's own credential chain."
+        None, repr=False, description="AWS access key id; by default AWS's own credential chain."
     )
     secret: Annotated[str | None, Optional] = Field(None, repr=False, description="AWS secret access key.")
     session_token: Annotated[str | None, Optional] = Field(
         None, repr=False, description="AWS session token of temporary keys."
+    )
+    secrets: NameList = Field(
+        default_factory=list,
+        description="AWS Secrets Manager secrets with LINEAGE_BRIDGE_COLLECTOR_* variables, by name or ARN.",
     )
     server: str = Field("glue", description="Name of the source in the receiving tool, in each row.")
     regions: Annotated[NameList, Field(min_length=1)] = Field(
@@ -122,6 +143,13 @@ class CollectorSettings(BaseModel):
     )
     endpoint_url: Annotated[Url | None, Optional] = Field(None, description="Endpoint of Glue.")
 
+    _variables: Mapping[str, str] = PrivateAttr(default_factory=local_variables)
+
+    @property
+    def mask_key(self) -> str:
+        """The key of the tokens of masked values; empty if none is set."""
+        return self._variables.get(MASK_KEY, "")
+
     def aws(self, region: str) -> AwsSettings:
         """The settings of a Glue client in a region."""
         return AwsSettings(
@@ -129,24 +157,50 @@ class CollectorSettings(BaseModel):
         )
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], origin: str = "the configuration") -> Self:
-        """Validate values, with what they leave out read from variables.
+    def of(
+        cls,
+        values: Mapping[str, Any],
+        origin: str = "the configuration",
+        *,
+        secrets: ReadSecrets = read_secrets,
+    ) -> Self:
+        """Validate values, with what they leave out, or leave empty, read from variables.
+
+        Args:
+            values: by key.
+            origin: where they come from, for errors.
+            secrets: reads AWS Secrets Manager, if `secrets` names any secrets.
 
         Raises:
-            ConfigurationError: A value is missing, malformed or of an unknown key; no value is quoted.
+            ConfigurationError: A value is missing, malformed or of an unknown key, or a secret could not be
+                read; no value is quoted.
         """
-        merged = {**_from_variables(), **values}
+        given = {name: value for name, value in values.items() if value not in ("", None)}
+        variables = local_variables()
+        merged = {**_fields(variables), **given}
         try:
+            if names := split_names(merged.get("secrets") or []):
+                regions = split_names(merged.get("regions") or [])
+                variables = {**stored_variables(names, variables, regions, secrets), **variables}
+                merged = {**_fields(variables), **given}
             settings = cls.model_validate(merged)
             for region in settings.regions:
                 AwsSettings(region=region)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             name = ".".join(map(str, first["loc"])) or "the whole"
+            if name in NOT_IN_A_FILE:
+                raise ConfigurationError(
+                    f"{origin}: {name} is a secret, which no file may hold.",
+                    hint=f"Take it out, and set {NOT_IN_A_FILE[name]}, or store that in AWS Secrets Manager.",
+                ) from None
             known = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
             raise ConfigurationError(
                 f"{origin}: {name}: {first['msg']}.", hint=f"The keys are: {known}."
             ) from None
+        settings._variables = variables
+        if settings.landing:
+            settings.landing._variables = variables
         if not settings.meta_only:
             raise ConfigurationError(
                 f"{origin}: meta_only is false, and only metadata is extracted.",
@@ -161,8 +215,12 @@ class CollectorSettings(BaseModel):
         return settings
 
 
-def load_config(path: str | os.PathLike[str]) -> dict[str, Any]:
+def load_config(path: str | os.PathLike[str], warn: Callable[[str], None] = logger.warning) -> dict[str, Any]:
     """Read the JSON object of a configuration file.
+
+    Args:
+        path: of the file.
+        warn: receives a warning for each secret that stands in the file; by default it is logged.
 
     Raises:
         ConfigurationError: The file cannot be read, or has no JSON object.
@@ -181,12 +239,13 @@ def load_config(path: str | os.PathLike[str]) -> dict[str, Any]:
         ) from error
     if not isinstance(found, dict):
         raise ConfigurationError(f"{path} has no JSON object.", hint='Write {"regions": ["us-east-1"]}.')
+    for key in ("secret", "session_token", "mask_key"):
+        if found.get(key):
+            warn(
+                f"{key} stands in {path}, where others may read it. Leave it out and use a role, or set "
+                f"{VARIABLES}{key.upper()}, in the environment or in AWS Secrets Manager."
+            )
     return found
-
-
-def secrets_in(values: Mapping[str, Any]) -> list[str]:
-    """The keys with secrets that stand in a file, to warn of."""
-    return [name for name in ("secret", "session_token") if values.get(name)]
 
 
 def collector_variables() -> dict[str, str]:
@@ -194,8 +253,8 @@ def collector_variables() -> dict[str, str]:
     return {name: f"{VARIABLES}{name.upper()}" for name in CollectorSettings.model_fields}
 
 
-def _from_variables() -> dict[str, Any]:
-    variables = _variables()
+def _fields(variables: Mapping[str, str]) -> dict[str, Any]:
+    """The keys that variables set."""
     found: dict[str, Any] = {
         name: variables[variable]
         for name, variable in collector_variables().items()
@@ -204,7 +263,3 @@ def _from_variables() -> dict[str, Any]:
     if "mask_classes" in found:
         found["mask_classes"] = split_names(found["mask_classes"])
     return found
-
-
-def _variables() -> dict[str, str | None]:
-    return {**dotenv_values(find_dotenv(usecwd=True)), **os.environ}

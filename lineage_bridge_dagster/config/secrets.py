@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from pydantic_settings import BaseSettings
 
 from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
 from lineage_bridge_dagster.config.value_types import split_names
 from lineage_bridge_dagster.config.variables import VariablesSource
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -85,8 +85,7 @@ def read_secrets(names: Sequence[str], region: str | None, profile: str | None) 
     """
     from dagster_aws.secretsmanager import SecretsManagerResource
 
-    # At DEBUG, botocore would log the body of each response.
-    logging.getLogger("botocore.parsers").addFilter(_holds_no_secret)
+    hide_secrets_in_logs()
     try:
         client = SecretsManagerResource(region_name=region, profile_name=profile).get_client()
     except Exception as error:
@@ -119,7 +118,3 @@ def read_secrets(names: Sequence[str], region: str | None, profile: str | None) 
                 hint='Store {"LINEAGE_BRIDGE_KAFKA_API_KEY": "...", ...}, or name it after its variable.',
             )
     return found
-
-
-def _holds_no_secret(record: logging.LogRecord) -> bool:
-    return "SecretString" not in record.getMessage()

@@ -11,7 +11,8 @@ from importlib import resources
 from dotenv import dotenv_values, find_dotenv
 
 from lineage_bridge_dagster.config import tableflow_catalog
-from lineage_bridge_dagster.config.collector import SECRET_VARIABLES, collector_variables
+from lineage_bridge_dagster.config.collector import collector_variables
+from lineage_bridge_dagster.config.collector_variables import NOT_IN_A_FILE
 from lineage_bridge_dagster.config.credentials import (
     CLUSTER_CREDENTIALS,
     credential_variables,
@@ -118,5 +119,5 @@ def _known() -> frozenset[str]:
     # The packaged instance has every field with a variable of its own.
     packaged = resources.files("lineage_bridge_dagster") / "defs" / "confluent_to_glue" / "defs.yaml"
     in_yaml = _NAME.findall(packaged.read_text()) if packaged.is_file() else []
-    collector = {*SECRET_VARIABLES, *collector_variables().values()}
+    collector = {*NOT_IN_A_FILE.values(), *collector_variables().values()}
     return known_variables(Settings) | _READ_ELSEWHERE | collector | frozenset(in_yaml)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from lineage_bridge_dagster.collector.landing.landed import Landed
-from lineage_bridge_dagster.config.collector import LANDING_SAS, LandingSettings
+from lineage_bridge_dagster.config.collector import LandingSettings
+from lineage_bridge_dagster.config.collector_variables import LANDING_SAS
+from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class AzureLanding:
                 "Uploads to Azure Blob Storage need a package that is not installed.",
                 hint="pip install 'lineage-bridge-dagster[azure]'",
             ) from error
+        hide_secrets_in_logs()
         parts = urlsplit(settings.url)
         if parts.query:
             raise ConfigurationError(
