@@ -193,7 +193,7 @@ class Extractor:
             if settings.key and settings.secret
             else None
         )
-        client = glue_client(settings.aws(source.region), keys=keys)
+        client = glue_client(settings.aws(source.region), keys=keys, unknown_fields=False)
         return GlueReader(client)
 
     def _read(self, delta: Delta, regions: Sequence[Region]) -> None:

@@ -6,8 +6,8 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
 
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -16,8 +16,9 @@ from lineage_bridge_dagster.glue.reader import GlueDatabase, GlueReader
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.coverage import Status
 
-#: Pages that are read ahead of the writer. A page has up to 100 tables, each of up to about 100 kB.
-_PAGES_AHEAD = 16
+#: Pages in memory at the same time, from their request until they are written. One of 100 tables with 50
+#: columns each takes about 5 MB.
+_PAGES_IN_MEMORY = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,51 +74,55 @@ def pages(regions: Sequence[Region], max_concurrency: int) -> Iterator[Page]:
 
     Args:
         regions: Regions whose databases were listed.
-        max_concurrency: Databases of one region that are read at the same time.
+        max_concurrency: The most databases of one region that are read at the same time.
     """
-    ready: queue.Queue[Page | BaseException] = queue.Queue(_PAGES_AHEAD)
+    ready: queue.SimpleQueue[Page | BaseException] = queue.SimpleQueue()
     stopped = threading.Event()
-
-    def put(item: Page | BaseException) -> None:
-        while not stopped.is_set():
-            try:
-                ready.put(item, timeout=0.2)
-            except queue.Full:
-                continue
-            return
+    # Each region has room and threads of its own, so that one that is throttled holds up no other.
+    share = max(2, _PAGES_IN_MEMORY // max(1, len(regions)))
+    rooms = {region.source.region: threading.Semaphore(share) for region in regions}
 
     def read(region: Region, database: GlueDatabase) -> None:
+        room = rooms[region.source.region]
+        is_here = not database.is_elsewhere
+        listed = region.reader.pages(database.name) if region.reader and is_here else iter(())
         error: GlueError | None = None
-        try:
-            if region.reader is not None and not database.is_elsewhere:
-                for tables in region.reader.pages(database.name):
-                    if stopped.is_set():
-                        return
-                    put(Page(region.source, database, tuple(tables)))
-        except GlueNotFoundError:
-            pass
-        except GlueError as failure:
-            error = failure
-        except BaseException as bug:
-            put(bug)
-            return
-        put(Page(region.source, database, last=True, error=error))
+        while True:
+            room.acquire()
+            if stopped.is_set():
+                return
+            try:
+                tables = next(listed, None)
+            except GlueNotFoundError:
+                tables = None
+            except GlueError as failure:
+                tables, error = None, failure
+            except BaseException as bug:
+                ready.put(bug)
+                return
+            if tables is None:
+                room.release()
+                ready.put(Page(region.source, database, last=True, error=error))
+                return
+            ready.put(Page(region.source, database, tuple(tables)))
 
-    # One database of each region after the other, so that all regions are read at the same time.
-    rounds = zip_longest(*([(region, each) for each in region.databases] for region in regions))
-    tasks = [task for task in chain.from_iterable(rounds) if task is not None]
-    workers = max_concurrency * max(1, sum(bool(region.databases) for region in regions))
-    left = len(tasks)
-    with ThreadPoolExecutor(workers, thread_name_prefix="glue-extract") as pool:
+    with ExitStack() as pools:
         try:
-            for task in tasks:
-                pool.submit(read, *task)
+            for region in regions:
+                pool = ThreadPoolExecutor(min(max_concurrency, share), thread_name_prefix="glue-extract")
+                pools.callback(pool.shutdown, cancel_futures=True)
+                for database in region.databases:
+                    pool.submit(read, region, database)
+            left = sum(len(region.databases) for region in regions)
             while left:
                 item = ready.get()
                 if isinstance(item, BaseException):
                     raise item
                 left -= item.last
                 yield item
+                if not item.last:
+                    rooms[item.source.region].release()
         finally:
             stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
+            for room in rooms.values():
+                room.release(max_concurrency)

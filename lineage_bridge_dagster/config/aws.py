@@ -6,6 +6,7 @@ boto3's own chain finds what the settings leave out, including `AWS_ENDPOINT_URL
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ import botocore.session
 from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 from botocore.exceptions import BotoCoreError, ProfileNotFound
+from botocore.loaders import Loader, create_loader
 
 from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
 from lineage_bridge_dagster.config.settings import AwsSettings
@@ -71,7 +73,9 @@ def profile_session(settings: AwsSettings, keys: AwsKeys | None = None) -> boto3
     access_key, secret_key, token = keys or (None, None, None)
     hide_secrets_in_logs()
     try:
-        return boto3.Session(access_key, secret_key, token, settings.region, profile_name=settings.profile)
+        return boto3.Session(
+            access_key, secret_key, token, settings.region, _core_session(), settings.profile
+        )
     except ProfileNotFound as error:
         # Without a profile in the settings, botocore's own variables name one.
         name = f"{settings.profile!r} " if settings.profile else ""
@@ -142,7 +146,7 @@ def _assume(session: boto3.Session, role_arn: str, region: str) -> boto3.Session
             f"There are no AWS credentials to assume {role_arn} with.",
             hint="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or LINEAGE_BRIDGE_AWS_PROFILE.",
         )
-    core = botocore.session.get_session()
+    core = _core_session()
 
     def sts(*args: Any, **kwargs: Any) -> Any:
         # The region's own STS endpoint: the global one is missing from private networks and GovCloud.
@@ -155,8 +159,20 @@ def _assume(session: boto3.Session, role_arn: str, region: str) -> boto3.Session
         role_arn=role_arn,
         extra_args={"RoleSessionName": "lineage-bridge"},
     )
-    assumed = botocore.session.get_session()
+    assumed = _core_session()
     assumed._credentials = DeferredRefreshableCredentials(  # type: ignore[attr-defined]
         refresh_using=fetcher.fetch_credentials, method="assume-role"
     )
     return boto3.Session(botocore_session=assumed, region_name=region)
+
+
+def _core_session() -> botocore.session.Session:
+    """A session whose clients share the service models, of which Glue's takes 15 MB."""
+    session = botocore.session.get_session()
+    session.register_component("data_loader", _loader(os.environ.get("AWS_DATA_PATH")))
+    return session
+
+
+@cache
+def _loader(data_path: str | None) -> Loader:
+    return create_loader(data_path)

@@ -25,7 +25,11 @@ _STARTED = "lineage_bridge_started"
 
 
 def glue_client(
-    settings: AwsSettings, *, pace: Pace | None = None, keys: AwsKeys | None = None
+    settings: AwsSettings,
+    *,
+    pace: Pace | None = None,
+    keys: AwsKeys | None = None,
+    unknown_fields: bool = True,
 ) -> GlueClient:
     """Create a Glue client with bounded timeouts and retries, which slows down when Glue throttles it.
 
@@ -34,6 +38,8 @@ def glue_client(
             renew themselves.
         pace: of all calls of the client; a new one by default.
         keys: used instead of the credentials that AWS's own chain finds.
+        unknown_fields: report fields that botocore does not know, which whoever writes tables must know of.
+            It takes as long as what botocore does with a response.
 
     Raises:
         ConfigurationError: no region is set, the profile is unknown, or the endpoint is malformed.
@@ -48,7 +54,8 @@ def glue_client(
             f"The Glue client could not be created: {error}",
             hint="Check LINEAGE_BRIDGE_AWS_REGION and LINEAGE_BRIDGE_AWS_ENDPOINT_URL.",
         ) from error
-    report_unknown_fields(client)
+    if unknown_fields:
+        report_unknown_fields(client)
     _keep_pace(client, pace or Pace())
     if settings.catalog_id:
         _use_catalog(client, settings.catalog_id)
