@@ -20,13 +20,14 @@ ALLOWED: dict[str, set[str]] = {
     "dagster_internals": set(),
     "lineage": set(),
     "jars": set(),
+    "topics": set(),
     "config": {"dagster_internals"},
     "writer": {"config", "lineage"},
     "iceberg": {"config", "writer"},
     "sql": {"jars", "lineage"},
     "glue": {"config", "lineage", "writer"},
     "targets": {"config", "iceberg", "lineage", "writer"},
-    "confluent": {"config", "lineage", "sql"},
+    "confluent": {"config", "lineage", "sql", "topics"},
     "iam": {"config", "confluent", "glue", "lineage"},
     "setup": {"config", "glue", "lineage"},
     "collector": {"config", "glue", "lineage"},
@@ -34,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "push": {"config", "glue", "lineage", "targets"},
     "clean": {"config", "glue", "lineage", "targets", "writer"},
     "specs": {"config", "dagster_internals", "glue", "iceberg", "lineage"},
-    "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs"},
+    "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs", "topics"},
 }
 ALLOWED["assets"] = {
     "config", "confluent", "dagster_internals", "discovery", "glue", "iceberg", "lineage", "push", "spark",
@@ -43,7 +44,11 @@ ALLOWED["assets"] = {
 ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "targets"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation"}
 ALLOWED["definitions"] = {"component"}
-ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {"jars", "sql"}
+ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {
+    "jars",
+    "sql",
+    "topics",
+}
 ALLOWED["doctor"] = {"config", "confluent", "glue", "iceberg", "jars", "lineage", "setup"}
 ALLOWED["cli"] = {
     "clean",
@@ -62,7 +67,10 @@ ALLOWED["cli"] = {
 }
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.
-PURE = {"lineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"}}
+PURE = {
+    "lineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"},
+    "topics": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka"},
+}
 
 
 @cache

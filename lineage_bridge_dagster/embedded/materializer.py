@@ -42,6 +42,7 @@ from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.embedded.dead_letters import DeadLetterTopic
 from lineage_bridge_dagster.embedded.iceberg_sinks import IcebergSinks
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
@@ -55,7 +56,6 @@ from lineage_bridge_dagster.embedded.worker_process import (
     local_environment,
 )
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.avro import SubjectSchemas, fetch_schemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.tableflow.append import (
@@ -65,6 +65,7 @@ from lineage_bridge_dagster.spark.tableflow.append import (
     TopicTableConfig,
     drop,
 )
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 
-from lineage_bridge_dagster.spark.avro import SubjectSchemas
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.spark.tableflow.append import RECORD_DDL
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,8 +45,9 @@ def payload(schema_id: int, schema: Mapping[str, Any], value: Any) -> bytes:
 
 
 def subject(name: str, *versions: tuple[int, Mapping[str, Any]]) -> SubjectSchemas:
-    writers = {number: json.dumps(schema) for number, schema in versions}
-    return SubjectSchemas(name, writers, json.dumps(versions[-1][1]))
+    return SubjectSchemas(
+        name, tuple(RegisteredSchema(number, json.dumps(schema)) for number, schema in versions)
+    )
 
 
 ORDERS_V1 = subject("orders.v1-value", (7, ORDER_V1))

@@ -57,6 +57,8 @@ class Schema(Record):
     schema_type: str = Field("AVRO", validation_alias="schemaType")
     text: str = Field("", validation_alias="schema", repr=False)
     references: tuple[SchemaReference, ...] = ()
+    #: Of the schema's content, whatever its context; newer registries only.
+    guid: str = ""
     #: Id and base URL of the registry; not fields of the API.
     registry_id: str = Field("", exclude=True)
     registry_url: str = Field("", exclude=True)

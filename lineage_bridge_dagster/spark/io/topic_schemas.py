@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.spark.avro import SubjectSchemas, decoded, fetch_schemas
+from lineage_bridge_dagster.spark.decoding.avro import decoded
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.java_errors import root_cause
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

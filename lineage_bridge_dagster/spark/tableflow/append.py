@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.iceberg.snapshots import OFFSETS
-from lineage_bridge_dagster.spark.avro import SubjectSchemas, decoded, schema_id, unknown_id
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit
+from lineage_bridge_dagster.spark.decoding.avro import decoded, schema_id, unknown_id
 from lineage_bridge_dagster.spark.iceberg_tables import (
     TableName,
     ancestors,
@@ -35,6 +35,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
 )
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.spark.tableflow.dead_letters import BATCH, DeadLetterQueue, dead_letters
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lineage_bridge_dagster.spark.avro import SubjectSchemas, decoded, schema_id, unknown_id
+from lineage_bridge_dagster.spark.decoding.avro import decoded, schema_id, unknown_id
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

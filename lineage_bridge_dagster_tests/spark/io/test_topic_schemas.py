@@ -15,7 +15,6 @@ from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.spark import session as spark_session
-from lineage_bridge_dagster.spark.avro import SubjectSchemas
 from lineage_bridge_dagster.spark.io import read
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.io.options import ReadOptions
@@ -25,6 +24,7 @@ from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext
 from lineage_bridge_dagster.specs.translator import LineageTranslator
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     Responder,
@@ -258,7 +258,7 @@ class TestDecoding:
         assert [bytes(row.raw_value or b"") for row in rows.collect()] == [order_v1(1), order_v2(2, 250), b""]
 
     def test_schema_that_spark_does_not_accept_is_named(self, spark: Any) -> None:
-        wrong = SubjectSchemas("orders-value", {1: '{"type": "rekord"}'}, '{"type": "rekord"}')
+        wrong = SubjectSchemas("orders-value", (RegisteredSchema(1, '{"type": "rekord"}'),))
         records = spark.createDataFrame([], "key binary, value binary")
         with pytest.raises(LineageBridgeError, match=r"orders-value.*orders"):
             with_decoded(records, {"value": wrong}, "orders")

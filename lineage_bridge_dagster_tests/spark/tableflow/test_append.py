@@ -11,7 +11,6 @@ from pyiceberg.catalog import load_catalog
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.avro import SubjectSchemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, location
 from lineage_bridge_dagster.spark.tableflow import append
 from lineage_bridge_dagster.spark.tableflow.append import (
@@ -22,6 +21,7 @@ from lineage_bridge_dagster.spark.tableflow.append import (
     next_range,
 )
 from lineage_bridge_dagster.spark.tableflow.dead_letters import DeadLetter
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 from lineage_bridge_dagster_tests.spark.records import (
     AT,
     ORDER_V1,

@@ -1,4 +1,4 @@
-"""Avro records in Confluent's wire format, decoded by Spark: a zero byte, four bytes of schema id, the value.
+"""Avro records in Confluent's wire format, decoded by Spark.
 
 A topic's records may have several schema versions. Each record is decoded with its writer's schema and read
 as the latest version, so that all rows have one type.
@@ -7,91 +7,99 @@ as the latest version, so that all rows have one type.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.decoding.framing import framed
+from lineage_bridge_dagster.topics.schemas import AVRO, SubjectSchemas
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
-
-    from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 HEADER_BYTES = 5
 
 Corrupt = Literal["FAILFAST", "PERMISSIVE"]
 
+#: Follows each body, to tell that the schema accounts for all of its bytes. It does not overlap with itself.
+_END = bytes.fromhex("8d1f6cb3e24a597ed0c83b95f7a2610e")
 
-@dataclass(frozen=True, slots=True)
-class SubjectSchemas:
-    """The Avro schemas of one subject.
 
-    Attributes:
-        writers: schema id -> schema (JSON text).
-        reader: the latest version's schema; None if the subject has no Avro schema.
-        types: `AVRO`, `JSON`, `PROTOBUF`: those of its versions; empty if the subject does not exist.
-    """
+class AvroDecoder:
+    """Decodes the records of a subject whose latest version is an Avro schema."""
 
-    subject: str
-    writers: Mapping[int, str] = field(default_factory=dict)
-    reader: str | None = None
-    types: frozenset[str] = frozenset()
+    def __init__(self, subject: SubjectSchemas) -> None:
+        self._subject = subject
+
+    @cached_property
+    def type(self) -> DataType:
+        """Spark's type of the latest version."""
+        from pyspark.sql import SparkSession
+        from pyspark.sql import functions as F
+        from pyspark.sql.avro.functions import from_avro
+
+        spark = SparkSession.active()
+        column = from_avro(F.lit(b""), self._reader).alias("value")
+        kind: DataType = spark.range(0).select(column).schema["value"].dataType
+        return kind
 
     @property
     def is_record(self) -> bool:
-        """Whether values are records, whose fields become columns."""
-        return self.reader is not None and _is_record(self.reader)
+        """Whether the latest version is a record."""
+        return _is_record(self._reader)
+
+    @property
+    def _reader(self) -> str:
+        reader = self._subject.reader
+        if reader is None:
+            raise LineageBridgeError(
+                f"Subject {self._subject.subject} has no Avro schema.",
+                hint="Read the raw bytes, or register an Avro schema for them.",
+            )
+        return reader
+
+    def decode(self, records: DataFrame, side: Literal["key", "value"]) -> DataFrame:
+        """Add `_{side}` and `_{side}_error`; see `Decoder`."""
+        from pyspark.sql import functions as F
+        from pyspark.sql.avro.functions import from_avro
+
+        frame = framed(records, side, self._subject)
+        number, error = F.col(f"_{side}_id"), F.col(f"_{side}_error")
+        body = F.concat(F.col(f"_{side}_body"), F.lit(_END))
+        options = {"mode": "PERMISSIVE", "avroSchema": _with_end(self._reader)}
+        column: Any = F
+        for schema in self._subject.versions:
+            if schema.type == AVRO:
+                # CASE is lazy: this decoder sees only the rows of its id.
+                value = from_avro(body, _with_end(schema.text), options)
+                column = column.when(number == schema.id, value)
+        frame = frame.withColumn(f"_{side}", column)
+        value = F.col(f"_{side}")
+        # In place of a record that it cannot read, Spark returns one whose fields are all null.
+        is_whole = F.coalesce(value["end"] == F.lit(_END), F.lit(False))
+        mismatch = F.concat(F.lit("its bytes do not match the Avro schema of id "), number.cast("string"))
+        frame = frame.withColumns(
+            {
+                f"_{side}": F.when(is_whole, value["value"]),
+                f"_{side}_error": F.when(number.isNotNull() & ~is_whole, mismatch).otherwise(error),
+            }
+        )
+        return frame.drop(f"_{side}_id", f"_{side}_body")
+
+
+def _with_end(schema: str) -> str:
+    """A record of a value and the bytes of `_END`."""
+    fields = [
+        {"name": "value", "type": json.loads(schema)},
+        {"name": "end", "type": {"type": "fixed", "name": "_End", "size": len(_END)}},
+    ]
+    return json.dumps({"type": "record", "name": "_Whole", "fields": fields})
 
 
 def _is_record(schema: str) -> bool:
     parsed = json.loads(schema)
     return isinstance(parsed, dict) and parsed.get("type") == "record"
-
-
-def fetch_schemas(
-    registry: SchemaRegistryClient, endpoint: str, subject: str, *, known: SubjectSchemas | None = None
-) -> SubjectSchemas:
-    """Fetch all versions of a subject: one request, and one per Avro schema with references.
-
-    Args:
-        registry: the client.
-        endpoint: base URL of the registry.
-        subject: such as `orders.v1-value`; it may contain any character, a context's colons too.
-        known: schemas fetched before; a schema id never changes, so they are kept and not resolved again.
-
-    Raises:
-        ConfluentError: a request failed, a schema is malformed, or the endpoint must not receive a key.
-    """
-    writers = dict(known.writers) if known else {}
-    reader = None
-    versions = registry.versions(endpoint, subject)
-    for schema in versions:
-        if schema.schema_type != "AVRO":
-            continue
-        if schema.id not in writers:
-            # Spark's decoder needs a self-contained schema.
-            resolve = bool(schema.references)
-            text = registry.resolved_text(endpoint, schema) if resolve else schema.text
-            if not _is_avro(text):
-                raise MalformedResponse(
-                    f"Version {schema.version} of subject {subject} is not an Avro schema: {text[:80]!r}.",
-                    hint=f"Check that {endpoint} is a Schema Registry, and the subject's versions in it.",
-                )
-            writers[schema.id] = text
-        reader = writers[schema.id]
-    return SubjectSchemas(subject, writers, reader, frozenset(schema.schema_type for schema in versions))
-
-
-def _is_avro(text: str) -> bool:
-    """Whether a text can be an Avro schema; Spark parses it in full."""
-    try:
-        parsed = json.loads(text)
-    except ValueError:
-        return False
-    kind = parsed.get("type") if isinstance(parsed, dict) else parsed
-    return isinstance(kind, str | list | dict)
 
 
 def schema_id(payload: Column) -> Column:

@@ -1,0 +1,1 @@
+"""Keys and values of records, decoded by the schemas of their subject."""

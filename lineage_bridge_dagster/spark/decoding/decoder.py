@@ -1,0 +1,73 @@
+"""Decoders of keys and values: bytes in a topic -> columns, or a reason why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.decoding.avro import AvroDecoder
+from lineage_bridge_dagster.topics.schemas import AVRO, SubjectSchemas
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+Side = Literal["key", "value"]
+
+
+class Decoder(Protocol):
+    """Decodes the keys or the values of a topic.
+
+    Attributes:
+        type: Spark's type of a decoded key or value; None if there is no schema: the bytes are the column.
+        is_record: whether its fields become columns; else the value is one column.
+    """
+
+    @property
+    def type(self) -> DataType | None: ...
+
+    @property
+    def is_record(self) -> bool: ...
+
+    def decode(self, records: DataFrame, side: Side) -> DataFrame:
+        """Add the columns `_{side}` and `_{side}_error`.
+
+        `_{side}` is the decoded key or value: null for a null payload or one that cannot be decoded.
+        `_{side}_error` says why it cannot be decoded: null if it can, or if the payload is null.
+
+        Args:
+            records: in the columns of Spark's Kafka source; `headers` may be absent.
+            side: which of them to decode.
+        """
+
+
+@dataclass(frozen=True)
+class BytesDecoder:
+    """Leaves the bytes of a topic without a schema as they are."""
+
+    type: DataType | None = None
+    is_record: bool = False
+
+    def decode(self, records: DataFrame, side: Side) -> DataFrame:
+        """Add the bytes themselves, and never an error."""
+        from pyspark.sql import functions as F
+
+        return records.withColumns({f"_{side}": F.col(side), f"_{side}_error": F.lit(None).cast("string")})
+
+
+def decoder_for(subject: SubjectSchemas) -> Decoder:
+    """The decoder of a subject's records, by the type of its latest version.
+
+    Raises:
+        LineageBridgeError: the latest version cannot be decoded.
+    """
+    latest = subject.latest
+    if latest is None:
+        return BytesDecoder()
+    if latest.type == AVRO:
+        return AvroDecoder(subject)
+    raise LineageBridgeError(
+        f"The latest version of subject {subject.subject} is a {latest.type} schema, which is not decoded.",
+        hint="Read the raw bytes, or register an Avro schema.",
+    )

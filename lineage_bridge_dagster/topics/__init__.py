@@ -1,0 +1,1 @@
+"""Topics as Iceberg tables: registered schemas -> columns, and how a table's columns follow a schema."""

@@ -1,0 +1,68 @@
+"""The schemas of a subject, as a Schema Registry has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+AVRO, JSON, PROTOBUF = "AVRO", "JSON", "PROTOBUF"
+
+
+@dataclass(frozen=True)
+class RegisteredSchema:
+    """A schema that records are written with.
+
+    Attributes:
+        id: what a record's header names; unique within a context of the registry.
+        text: the schema. An Avro schema is self-contained: its references are inlined.
+        type: `AVRO`, `JSON` or `PROTOBUF`.
+        version: its version in the subject.
+        references: the schemas that a JSON or Protobuf schema imports, those they import included: the name
+            by which they are imported -> text.
+        guid: what the newer record header names; empty if the registry does not tell.
+    """
+
+    id: int
+    text: str
+    type: str = AVRO
+    version: int = 0
+    references: tuple[tuple[str, str], ...] = ()
+    guid: str = ""
+
+
+@dataclass(frozen=True)
+class SubjectSchemas:
+    """All schemas of one subject, oldest version first; none if the subject does not exist."""
+
+    subject: str
+    versions: tuple[RegisteredSchema, ...] = ()
+
+    @property
+    def latest(self) -> RegisteredSchema | None:
+        """The latest version, whose type the subject's records have."""
+        return self.versions[-1] if self.versions else None
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The types of its versions: `AVRO`, `JSON`, `PROTOBUF`; empty if the subject does not exist."""
+        return frozenset(schema.type for schema in self.versions)
+
+    @cached_property
+    def writers(self) -> Mapping[int, str]:
+        """Schema id -> Avro schema (JSON text)."""
+        return {schema.id: schema.text for schema in self.versions if schema.type == AVRO}
+
+    @cached_property
+    def reader(self) -> str | None:
+        """The latest Avro schema; None if the subject has none."""
+        return next((schema.text for schema in reversed(self.versions) if schema.type == AVRO), None)
+
+    @property
+    def is_record(self) -> bool:
+        """Whether values are Avro records, whose fields become columns."""
+        if self.reader is None:
+            return False
+        parsed = json.loads(self.reader)
+        return isinstance(parsed, dict) and parsed.get("type") == "record"

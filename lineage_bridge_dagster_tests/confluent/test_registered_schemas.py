@@ -1,0 +1,90 @@
+"""All versions of a subject are fetched with few requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, failure, settings
+
+V1 = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+V2 = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
+SUBJECT = "o/v 1-value"
+
+
+def version(subject: str, number: int, schema_id: int, schema: Any, **more: Any) -> dict[str, Any]:
+    return {"subject": subject, "version": number, "id": schema_id, "schema": json.dumps(schema), **more}
+
+
+@pytest.fixture
+def fake() -> FakeConfluent:
+    return FakeConfluent()
+
+
+@pytest.fixture
+def session(fake: FakeConfluent) -> Iterator[ConfluentSession]:
+    with ConfluentSession(settings(max_attempts=1), fake.transport) as session:
+        yield session
+
+
+@pytest.fixture
+def fetch(fake: FakeConfluent, session: ConfluentSession) -> Callable[..., SubjectSchemas]:
+    return partial(fetch_schemas, SchemaRegistryClient(session, ""), "https://psrc-1.confluent.cloud/sr")
+
+
+def test_all_versions_are_fetched_in_one_request(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    fake.routes["/sr/schemas"] = [version(SUBJECT, 1, 7, V1), version(SUBJECT, 2, 9, V2)]
+    found = fetch(SUBJECT)
+    assert sorted(found.writers) == [7, 9]
+    assert found.reader == json.dumps(V2)
+    assert found.is_record
+    assert len(fake.requests) == 1
+    assert fetch(SUBJECT, known=found) == found
+    assert len(fake.requests) == 2
+
+
+def test_references_are_resolved_by_the_registry_once(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    references = [{"name": "Order", "subject": "o", "version": 1}]
+    fake.routes["/sr/schemas"] = [version("a", 1, 7, ["Order"], references=references)]
+    fake.routes["/sr/schemas/ids/7"] = {"schema": json.dumps(V2)}
+    found = fetch("a")
+    assert found.reader == json.dumps(V2)
+    assert fake.requests[-1].url.params["format"] == "resolved"
+    assert fetch("a", known=found) == found
+    assert len(fake.requests_to("/ids/7")) == 1
+
+
+def test_known_schema_deleted_since_is_kept(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    fake.routes["/sr/schemas"] = [version("a", 2, 9, V2)]
+    known = SubjectSchemas("a", (RegisteredSchema(7, json.dumps(V1)),))
+    found = fetch("a", known=known)
+    assert (sorted(found.writers), found.reader) == ([7, 9], json.dumps(V2))
+
+
+def test_missing_or_non_avro_subject_has_no_reader(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    fake.routes["/sr/schemas"] = [version("p", 1, 3, {}, schemaType="PROTOBUF")]
+    assert fetch("none").reader is None
+    assert fetch("p").reader is None
+
+
+def test_rejected_key_names_its_variable(fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]) -> None:
+    fake.routes["/sr/schemas"] = failure(401)
+    with pytest.raises(LineageBridgeError, match="LINEAGE_BRIDGE_SCHEMA_REGISTRY_API_KEY"):
+        fetch("a")
