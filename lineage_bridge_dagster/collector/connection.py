@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from lineage_bridge_dagster.collector.rows import Source
@@ -25,16 +26,18 @@ def check_region(source: Source, open_reader: Callable[[Source], GlueReader]) ->
         reader = open_reader(source)
         databases = [each for each in reader.databases() if not each.is_elsewhere]
         if databases:
-            next(reader.pages(databases[0].name), None)
-    except GlueNotFoundError:
-        return ConnectionCheck(source.region)
+            # It may have been dropped since it was listed.
+            with suppress(GlueNotFoundError):
+                next(reader.pages(databases[0].name), None)
     except LineageBridgeError as error:
         return ConnectionCheck(source.region, error)
     return ConnectionCheck(source.region)
 
 
-def connection_error(failed: Sequence[ConnectionCheck]) -> LineageBridgeError:
+def connection_error(errors: Mapping[str, LineageBridgeError]) -> LineageBridgeError:
     """One error that names each region that failed, with its call and what to do."""
-    lines = [f"{check.region}: {check.error.message}" for check in failed if check.error]
-    hints = dict.fromkeys(check.error.hint for check in failed if check.error and check.error.hint)
-    return LineageBridgeError("\n".join(lines), hint=" ".join(hints))
+    hints = {error.hint for error in errors.values()}
+    if len(hints) == 1:
+        lines = [f"{region}: {error.message}" for region, error in errors.items()]
+        return LineageBridgeError("\n".join(lines), hint=hints.pop())
+    return LineageBridgeError("\n".join(f"{region}: {error}" for region, error in errors.items()))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lineage_bridge_dagster.collector.connection import ConnectionCheck, check_region, connection_error
+from lineage_bridge_dagster.collector.advice import advised
+from lineage_bridge_dagster.collector.connection import check_region, connection_error
 from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
 from lineage_bridge_dagster.collector.files import ExtractFiles, WrittenFile
 from lineage_bridge_dagster.collector.layout import KINDS, LINEAGE, SCHEMA_VERSION
@@ -23,7 +25,7 @@ from lineage_bridge_dagster.collector.rows import (
 )
 from lineage_bridge_dagster.config.aws import AwsKeys
 from lineage_bridge_dagster.config.collector import CollectorSettings
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.glue.client import glue_client
 from lineage_bridge_dagster.glue.reader import GlueReader
 from lineage_bridge_dagster.lineage.coverage import Status
@@ -110,10 +112,12 @@ class Extractor:
         Raises:
             LineageBridgeError: A call failed; the error names each with its region and what to grant.
         """
-        checks = [check_region(source, self._reader) for source in self._sources()]
-        failed: list[ConnectionCheck] = [check for check in checks if check.error is not None]
-        if failed:
-            raise connection_error(failed)
+        sources = self._sources()
+        with ThreadPoolExecutor(len(sources), thread_name_prefix="glue-connection") as pool:
+            checks = list(pool.map(lambda source: check_region(source, self._reader), sources))
+        errors = self._advised({check.region: check.error for check in checks})
+        if errors:
+            raise connection_error(errors)
         return True
 
     def run(
@@ -142,9 +146,10 @@ class Extractor:
         previous = (self.marks.state(mark) if mark else None) or State()
         self._progress(f"Listing the databases of {plural(len(self.settings.regions), 'region')}")
         regions = list_databases(self._sources(), self._reader)
-        errors = [region.error for region in regions if region.error is not None]
+        errors = self._advised({region.source.region: region.error for region in regions})
         if len(errors) == len(regions):
-            raise errors[0]
+            raise connection_error(errors)
+        regions = [replace(region, error=errors.get(region.source.region)) for region in regions]
         kinds = [kind for kind in KINDS if kind is not LINEAGE or discovery is not None]
         with ExtractFiles(
             self.settings.output_path,
@@ -181,6 +186,20 @@ class Extractor:
             files.write_manifest(self._manifest(extract, iso(started), discovery))
         return extract
 
+    def _advised(self, errors: Mapping[str, LineageBridgeError | None]) -> dict[str, LineageBridgeError]:
+        """The errors by region, with what to do; masked, as they are shown."""
+        working = [region for region, error in errors.items() if error is None]
+        return {
+            region: self._shown(advised(error, region, self.settings, working))
+            for region, error in errors.items()
+            if error is not None
+        }
+
+    def _shown(self, error: LineageBridgeError) -> LineageBridgeError:
+        if self.settings.mask:
+            error.message, error.hint = map(self._masker.location, (error.message, error.hint))
+        return error
+
     def _sources(self) -> list[Source]:
         catalog_id = self.settings.catalog_id or ""
         regions = dict.fromkeys(self.settings.regions)
@@ -193,7 +212,12 @@ class Extractor:
             if settings.key and settings.secret
             else None
         )
-        client = glue_client(settings.aws(source.region), keys=keys, unknown_fields=False)
+        client = glue_client(
+            settings.aws(source.region),
+            keys=keys,
+            external_id=settings.external_id,
+            unknown_fields=False,
+        )
         return GlueReader(client)
 
     def _read(self, delta: Delta, regions: Sequence[Region]) -> None:
@@ -205,6 +229,8 @@ class Extractor:
         self._progress(f"Reading the tables of {plural(databases, 'database')}")
         told = 0
         for page in pages(read, self.settings.max_concurrency):
+            if page.error is not None:
+                page = replace(page, error=advised(page.error, page.source.region, self.settings))
             delta.add_page(page)
             if delta.tables >= told + _PROGRESS_TABLES:
                 told = delta.tables

@@ -43,7 +43,9 @@ def marks_of(prefix: str, place: Place = None, settings: CollectorSettings | Non
         if settings.key and settings.secret
         else None
     )
-    own = LandingSettings(url=text, region=settings.regions[0], role=settings.role)
+    own = LandingSettings(
+        url=text, region=settings.regions[0], role=settings.role, external_id=settings.external_id
+    )
     return S3Marks(prefix, S3Place.of(own, keys))
 
 

@@ -26,6 +26,8 @@ _CACHED = 65_536
 _ACCOUNT = re.compile(r"(?<!\d)\d{12}(?!\d)")
 #: The part of a URL between the scheme and the path: a bucket, a container with its account, a host.
 _AUTHORITY = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<authority>[^/\s\"',;]*)")
+#: Who called, in an error of AWS: a user, or a role with its session.
+_PRINCIPAL = re.compile(r"(?P<arn>arn:aws[a-z-]*:(?:iam|sts)::\d{12}:[a-z-]+/)(?P<name>[^\s\"',;]+)")
 _BUCKET_ARN = re.compile(r"(?P<arn>arn:aws[a-z-]*:s3:::)(?P<bucket>[^/\s\"',;]+)")
 
 
@@ -78,14 +80,15 @@ class Masker:
         return f"masked_{digest.hexdigest()[:_TOKEN_DIGITS]}"
 
     def location(self, text: str) -> str:
-        """Mask the bucket, container or host of a location or a name, and account ids anywhere.
+        """Mask the bucket, container or host of a location or a name, and accounts and callers anywhere.
 
-        The path stays. A text without a bucket or an account stays as it is.
+        The path stays. A text without any of them stays as it is.
         """
         text = _AUTHORITY.sub(
             lambda found: found["scheme"] + (self.token(found["authority"]) if found["authority"] else ""),
             text,
         )
+        text = _PRINCIPAL.sub(lambda found: found["arn"] + self.token(found["name"]), text)
         text = _BUCKET_ARN.sub(lambda found: found["arn"] + self.token(found["bucket"]), text)
         return _ACCOUNT.sub(lambda found: self.token(found[0]), text)
 

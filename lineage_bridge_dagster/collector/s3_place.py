@@ -59,7 +59,9 @@ class S3Place:
         if settings.key and settings.secret:
             keys = AwsKeys(settings.key, settings.secret)
         aws = AwsSettings(region=settings.region, role_arn=settings.role)
-        client = s3_client(aws, endpoint_url=settings.endpoint_url, keys=keys)
+        client = s3_client(
+            aws, endpoint_url=settings.endpoint_url, keys=keys, external_id=settings.external_id
+        )
         return cls(client, parts.netloc, parts.path.strip("/"), encryption)
 
     def key(self, name: str) -> str:

@@ -43,12 +43,15 @@ class AwsKeys(NamedTuple):
         return f"AwsKeys('...{self.access_key[-4:]}')"
 
 
-def aws_session(settings: AwsSettings, keys: AwsKeys | None = None) -> boto3.Session:
+def aws_session(
+    settings: AwsSettings, keys: AwsKeys | None = None, external_id: str | None = None
+) -> boto3.Session:
     """Return a session with a region. The credentials of a `role_arn` renew themselves.
 
     Args:
         settings: the region, profile and role.
         keys: used instead of the credentials that the profile or AWS's own chain has.
+        external_id: what the trust policy of the role asks for, if it does.
 
     Raises:
         ConfigurationError: no region, an unknown profile, or no credentials to assume the role with.
@@ -60,7 +63,8 @@ def aws_session(settings: AwsSettings, keys: AwsKeys | None = None) -> boto3.Ses
             hint="Set LINEAGE_BRIDGE_AWS_REGION (or AWS_REGION), or configure a region for the profile.",
         )
     if settings.role_arn:
-        return _assume(session, settings.role_arn, settings.region or session.region_name)
+        region = settings.region or session.region_name
+        return _assume(session, settings.role_arn, region, external_id)
     return session
 
 
@@ -94,6 +98,7 @@ def s3_client(
     path_style: bool | None = None,
     max_concurrency: int = 16,
     keys: AwsKeys | None = None,
+    external_id: str | None = None,
 ) -> S3Client:
     """Return an S3 client with the permissions of the Glue client. It also reaches buckets in other regions.
 
@@ -104,6 +109,7 @@ def s3_client(
             `AWS_ENDPOINT_URL[_S3]`.
         max_concurrency: concurrent calls, and the size of the connection pool.
         keys: used instead of the credentials that AWS's own chain finds.
+        external_id: what the trust policy of the role asks for, if it does.
 
     Raises:
         ConfigurationError: no region, an unknown profile or a malformed endpoint.
@@ -113,7 +119,7 @@ def s3_client(
     config = client_config(max_concurrency)
     if path_style:
         config = config.merge(Config(s3={"addressing_style": "path"}))
-    session = aws_session(settings, keys)
+    session = aws_session(settings, keys, external_id)
     try:
         return session.client("s3", endpoint_url=endpoint_url, config=config)
     except (ValueError, BotoCoreError) as error:
@@ -138,7 +144,7 @@ def client_config(max_concurrency: int) -> Config:
     )
 
 
-def _assume(session: boto3.Session, role_arn: str, region: str) -> boto3.Session:
+def _assume(session: boto3.Session, role_arn: str, region: str, external_id: str | None) -> boto3.Session:
     """Return a session of the role, which is assumed at the first call and again before it expires."""
     source = session.get_credentials()
     if source is None:
@@ -157,7 +163,10 @@ def _assume(session: boto3.Session, role_arn: str, region: str) -> boto3.Session
         client_creator=sts,
         source_credentials=source,
         role_arn=role_arn,
-        extra_args={"RoleSessionName": "lineage-bridge"},
+        extra_args={
+            "RoleSessionName": "lineage-bridge",
+            **({"ExternalId": external_id} if external_id else {}),
+        },
     )
     assumed = _core_session()
     assumed._credentials = DeferredRefreshableCredentials(  # type: ignore[attr-defined]

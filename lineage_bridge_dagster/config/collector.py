@@ -69,6 +69,9 @@ class LandingSettings(BaseModel):
     )
     region: Annotated[str | None, Optional] = Field(None, description="AWS region of the bucket.")
     role: Annotated[RoleArn | None, Optional] = Field(None, description="ARN of a role to assume for S3.")
+    external_id: Annotated[str | None, Optional] = Field(
+        None, description="External id that the trust policy of the role asks for."
+    )
     kms_key: Annotated[str | None, Optional] = Field(
         None, description="KMS key that S3 encrypts the files with."
     )
@@ -122,6 +125,9 @@ class CollectorSettings(BaseModel):
         description="AWS account id of the catalog; by default the caller's account.",
     )
     role: Annotated[RoleArn | None, Optional] = Field(None, description="ARN of a role to assume.")
+    external_id: Annotated[str | None, Optional] = Field(
+        None, description="External id that the trust policy of the role asks for."
+    )
     output_path: Path = Field(Path(), description="Folder of the files; it is made if need be.")
     mask: bool = Field(False, description="Mask sensitive values.")
     mask_classes: frozenset[Sensitivity] = Field(

@@ -29,6 +29,7 @@ def glue_client(
     *,
     pace: Pace | None = None,
     keys: AwsKeys | None = None,
+    external_id: str | None = None,
     unknown_fields: bool = True,
 ) -> GlueClient:
     """Create a Glue client with bounded timeouts and retries, which slows down when Glue throttles it.
@@ -38,13 +39,14 @@ def glue_client(
             renew themselves.
         pace: of all calls of the client; a new one by default.
         keys: used instead of the credentials that AWS's own chain finds.
+        external_id: what the trust policy of the role asks for, if it does.
         unknown_fields: report fields that botocore does not know, which whoever writes tables must know of.
             It takes as long as what botocore does with a response.
 
     Raises:
         ConfigurationError: no region is set, the profile is unknown, or the endpoint is malformed.
     """
-    session = aws_session(settings, keys)
+    session = aws_session(settings, keys, external_id)
     try:
         client = session.client(
             "glue", endpoint_url=settings.endpoint_url, config=client_config(MAX_CONCURRENCY)

@@ -41,6 +41,8 @@ GlueError = CallError
 GlueAccessDeniedError = AccessDeniedError
 GlueCredentialsError = CredentialsError
 GlueNotFoundError = NotFoundError
+GlueThrottledError = ThrottledError
+GlueUnreachableError = UnreachableError
 
 _PERMISSION_CODES = frozenset(
     {

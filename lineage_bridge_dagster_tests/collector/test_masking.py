@@ -28,7 +28,7 @@ def test_a_value_has_one_token_wherever_it_stands_and_another_with_another_key()
         ("s3://acme-data/orders/v1", "s3://{acme-data}/orders/v1"),
         ("abfss://raw@acme.dfs.core.windows.net/x", "abfss://{raw@acme.dfs.core.windows.net}/x"),
         ("arn:aws:s3:::acme-data/orders", "arn:aws:s3:::{acme-data}/orders"),
-        ("arn:aws:iam::123456789012:role/x", "arn:aws:iam::{123456789012}:role/x"),
+        ("arn:aws:iam::123456789012:role/x", "arn:aws:iam::{123456789012}:role/{x}"),
         ("postgres://pg.acme.example:5432/shop.orders", "postgres://{pg.acme.example:5432}/shop.orders"),
         ("lkc-abc123.orders.v1", "lkc-abc123.orders.v1"),
         ("glue://lkc-abc123/orders", "glue://{lkc-abc123}/orders"),

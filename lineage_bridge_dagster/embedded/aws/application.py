@@ -80,9 +80,8 @@ class Application:
         )
         try:
             _, region = _signature(environ)
-            fault = self._faults.record_call(
-                operation, path + body.decode("utf-8", "replace") if target else path
-            )
+            request = path + body.decode("utf-8", "replace") if target else path
+            fault = self._faults.record_call(operation, request, region)
             if fault is not None:
                 return self._fail(fault, environ, path, body, operation, region, start_response)
             return self._handle(environ, path, body, operation, region, start_response)

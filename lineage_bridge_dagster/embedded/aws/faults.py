@@ -23,6 +23,7 @@ class Fault:
         delay_seconds: delay of the response.
         matching: only affect requests that contain this text (a table's name, a key).
         message: the error's text.
+        region: only affect requests to this region.
     """
 
     operation: str
@@ -34,6 +35,7 @@ class Fault:
     delay_seconds: float = 0.0
     matching: str = ""
     message: str = "Injected fault"
+    region: str = ""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Fault:
@@ -60,12 +62,14 @@ class Faults:
             self._active.clear()
             self._calls.clear()
 
-    def record_call(self, operation: str, request: str) -> Fault | None:
+    def record_call(self, operation: str, request: str, region: str = "") -> Fault | None:
         """Count a call and return the fault that affects it, if any."""
         with self._lock:
             self._calls[operation] += 1
             for index, fault in enumerate(self._active):
                 if fault.operation not in ("*", operation) or fault.matching not in request:
+                    continue
+                if fault.region not in ("", region):
                     continue
                 if fault.times > 0:
                     if fault.times == 1:
