@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from lineage_bridge_dagster.collector.files import ExtractFiles
+from lineage_bridge_dagster.collector.known import Known, SeenFile
 from lineage_bridge_dagster.collector.layout import COVERAGE, DELETIONS, IDENTIFIERS
 from lineage_bridge_dagster.collector.marks import Identifier, State, time_of
 from lineage_bridge_dagster.collector.reading import Page, Region, status_of
@@ -42,9 +42,14 @@ class ScopeRead:
 class Delta:
     """Writes the rows of what Glue lists, and compares it with what was there at the last mark.
 
+    A table changed if Glue says so for the range, if its time of change is another than at the mark, or if it
+    was not there then: it may be older and have become visible, or be of a region that was not read.
+
     Attributes:
-        previous: What was there at the published mark, `mark`, which is empty before the first one.
-        start: The mark from which changes count.
+        seen: Takes what this extract sees.
+        previous: What was there at the published mark, `mark`, which is empty before the first one. None if
+            that is not known: then Glue's times alone count.
+        start: The mark from which changes count. Those before it do not, if it is after `mark`.
         end: The mark up to which they count.
         overlap: How far beyond both they count as well.
         tables: Tables listed so far, `changed` of them within the range.
@@ -52,7 +57,8 @@ class Delta:
     """
 
     files: ExtractFiles = field(repr=False)
-    previous: State = field(repr=False)
+    seen: SeenFile = field(repr=False)
+    previous: State | None = field(repr=False)
     mark: str
     start: str
     end: str
@@ -61,42 +67,60 @@ class Delta:
     tables: int = 0
     changed: int = 0
     deleted: int = 0
-    _seen: dict[tuple[str, str, str], Identifier] = field(default_factory=dict, repr=False)
+    _before: State = field(init=False, repr=False)
+    _known: Known = field(init=False, repr=False)
+    _catalogs: dict[str, str] = field(init=False)
     _sources: dict[str, Source] = field(default_factory=dict)
-    _counts: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
+    #: The names of the tables of the databases that are being read.
+    _listed: dict[tuple[str, str], set[str]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._before = self.previous or State()
+        self._known = Known(self._before.identifiers)
+        self._catalogs = dict(self._before.catalogs)
 
     def add_region(self, region: Region) -> None:
         """Write the databases of a region; what it lists after an error is not known."""
         source = region.source
+        told = (str(each.raw["CatalogId"]) for each in region.databases if each.raw.get("CatalogId"))
+        if catalog_id := source.catalog_id or next(told, ""):
+            if self._catalogs.get(source.region, catalog_id) != catalog_id:
+                # What was in another catalog was not dropped.
+                self._known.forget(source.region)
+            self._catalogs[source.region] = catalog_id
         for database in region.databases:
-            catalog_id = database.raw.get("CatalogId")
-            source = self._source(source, str(catalog_id) if catalog_id else None)
+            source = self._source(source, str(database.raw.get("CatalogId") or ""))
             for kind, row in database_rows(source, database):
                 self.files.write(kind, row)
+            self._known.take(source.region, database.name)
             self._see(source, Identifier(source.region, database.name, object_type="database"))
         self._read(source, "", region.error, len(region.databases))
 
     def add_page(self, page: Page) -> None:
         """Write the tables of a page."""
-        since = self.previous.since(page.source.region, page.database.name, self.start)
+        region, database = page.source.region, page.database.name
+        since = self._before.since(region, database, self.start)
         after, until = time_of(since) - self.overlap, time_of(self.end) + self.overlap
-        source = self._source(page.source, None)
+        listed = self._listed.setdefault((region, database), set())
         for table in page.tables:
-            source = self._source(source, table.catalog_id)
+            if table.name in listed:
+                # Glue may list a table twice that is created again while its database is read.
+                continue
+            listed.add(table.name)
+            source = self._source(page.source, table.catalog_id)
             updated = update_time(table)
-            changed_at = iso(updated) if updated else ""
-            self._see(
-                source, Identifier(source.region, table.database, table.name, object_type(table), changed_at)
+            identifier = Identifier(
+                region, database, table.name, object_type(table), iso(updated) if updated else ""
             )
+            before = self._known.take(region, database, table.name)
+            self._see(source, identifier)
             self.tables += 1
-            self._counts[source.region, page.database.name] += 1
-            if updated is None or after <= updated <= until:
+            if updated is None or after <= updated <= until or self._differs(identifier, before):
                 self.changed += 1
                 for kind, row in table_rows(source, table):
                     self.files.write(kind, row)
         if page.last:
-            count = self._counts[source.region, page.database.name]
-            self._read(source, page.database.name, page.error, count)
+            self._read(page.source, database, page.error, len(self._listed.pop((region, database))))
 
     def finish(self, regions: Sequence[str]) -> State:
         """Write what is gone, what could not be listed and is carried, and the coverage.
@@ -108,40 +132,38 @@ class Delta:
             What the next extract compares with.
         """
         status = {scope.name: scope.status for scope in self.scopes}
-        others = []
-        for identifier in self.previous.identifiers:
-            if identifier.region not in regions:
-                others.append(identifier)
-            elif identifier.name not in self._seen:
-                listed = status.get(identifier.region)
-                of_tables = status.get(f"{identifier.region}/{identifier.database}", listed)
-                gone = listed is Status.COMPLETE and (not identifier.table or of_tables is Status.COMPLETE)
-                source = self._sources[identifier.region]
-                if gone:
-                    self.deleted += 1
-                    place = source.place(identifier.database, identifier.table)
-                    self.files.write(
-                        DELETIONS,
-                        (*place, identifier.object_type, iso(time_of(self.mark)) if self.mark else None),
-                    )
-                else:
-                    self._see(source, identifier, "carried")
-        for scope in self.scopes:
-            self._write_coverage(scope)
-        return State(self._behind(regions), (*self._seen.values(), *others))
-
-    def _behind(self, regions: Sequence[str]) -> dict[str, str]:
-        """The marks of what was not fully read, and of the regions that were not asked for."""
         behind = {scope.name: scope.since for scope in self.scopes if scope.status is not Status.COMPLETE}
         behind |= {
-            name: mark for name, mark in self.previous.behind.items() if name.partition("/")[0] not in regions
+            name: mark for name, mark in self._before.behind.items() if name.partition("/")[0] not in regions
         }
-        for region in {each.region for each in self.previous.identifiers} - set(regions):
-            behind.setdefault(region, self.mark)
-        return behind
+        for identifier in self._known.left():
+            if identifier.region not in regions:
+                behind.setdefault(identifier.region, self.mark)
+                self.seen.add(identifier)
+                continue
+            listed = status.get(identifier.region)
+            of_tables = status.get(f"{identifier.region}/{identifier.database}", listed)
+            gone = listed is Status.COMPLETE and (not identifier.table or of_tables is Status.COMPLETE)
+            source = self._sources[identifier.region]
+            if gone:
+                self.deleted += 1
+                place = source.place(identifier.database, identifier.table)
+                last_seen = iso(time_of(self.mark)) if self.mark else None
+                self.files.write(DELETIONS, (*place, identifier.object_type, last_seen))
+            else:
+                self._see(source, identifier, "carried")
+        for scope in self.scopes:
+            self._write_coverage(scope)
+        return State(behind, self.seen, self._catalogs)
+
+    def _differs(self, identifier: Identifier, before: Identifier | None) -> bool:
+        """Whether a table is another than at the mark, where that is known and in the range."""
+        if self.previous is None or self.start > self.mark:
+            return False
+        return before is None or before.update_time != identifier.update_time
 
     def _see(self, source: Source, identifier: Identifier, seen: str = "read") -> None:
-        self._seen[identifier.name] = identifier
+        self.seen.add(identifier)
         place = source.place(identifier.database, identifier.table)
         self.files.write(IDENTIFIERS, (*place, identifier.object_type, identifier.update_time or None, seen))
 
@@ -156,7 +178,7 @@ class Delta:
     def _read(self, source: Source, database: str, error: LineageBridgeError | None, count: int) -> None:
         source = self._source(source, None)
         reason = error.reason if error else ""
-        since = self.previous.since(source.region, database, self.start)
+        since = self._before.since(source.region, database, self.start)
         self.scopes.append(ScopeRead(source, database, status_of(error, count), reason, count, since))
 
     def _write_coverage(self, scope: ScopeRead) -> None:

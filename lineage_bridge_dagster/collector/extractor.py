@@ -14,10 +14,11 @@ from lineage_bridge_dagster.collector.advice import advised
 from lineage_bridge_dagster.collector.connection import check_region, connection_error
 from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
 from lineage_bridge_dagster.collector.files import ExtractFiles, WrittenFile
+from lineage_bridge_dagster.collector.known import SeenFile
 from lineage_bridge_dagster.collector.layout import KINDS, LINEAGE, SCHEMA_VERSION
 from lineage_bridge_dagster.collector.lineage_rows import lineage_rows
 from lineage_bridge_dagster.collector.mark_homes import marks_of
-from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, Marks, State, checked
+from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, Marks, checked
 from lineage_bridge_dagster.collector.masking import Masker
 from lineage_bridge_dagster.collector.reading import Region, list_databases, pages
 from lineage_bridge_dagster.collector.rows import (
@@ -143,7 +144,7 @@ class Extractor:
                 hint="Correct the mark, or the clock of this machine.",
             )
         started = self._clock()
-        previous = (self.marks.state(mark) if mark else None) or State()
+        previous = self.marks.state(mark) if mark else None
         self._progress(f"Listing the databases of {plural(len(self.settings.regions), 'region')}")
         regions = list_databases(self._sources(), self._reader)
         errors = self._advised({region.source.region: region.error for region in regions})
@@ -151,19 +152,21 @@ class Extractor:
             raise connection_error(errors)
         regions = [replace(region, error=errors.get(region.source.region)) for region in regions]
         kinds = [kind for kind in KINDS if kind is not LINEAGE or discovery is not None]
-        with ExtractFiles(
-            self.settings.output_path,
-            self.marks.prefix,
-            started,
-            format_=self.settings.format,
-            compress=self.settings.compress,
-            mask=self._masker.row_masker,
-        ) as files:
+        with (
+            SeenFile() as seen,
+            ExtractFiles(
+                self.settings.output_path,
+                self.marks.prefix,
+                started,
+                format_=self.settings.format,
+                compress=self.settings.compress,
+                mask=self._masker.row_masker,
+            ) as files,
+        ):
             for kind in kinds:
                 files.open(kind)
-            delta = Delta(
-                files, previous, mark or "", start, end, timedelta(seconds=self.settings.overlap_seconds)
-            )
+            overlap = timedelta(seconds=self.settings.overlap_seconds)
+            delta = Delta(files, seen, previous, mark or "", start, end, overlap)
             self._read(delta, regions)
             if discovery is not None:
                 for row in lineage_rows(discovery, self.settings.server):

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from sys import intern
 from typing import IO, Protocol
 
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -37,10 +38,14 @@ class Identifier:
     object_type: str = "table"
     update_time: str = ""
 
-    @property
-    def name(self) -> tuple[str, str, str]:
-        """What it is known by; the catalog is the same in all extracts of a collector."""
-        return (self.region, self.database, self.table)
+    @classmethod
+    def of(cls, fields: Iterable[str]) -> Identifier:
+        """Of its `fields`. Names that many share are one object."""
+        region, database, table, object_type, update_time = fields
+        return cls(intern(region), intern(database), table, intern(object_type), update_time)
+
+    def fields(self) -> tuple[str, ...]:
+        return (self.region, self.database, self.table, self.object_type, self.update_time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +54,13 @@ class State:
 
     Attributes:
         behind: Marks of the scopes (`region` or `region/database`) that were not fully read, which are older.
-        identifiers: All that was there, or is not known to be gone.
+        identifiers: All that was there, or is not known to be gone. Can be iterated again.
+        catalogs: The catalog of each region, as far as Glue told it.
     """
 
     behind: Mapping[str, str] = field(default_factory=dict)
-    identifiers: tuple[Identifier, ...] = ()
+    identifiers: Iterable[Identifier] = ()
+    catalogs: Mapping[str, str] = field(default_factory=dict)
 
     def since(self, region: str, database: str, mark: str) -> str:
         """The mark from which changes of a database count."""
@@ -61,22 +68,17 @@ class State:
         return min(each for each in candidates if each)
 
     def lines(self) -> Iterator[str]:
-        yield json.dumps({"version": 1, "behind": dict(self.behind)}, sort_keys=True)
+        header = {"version": 1, "behind": dict(self.behind), "catalogs": dict(self.catalogs)}
+        yield json.dumps(header, sort_keys=True)
         for each in self.identifiers:
-            fields = (
-                each.region,
-                each.database,
-                each.table,
-                each.object_type,
-                each.update_time,
-            )
-            yield json.dumps(fields, ensure_ascii=False)
+            yield json.dumps(each.fields(), ensure_ascii=False)
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> State:
         rows = iter(lines)
         header = json.loads(next(rows))
-        return cls(header["behind"], tuple(Identifier(*json.loads(line)) for line in rows))
+        identifiers = tuple(Identifier.of(json.loads(line)) for line in rows)
+        return cls(header["behind"], identifiers, header.get("catalogs", {}))
 
 
 class Marks(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -235,3 +236,37 @@ def test_connection_error_names_the_region_the_call_and_what_to_grant(
     with pytest.raises(LineageBridgeError, match=r"us-east-1: .*GetTables") as caught:
         extractor().test_connection()
     assert "glue:GetTables" in caught.value.hint
+
+
+def test_region_that_is_added_later_comes_whole(
+    extractor: MakeExtractor, aws: StrictAws, catalog: Catalog
+) -> None:
+    catalog.create("orders", "sales")
+    Catalog(aws, "eu-west-1").create("people", "hr")
+    publish(extractor, extractor().run(end_hwm=later()))
+    added = extractor(regions=["us-east-1", "eu-west-1"]).run(end_hwm=later(2 * LONG_AGO))
+    assert names(added, "tables") == {"hr.people"}
+
+
+def test_table_that_becomes_visible_comes_although_it_did_not_change(
+    extractor: MakeExtractor, catalog: Catalog
+) -> None:
+    catalog.create("orders", "sales")
+    publish(extractor, extractor().run(end_hwm=later()))
+    # Lake Formation lists a table once someone grants a permission on it; its times are those of long ago.
+    catalog.create("granted", "sales")
+    second = extractor(overlap_seconds=0).run(end_hwm=later(2 * LONG_AGO))
+    assert names(second, "tables") == {"sales.granted"}
+
+
+def test_table_whose_time_of_change_moved_comes_although_it_is_before_the_mark(
+    extractor: MakeExtractor, catalog: Catalog
+) -> None:
+    catalog.create("orders", "sales")
+    catalog.create("kept", "sales")
+    # The clock of this machine is ahead of Glue's by more than the overlap.
+    publish(extractor, extractor().run(end_hwm=later()))
+    time.sleep(0.01)
+    catalog.edit("orders", "sales", Description="changed")
+    second = extractor(overlap_seconds=0).run(end_hwm=later(2 * LONG_AGO))
+    assert names(second, "tables") == {"sales.orders"}
