@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "glue": {"config", "lineage", "writer"},
     "targets": {"config", "iceberg", "lineage", "writer"},
     "confluent": {"config", "lineage", "sql", "topics"},
+    "dead_letters": {"config", "confluent", "lineage"},
     "iam": {"config", "confluent", "glue", "lineage"},
     "setup": {"config", "glue", "lineage"},
     "collector": {"config", "glue", "lineage"},
@@ -35,11 +36,21 @@ ALLOWED: dict[str, set[str]] = {
     "push": {"config", "glue", "lineage", "targets"},
     "clean": {"config", "glue", "lineage", "targets", "writer"},
     "specs": {"config", "dagster_internals", "glue", "iceberg", "lineage"},
-    "spark": {"config", "confluent", "dagster_internals", "iceberg", "jars", "lineage", "specs", "topics"},
+    "spark": {
+        "config",
+        "confluent",
+        "dagster_internals",
+        "dead_letters",
+        "iceberg",
+        "jars",
+        "lineage",
+        "specs",
+        "topics",
+    },
 }
 ALLOWED["assets"] = {
-    "config", "confluent", "dagster_internals", "discovery", "glue", "iceberg", "lineage", "push", "spark",
-    "specs", "writer",
+    "config", "confluent", "dagster_internals", "dead_letters", "discovery", "glue", "iceberg", "lineage",
+    "push", "spark", "specs", "writer",
 }  # fmt: skip
 ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "targets"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation"}
@@ -56,6 +67,7 @@ ALLOWED["cli"] = {
     "push",
     "config",
     "confluent",
+    "dead_letters",
     "discovery",
     "doctor",
     "embedded",

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from lineage_bridge_dagster.dead_letters.letter import DeadLetter
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError, Message
 from lineage_bridge_dagster.embedded.world.filling import Encoder
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.tableflow.dead_letters import DeadLetter
 
 #: Partitions of a topic that is created, as by default in Confluent Cloud.
 PARTITIONS = 6

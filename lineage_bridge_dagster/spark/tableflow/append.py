@@ -18,9 +18,9 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue, batches
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.iceberg.snapshots import OFFSETS
@@ -34,7 +34,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
     location,
 )
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.spark.tableflow.dead_letters import BATCH, DeadLetterQueue, dead_letters
+from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class TopicTable:
         self.config = config
         self._dead_letter_queue = dead_letter_queue if config.failures == "LOG" else None
         #: The dead letters that are written and that no commit has passed yet.
-        self._written: set[tuple[int, int, str]] = set()
+        self._written: set[str] = set()
         self._spark = spark
         self._topic = topic
         self._schemas = schemas
@@ -204,7 +204,7 @@ class TopicTable:
         """Write the records that will have no row, but for those of a step before whose commit failed."""
         found = dead_letters(records, ("key", schemas.key), ("value", schemas.value))
         fresh = (letter for letter in found if letter.identity not in self._written)
-        while batch := list(islice(fresh, BATCH)):
+        for batch in batches(fresh):
             queue.write(batch)
             self._written.update(letter.identity for letter in batch)
 

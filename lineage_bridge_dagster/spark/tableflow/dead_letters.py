@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_KEY, UNDECODABLE_VALUE, DeadLetter
 from lineage_bridge_dagster.spark.decoding.avro import decoded, schema_id, unknown_id
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Records that are written to the dead letter queue at once.
-BATCH = 500
-
 _TIMESTAMP_TYPES = ("CREATE_TIME", "LOG_APPEND_TIME")
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A record as it is in its topic, with all of its headers, and why it has no row."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: datetime | None
-    timestamp_type: str
-    headers: tuple[tuple[str, bytes | None], ...]
-    key: bytes | None
-    value: bytes | None
-    error: str
-
-    @property
-    def identity(self) -> tuple[int, int, str]:
-        """What tells it from the topic's other records, also from those of a topic created again."""
-        content = repr((self.timestamp, self.headers, self.key, self.value))
-        return self.partition, self.offset, hashlib.sha256(content.encode()).hexdigest()
-
-
-class DeadLetterQueue(Protocol):
-    """Where dead letters go."""
-
-    def prepare(self) -> None:
-        """Create the topic if it does not exist."""
-
-    def write(self, letters: list[DeadLetter]) -> None:
-        """Write letters, and return when all of them are stored; raises if they are not."""
 
 
 def dead_letters(records: DataFrame, *subjects: tuple[str, SubjectSchemas]) -> Iterator[DeadLetter]:
@@ -60,7 +25,7 @@ def dead_letters(records: DataFrame, *subjects: tuple[str, SubjectSchemas]) -> I
     """
     from pyspark.sql import functions as F
 
-    frame, errors = records, []
+    frame, errors, found = records, [], {}
     for side, subject in subjects:
         if subject.reader is None:
             continue
@@ -74,14 +39,18 @@ def dead_letters(records: DataFrame, *subjects: tuple[str, SubjectSchemas]) -> I
             reason.otherwise("does not match that schema"),
         )
         errors.append(F.when(raw.isNotNull() & F.col(f"_{side}").isNull(), message))
+        found[f"_{side}_schema_id"] = schema_id(raw)
     if not errors:
         return
+    kind = F.when(F.col("_error").startswith("a key "), UNDECODABLE_KEY).otherwise(UNDECODABLE_VALUE)
     frame = frame.withColumn("_error", F.concat_ws("; ", *errors)).where(F.col("_error") != "")
-    for row in frame.select(*records.columns, "_error").toLocalIterator():
+    frame = frame.withColumns({"_kind": kind, **found})
+    for row in frame.select(*records.columns, "_error", "_kind", *found).toLocalIterator():
         yield _letter(row)
 
 
 def _letter(row: Any) -> DeadLetter:
+    fields = row.asDict()
     return DeadLetter(
         topic=row.topic,
         partition=row.partition,
@@ -93,6 +62,9 @@ def _letter(row: Any) -> DeadLetter:
         key=_bytes(row.key),
         value=_bytes(row.value),
         error=row._error,
+        kind=row._kind,
+        key_schema_id=fields.get("_key_schema_id"),
+        value_schema_id=fields.get("_value_schema_id"),
     )
 
 

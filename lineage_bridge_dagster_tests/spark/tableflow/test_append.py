@@ -9,6 +9,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.dead_letters.letter import DeadLetter
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, location
@@ -20,7 +21,6 @@ from lineage_bridge_dagster.spark.tableflow.append import (
     TopicTableConfig,
     next_range,
 )
-from lineage_bridge_dagster.spark.tableflow.dead_letters import DeadLetter
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 from lineage_bridge_dagster_tests.spark.records import (
     AT,
@@ -232,7 +232,7 @@ class TestTables:
         topic.add(0, b"not avro")
         assert table.advance().skipped == 1
 
-        first, second, third = sorted(queue.letters, key=lambda letter: letter.identity)
+        first, second, third = sorted(queue.letters, key=lambda letter: (letter.partition, letter.offset))
         assert (first.topic, first.partition, first.offset, first.timestamp) == ("orders.v1", 0, 1, AT)
         assert (first.key, first.value, first.timestamp_type) == (b"k", b"not avro", "CREATE_TIME")
         assert first.headers == tuple(headers)
@@ -240,6 +240,10 @@ class TestTables:
         assert (second.partition, second.offset, second.value) == (0, 2, b"not avro")
         assert (third.partition, third.offset, third.value) == (1, 0, corrupt)
         assert third.error == "a value of schema id 7 does not match that schema"
+        assert [(each.kind, each.key_schema_id, each.value_schema_id) for each in (first, third)] == [
+            ("UNDECODABLE_VALUE", None, None),
+            ("UNDECODABLE_VALUE", None, 7),
+        ]
 
     def test_letters_of_a_commit_that_failed_are_written_again_by_another_process(
         self, spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
