@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -25,6 +26,7 @@ from lineage_bridge_dagster.text import byte_size
 #: Rows of a Parquet row group, which are held in memory.
 _GROUP_ROWS = 20_000
 _EXTENSIONS = {"csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
+_BOOLEANS = {True: "true", False: "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,23 +96,44 @@ class _CsvWriter(_TextWriter):
 
     def __init__(self, path: Path, kind: Kind, *, compress: bool) -> None:
         super().__init__(path, kind, compress=compress)
-        self._csv = csv.writer(self._stream)
-        self._csv.writerow(kind.header)
+        self._write = csv.writer(self._stream).writerow
+        self._write(kind.header)
+        self._booleans = [n for n, column in enumerate(kind.columns) if column.type is Type.BOOLEAN]
 
     def write(self, row: Row) -> None:
-        self._csv.writerow([_text(value) if isinstance(value, bool) else value for value in row])
+        if self._booleans:
+            values = list(row)
+            for index in self._booleans:
+                values[index] = _BOOLEANS.get(values[index])
+            self._write(values)
+        else:
+            self._write(row)
         self.rows += 1
 
 
 class _JsonLinesWriter(_TextWriter):
     """An object per line; lists and objects are JSON, not text."""
 
+    def __init__(self, path: Path, kind: Kind, *, compress: bool) -> None:
+        super().__init__(path, kind, compress=compress)
+        #: What stands before the value of each column, and whether the value is JSON already.
+        self._names = [
+            (f"{', ' if number else '{'}{json.dumps(column.name)}: ", column.type is Type.JSON)
+            for number, column in enumerate(kind.columns)
+        ]
+
     def write(self, row: Row) -> None:
-        values = {
-            column.name: json.loads(value) if column.type is Type.JSON and value else value
-            for column, value in zip(self.kind.columns, row, strict=True)
-        }
-        self._stream.write(json.dumps(values, ensure_ascii=False) + "\n")
+        parts = []
+        for (name, is_json), value in zip(self._names, row, strict=True):
+            parts.append(name)
+            if value is None:
+                parts.append("null")
+            elif isinstance(value, str):
+                parts.append(value if is_json else encode_basestring(value))
+            else:
+                parts.append(_BOOLEANS[value] if isinstance(value, bool) else str(value))
+        parts.append("}\n")
+        self._stream.write("".join(parts))
         self.rows += 1
 
 
@@ -256,10 +279,6 @@ def _free_stamp(folder: Path, prefix: str, started: datetime) -> str:
         if not _manifest(folder, prefix, stamp).exists():
             return stamp
         started += timedelta(seconds=1)
-
-
-def _text(value: bool) -> str:
-    return "true" if value else "false"
 
 
 def _array(values: Sequence[Any], type_: Any) -> Any:

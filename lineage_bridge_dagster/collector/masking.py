@@ -6,7 +6,6 @@ likely values. With the same key, tokens are the same in each extract.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import re
@@ -20,8 +19,8 @@ from lineage_bridge_dagster.collector.rows import Row
 from lineage_bridge_dagster.config.collector import Sensitivity
 
 _TOKEN_DIGITS = 20
-#: Tokens that are kept: bucket names and owners come again and again.
-_CACHED = 65_536
+#: Tokens that are kept: accounts, buckets and owners come again and again.
+_CACHED = 16_384
 
 _ACCOUNT = re.compile(r"(?<!\d)\d{12}(?!\d)")
 #: The part of a URL between the scheme and the path: a bucket, a container with its account, a host.
@@ -43,6 +42,7 @@ class Masker:
         self.classes = frozenset(classes)
         self._key = key.encode() or secrets.token_bytes(32)
         self.token = lru_cache(_CACHED)(self._token)
+        self.location = lru_cache(_CACHED)(self._location)
 
     def row_masker(self, kind: Kind) -> Callable[[Row], Row] | None:
         """What masks a row of a kind; None if nothing of it is masked."""
@@ -76,10 +76,10 @@ class Masker:
         return lambda text, _row: mask(text)
 
     def _token(self, value: str) -> str:
-        digest = hmac.new(self._key, value.encode("utf-8", "surrogatepass"), hashlib.sha256)
-        return f"masked_{digest.hexdigest()[:_TOKEN_DIGITS]}"
+        digest = hmac.digest(self._key, value.encode("utf-8", "surrogatepass"), "sha256")
+        return f"masked_{digest.hex()[:_TOKEN_DIGITS]}"
 
-    def location(self, text: str) -> str:
+    def _location(self, text: str) -> str:
         """Mask the bucket, container or host of a location or a name, and accounts and callers anywhere.
 
         The path stays. A text without any of them stays as it is.
