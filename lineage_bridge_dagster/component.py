@@ -78,6 +78,10 @@ from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translation import NodeTranslation
 from lineage_bridge_dagster.specs.translator import LineageTranslator
+from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
+
+#: `dg` lists the components of this module.
+__all__ = ["LineageBridgeComponent", "TopicToIcebergComponent"]
 
 _log = logging.getLogger(__name__)
 

@@ -34,6 +34,9 @@ from dagster._core.definitions.metadata.metadata_set import NamespacedMetadataSe
 #: What `define_asset_job` returns.
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
+#: Raised in a step that is to end: its run is terminated, or its process gets a signal.
+from dagster._core.errors import DagsterExecutionInterruptedError
+
 #: Statuses of queued and running runs.
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
@@ -49,6 +52,7 @@ __all__ = [
     "NOT_FINISHED_STATUSES",
     "AssetCheckEvaluationTargetMaterializationData",
     "CodeServer",
+    "DagsterExecutionInterruptedError",
     "DefinitionsLoadContext",
     "DefsStateStorage",
     "NamespacedMetadataSet",

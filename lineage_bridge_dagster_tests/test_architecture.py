@@ -53,7 +53,11 @@ ALLOWED["assets"] = {
     "push", "spark", "specs", "writer",
 }  # fmt: skip
 ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "targets"}
-ALLOWED["component"] = ALLOWED["automation"] | {"automation"}
+ALLOWED["topic_to_iceberg"] = {
+    "assets", "config", "confluent", "dagster_internals", "dead_letters", "iceberg", "lineage", "spark",
+    "specs", "topics",
+}  # fmt: skip
+ALLOWED["component"] = ALLOWED["automation"] | {"automation", "topic_to_iceberg"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {
     "jars",

@@ -93,7 +93,7 @@ def describe(section: type[BaseModel], schema: dict[str, Any]) -> None:
 
 def _narrow(section: type[BaseModel], name: str, shown: dict[str, Any]) -> None:
     choices = shown.get("anyOf", [])
-    inner = next((choice for choice in choices if "$ref" in choice), None)
+    inner = next((choice for choice in choices if "$ref" in choice or _is_of_sections(choice)), None)
     wanted = inner or _schema(section, name)
     if wanted is None:
         return
@@ -107,6 +107,12 @@ def _narrow(section: type[BaseModel], name: str, shown: dict[str, Any]) -> None:
         "pattern": "|".join([*texts, *([_EMPTY] if empty else [])]),
     }
     shown["else"] = _with_readable_error(section, name, wanted)
+
+
+def _is_of_sections(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema is that of a list of sections, each item of which is checked at its own line."""
+    items = schema.get("items")
+    return isinstance(items, dict) and "$ref" in items
 
 
 def _with_readable_error(section: type[BaseModel], name: str, wanted: dict[str, Any]) -> dict[str, Any]:

@@ -20,11 +20,12 @@ from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryC
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
-from lineage_bridge_dagster.embedded.worker_process import Backoff, is_jvm_gone
+from lineage_bridge_dagster.embedded.worker_process import Backoff
 from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit
 from lineage_bridge_dagster.spark.decoding.avro import decoded
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, ensure_namespace, exists
+from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 from lineage_bridge_dagster.spark.tableflow.append import TopicRecords, next_range
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas

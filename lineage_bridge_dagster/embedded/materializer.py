@@ -52,11 +52,11 @@ from lineage_bridge_dagster.embedded.worker_process import (
     Backoff,
     Heartbeat,
     exclusive_lock,
-    is_jvm_gone,
     local_environment,
 )
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
+from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.tableflow.append import (
     SuspendedError,

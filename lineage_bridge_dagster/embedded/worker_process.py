@@ -108,10 +108,3 @@ def local_environment(home: Path) -> dict[str, str]:
     region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or "us-east-1"
     # The Java SDK reads AWS_REGION, boto3 AWS_DEFAULT_REGION.
     return {**env, "AWS_REGION": region, "AWS_DEFAULT_REGION": region}
-
-
-def is_jvm_gone(error: Exception) -> bool:
-    """Whether Spark's JVM has exited."""
-    from py4j.protocol import Py4JNetworkError
-
-    return isinstance(error, Py4JNetworkError | ConnectionRefusedError)

@@ -47,3 +47,10 @@ def root_cause(error: BaseException) -> str:
         first = rest[0].removeprefix(": ")
     deeper = [line.removeprefix("Caused by: ") for line in rest if line.startswith("Caused by: ")]
     return (deeper[-1] if deeper else first)[:300]
+
+
+def is_jvm_gone(error: BaseException) -> bool:
+    """Whether Spark's JVM has exited."""
+    from py4j.protocol import Py4JNetworkError
+
+    return isinstance(error, Py4JNetworkError | ConnectionRefusedError)

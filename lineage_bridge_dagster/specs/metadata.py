@@ -156,6 +156,20 @@ class LineageMetadata(_MetadataSet):
     cadence_seconds: float | None = None
     limits: str | None = None
 
+    # Topics that are loaded into Iceberg tables, since the last materialization; `offsets` and the lag are
+    # above.
+    load_mode: str | None = None
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+    records_skipped: int | None = None
+    dead_letters: int | None = None
+    commits: int | None = None
+    schema_ids: str | None = None
+    schema_changes: MarkdownMetadataValue | None = None
+    suspended: str | None = None
+    load_error: str | None = None
+
     @classmethod
     def namespace(cls) -> str:
         return keys.NAMESPACE

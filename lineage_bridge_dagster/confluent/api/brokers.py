@@ -127,6 +127,14 @@ class TopicReader(AbstractContextManager["TopicReader"]):
             found |= self._offsets({name: partitions[name] for name in existing[start : start + BATCH]})
         return {name: found[name] for name in names}
 
+    def topics(self) -> list[str]:
+        """List the topics that the key may see, without Kafka's internal ones.
+
+        Raises:
+            BrokerError: the brokers did not respond.
+        """
+        return sorted(name for name in self._metadata() if not name.startswith("__"))
+
     def committed_bounds(self, topic: str) -> tuple[dict[int, int], dict[int, int]]:
         """Read the first and the end offset of every partition; the end excludes open transactions.
 

@@ -1,0 +1,114 @@
+"""The cluster that topics are loaded from: its ids, how to connect to its brokers, its Schema Registry.
+
+A cluster in Confluent Cloud is looked up by its name or id; a self-managed one is what the settings say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from pydantic import SecretStr
+
+from lineage_bridge_dagster.config.credentials import Credential
+from lineage_bridge_dagster.config.settings import ConfluentSettings
+from lineage_bridge_dagster.config.topic_tables import KafkaConfig
+from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
+from lineage_bridge_dagster.confluent.api.org import Environment, OrgClient
+from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.filters import require_known, select
+from lineage_bridge_dagster.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class ClusterConnection:
+    """A resolved cluster.
+
+    Attributes:
+        environment_id: empty for a self-managed cluster.
+        cluster_id: for a self-managed cluster, its name in the settings.
+        registry_url: empty if there is no Schema Registry.
+        registry_id: of Confluent Cloud's registry, which its key may be named after.
+        registry_settings: with which the registry is asked.
+    """
+
+    environment_id: str
+    cluster_id: str
+    bootstrap: Bootstrap
+    registry_url: str
+    registry_id: str
+    registry_settings: ConfluentSettings
+
+    @contextmanager
+    def registry(self) -> Iterator[SchemaRegistryClient]:
+        """The client of the Schema Registry."""
+        with ConfluentSession(self.registry_settings) as session:
+            yield SchemaRegistryClient(session, self.environment_id, self.registry_id)
+
+
+def connect(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterConnection:
+    """Resolve a cluster.
+
+    Raises:
+        ConfigurationError: there is no such environment or cluster, or its name is that of several.
+        ConfluentError: the control plane did not answer, or a key is missing.
+        BrokerError: the bootstrap servers are malformed.
+    """
+    return _self_managed(settings, kafka) if kafka.is_self_managed else _in_the_cloud(settings, kafka)
+
+
+def _in_the_cloud(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterConnection:
+    with ConfluentSession(settings) as session:
+        environments = OrgClient(session).environments()
+        wanted = [kafka.environment] if kafka.environment else []
+        require_known("environment", "kafka.environment", environments, wanted)
+        found: list[tuple[Environment, KafkaCluster]] = []
+        seen: list[KafkaCluster] = []
+        for environment in select(environments, wanted):
+            clusters = ClusterClient(session).clusters(environment.id)
+            seen += clusters
+            found += [(environment, cluster) for cluster in select(clusters, [kafka.cluster])]
+        if not found:
+            require_known("Kafka cluster", "kafka.cluster", seen, [kafka.cluster])
+        if len(found) > 1:
+            ids = ", ".join(f"{cluster.id} in {environment.id}" for environment, cluster in found)
+            raise ConfigurationError(
+                f"{len(found)} Kafka clusters have the name {kafka.cluster!r}: {ids}.",
+                hint="Write the cluster's id in kafka.cluster, or its environment in kafka.environment.",
+            )
+        environment, cluster = found[0]
+        registries = SchemaRegistryClient(session, environment.id).registries()
+    registry = next((each for each in registries if each.http_endpoint), None)
+    bootstrap = Bootstrap.of_cluster(settings, cluster.bootstrap_endpoint, environment.id, cluster.id)
+    return ClusterConnection(
+        environment.id,
+        cluster.id,
+        bootstrap,
+        registry.http_endpoint if registry else "",
+        registry.id if registry else "",
+        settings,
+    )
+
+
+def _self_managed(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterConnection:
+    bootstrap = Bootstrap.parse(kafka.bootstrap_servers)
+    if bootstrap.protocol == "SASL_SSL":
+        # The user wrote the addresses: they may receive the key, whatever their domain.
+        credential = Access("kafka", (kafka.cluster,)).credential(settings)
+        bootstrap = replace(bootstrap, credential=credential)
+    registry = settings.model_copy(
+        update={
+            "api_url": kafka.schema_registry_url or settings.api_url,
+            "credentials": {"schema_registry": _ANONYMOUS, **settings.credentials},
+        }
+    )
+    # Keys may be named after the cluster, as those of its brokers.
+    return ClusterConnection("", kafka.cluster, bootstrap, kafka.schema_registry_url, kafka.cluster, registry)
+
+
+#: A registry of one's own may need no key, and ignores one.
+_ANONYMOUS = Credential(key="anonymous", secret=SecretStr(""))

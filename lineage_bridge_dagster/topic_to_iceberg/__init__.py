@@ -1,0 +1,1 @@
+"""Loads topics into Iceberg tables: a component, its assets, checks, schedules and runs."""

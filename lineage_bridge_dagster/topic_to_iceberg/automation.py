@@ -1,0 +1,184 @@
+"""What starts the runs of an instance: a schedule, or a sensor that keeps a continuous run going."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dagster import (
+    AssetSelection,
+    DagsterInstance,
+    DagsterRunStatus,
+    DefaultScheduleStatus,
+    DefaultSensorStatus,
+    RunRequest,
+    RunsFilter,
+    ScheduleDefinition,
+    ScheduleEvaluationContext,
+    SensorDefinition,
+    SensorEvaluationContext,
+    SkipReason,
+    define_asset_job,
+    in_process_executor,
+)
+
+from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES
+from lineage_bridge_dagster.lineage.times import utc_now
+from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.text import duration
+from lineage_bridge_dagster.topic_to_iceberg.definitions import CONTINUOUS
+from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
+
+#: Tag of the runs of an instance, with its job's name.
+INSTANCE = keys.tag_key("topic_to_iceberg")
+
+#: Seconds between two looks at the run.
+_INTERVAL = 30
+#: Seconds to wait after a run that failed: doubled for each one before it that failed, too.
+_BACKOFF, _MAX_BACKOFF = 30.0, 1800.0
+#: Runs to look back at.
+_HISTORY = 10
+
+
+def load_automation(instance: LoadInstance) -> dict[str, Any]:
+    """The job, and the schedule or the sensor, as arguments of `Definitions`."""
+    names = instance.names
+    job = define_asset_job(
+        names.job,
+        selection=AssetSelection.assets(*instance.key_of.values()),
+        executor_def=in_process_executor,
+        tags={INSTANCE: names.job},
+        description="Loads the topics into their Iceberg tables.",
+    )
+    found: dict[str, Any] = {"jobs": [job]}
+    if instance.run.mode == "schedule" and instance.run.cron:
+        found["schedules"] = [_schedule(instance, job)]
+    elif instance.run.mode == "continuous":
+        found["sensors"] = [_sensor(instance, job)]
+    return found
+
+
+def _schedule(instance: LoadInstance, job: Any) -> ScheduleDefinition:
+    names = instance.names
+
+    def request(context: ScheduleEvaluationContext) -> RunRequest | SkipReason:
+        # Two runs of one instance would refuse each other's tables.
+        if going := _going(context.instance, names.job):
+            return SkipReason(f"Run {going} is still loading the topics.")
+        return RunRequest(run_key=context.scheduled_execution_time.isoformat())
+
+    return ScheduleDefinition(
+        name=names.schedule,
+        job=job,
+        cron_schedule=instance.run.cron,
+        default_status=DefaultScheduleStatus.RUNNING
+        if instance.run.running
+        else DefaultScheduleStatus.STOPPED,
+        execution_fn=request,
+        description=f"Runs `{names.job}`: loads every topic up to its present end, unless a run is at it.",
+    )
+
+
+def _sensor(instance: LoadInstance, job: Any) -> SensorDefinition:
+    names = instance.names
+
+    def tick(context: SensorEvaluationContext) -> RunRequest | SkipReason:
+        runs = recent_runs(context.instance, names.job)
+        silent = _lost(context.instance, runs, instance.run.report_minutes)
+        decision = next_run(runs, utc_now().timestamp())
+        if silent is not None:
+            run = context.instance.get_run_by_id(silent)
+            if run is not None:
+                context.instance.report_run_failed(
+                    run, "Its process has written nothing for a long time, and counts as gone."
+                )
+            return SkipReason(f"Run {silent} is gone; the next tick starts another one.")
+        if isinstance(decision, str):
+            return SkipReason(decision)
+        return RunRequest(run_key=decision.key, tags={CONTINUOUS: "true"})
+
+    return SensorDefinition(
+        name=names.sensor,
+        job=job,
+        evaluation_fn=tick,
+        minimum_interval_seconds=_INTERVAL,
+        default_status=DefaultSensorStatus.RUNNING if instance.run.running else DefaultSensorStatus.STOPPED,
+        description=f"Keeps one run of `{names.job}` going: starts another when it ended, failed or is gone.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RunSeen:
+    """A run of an instance; `ended` in Unix seconds."""
+
+    run_id: str
+    status: DagsterRunStatus
+    ended: float | None
+
+    @property
+    def is_over(self) -> bool:
+        return self.status not in NOT_FINISHED_STATUSES
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A run to start. The key names the run before it, so that two ticks start one."""
+
+    key: str
+
+
+def next_run(runs: Sequence[RunSeen], now: float) -> Start | str:
+    """Whether to start a run, or why not. Pure.
+
+    Args:
+        runs: of the instance, newest first.
+        now: Unix seconds.
+    """
+    if not runs:
+        return Start("first")
+    last = runs[0]
+    if not last.is_over:
+        return f"Run {last.run_id} is loading the topics."
+    if last.status is DagsterRunStatus.CANCELED:
+        # Somebody ended it, perhaps to change something; it is not for a sensor to overrule that at once.
+        wait = _BACKOFF
+    else:
+        failed = 0
+        for run in runs:
+            if run.status is not DagsterRunStatus.FAILURE:
+                break
+            failed += 1
+        wait = min(_MAX_BACKOFF, _BACKOFF * 2 ** (failed - 1)) if failed else 0.0
+    left = (last.ended or now) + wait - now
+    if left > 0:
+        after = duration(int(left * 1000))
+        return f"Run {last.run_id} ended as {last.status.value}; the next one starts in {after}."
+    return Start(f"after {last.run_id}")
+
+
+def recent_runs(instance: DagsterInstance, job: str) -> list[RunSeen]:
+    """The last runs of a job of this instance, newest first."""
+    records = instance.get_run_records(RunsFilter(tags={INSTANCE: job}), limit=_HISTORY)
+    return [
+        RunSeen(record.dagster_run.run_id, record.dagster_run.status, record.end_time) for record in records
+    ]
+
+
+def _going(instance: DagsterInstance, job: str) -> str | None:
+    return next((run.run_id for run in recent_runs(instance, job) if not run.is_over), None)
+
+
+def _lost(instance: DagsterInstance, runs: Sequence[RunSeen], report_minutes: float) -> str | None:
+    """A started run whose last event is so old that its process must be gone.
+
+    Dagster's own monitoring does not see this with every run launcher. If the process lives all the same, the
+    commits of the second writer are refused.
+    """
+    for run in runs:
+        if run.status is not DagsterRunStatus.STARTED:
+            continue
+        events = instance.get_records_for_run(run.run_id, limit=1, ascending=False).records
+        if events and utc_now().timestamp() - events[0].timestamp > 60 * max(30.0, 4 * report_minutes):
+            return run.run_id
+    return None

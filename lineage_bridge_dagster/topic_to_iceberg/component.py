@@ -1,0 +1,274 @@
+"""The component that loads topics into Iceberg tables."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from dagster import (
+    AssetExecutionContext,
+    ComponentLoadContext,
+    Definitions,
+    in_process_executor,
+    scaffold_with,
+)
+from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
+from dagster.components.component.state_backed_component import StateBackedComponent
+from pydantic import Field
+
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import contradictions as catalog_contradictions
+from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
+from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
+from lineage_bridge_dagster.config.instance_file import catalogs_given
+from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.config.reader import SettingsReader
+from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, is_cluster_id
+from lineage_bridge_dagster.config.topic_tables import DefaultsConfig, KafkaConfig, RunConfig, TopicConfig
+from lineage_bridge_dagster.config.yaml_fields import (
+    NAME,
+    AwsConfig,
+    CatalogConfig,
+    ConfluentConfig,
+    SparkConfig,
+)
+from lineage_bridge_dagster.config.yaml_section import YamlSection
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.topic_to_iceberg.automation import load_automation
+from lineage_bridge_dagster.topic_to_iceberg.definitions import load_assets
+from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster, LoadInstance, LoadNames
+from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
+from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder
+from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
+
+_STATE = DefsStateConfigArgs(
+    # LOCAL_FILESYSTEM deletes the last good state before it fetches the next one.
+    management_type="VERSIONED_STATE_STORAGE",
+    # The brokers may be down when definitions load.
+    refresh_if_dev=False,
+)
+
+
+@scaffold_with(LoadScaffolder)
+class TopicToIcebergComponent(StateBackedComponent, YamlSection):
+    """Loads Kafka topics with a schema into Iceberg tables on Spark, as Tableflow does.
+
+    Topics that are named become assets at once; those that fit a pattern, and the topics of a cluster that is
+    given by its name, once `dg utils refresh-defs-state` (or the UI's button) has stored the cluster's list.
+    """
+
+    kafka: KafkaConfig = Field(
+        default_factory=KafkaConfig, description="The Kafka cluster of the topics, and its Schema Registry."
+    )
+    topics: list[TopicConfig] = Field(
+        default_factory=list,
+        description="The topics, by name or by pattern, each with what differs from defaults.",
+    )
+    defaults: DefaultsConfig = Field(
+        default_factory=DefaultsConfig, description="What an entry of topics leaves out."
+    )
+    run: RunConfig = Field(
+        default_factory=RunConfig, description="When topics are loaded, and how many at once."
+    )
+    confluent: ConfluentConfig = Field(
+        default_factory=ConfluentConfig,
+        description="Where Confluent's control plane is, and the secrets that hold keys; environments and "
+        "clusters do not limit what kafka names.",
+    )
+    aws: AwsConfig = Field(default_factory=AwsConfig, description="Where the Glue Data Catalog is.")
+    spark: SparkConfig = Field(
+        default_factory=SparkConfig, description="The Spark session and the default catalog of the tables."
+    )
+    catalogs: list[CatalogConfig] = Field(
+        default_factory=list,
+        description="Further catalogs of Iceberg tables, a list; each has a name and the fields of "
+        "spark.catalog.",
+    )
+    name: Annotated[str, NAME] = Field(
+        default="",
+        description="Name of this instance, if there are several: a prefix for its job, schedule, sensor "
+        "and resources.",
+        examples=["eu"],
+    )
+    defs_state: ResolvedDefsStateConfig = Field(
+        default=_STATE, description="Where the cluster's list of topics is stored."
+    )
+
+    @property
+    def defs_state_config(self) -> DefsStateConfig:
+        key = f"TopicToIcebergComponent[{self.name}]" if self.name else "TopicToIcebergComponent"
+        return DefsStateConfig.from_args(self.defs_state, default_key=key)
+
+    def contradictions(self) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:
+        if not self.topics:
+            yield (
+                (),
+                ConfigurationError(
+                    "No topic is named", hint="Write topics, for example topics: [{topic: orders}]."
+                ),
+            )
+        default = self._kinds.default
+        for path, error in catalog_contradictions(default, [each.given() for each in self.catalogs]):
+            yield ("catalogs", *path), error
+        known = sorted(self._kinds.types)
+        for path, fields in ((("defaults",), self.defaults), *self._entries()):
+            if fields.catalog and fields.catalog not in known:
+                yield (
+                    (*path, "catalog"),
+                    ConfigurationError(
+                        f"There is no catalog {fields.catalog}",
+                        hint=f"Write one of {', '.join(known)}, or add it to catalogs.",
+                    ),
+                )
+        counts = Counter(each.topic for each in self.topics)
+        for path, entry in self._entries():
+            if counts[entry.topic] > 1:
+                yield (
+                    (*path, "topic"),
+                    ConfigurationError(
+                        f"{entry.topic} has {counts[entry.topic]} entries", hint="Keep one of them."
+                    ),
+                )
+        plan = self.plan("(the cluster)")
+        for collision in plan.collisions(()):
+            index = next(at for at, each in enumerate(self.topics) if each.topic == collision.topics[-1])
+            yield (
+                ("topics", index),
+                ConfigurationError(str(collision), hint="Write table: with another name in one of them."),
+            )
+
+    def write_state_to_path(self, state_path: Path) -> None:
+        """Look up the cluster and list its topics, for `dg utils refresh-defs-state`."""
+        from lineage_bridge_dagster.confluent.api.brokers import TopicReader
+        from lineage_bridge_dagster.confluent.cluster_connection import connect
+
+        settings = self._confluent().settings()
+        connection = connect(settings, self.kafka)
+        with TopicReader(connection.bootstrap, timeout_seconds=settings.timeout_seconds) as reader:
+            topics = reader.topics()
+        LoadState(Cluster(connection.environment_id, connection.cluster_id), tuple(topics)).write(state_path)
+
+    def build_defs(self, context: ComponentLoadContext) -> Definitions:
+        _check_distinct(context.component_tree.get_all_components(of_type=TopicToIcebergComponent))
+        return super().build_defs(context)
+
+    def build_defs_from_state(
+        self,
+        context: ComponentLoadContext,  # noqa: ARG002 - the definitions depend on the state alone
+        state_path: Path | None,
+    ) -> Definitions:
+        """Build the definitions of the named topics, and of those that the state has for patterns."""
+        state = LoadState.read(state_path) if state_path else None
+        cluster = state.cluster if state else self._known_cluster()
+        names = LoadNames(self.name)
+        if cluster is None:
+            return Definitions()
+        loads = self.plan(cluster.cluster_id).loads(state.topics if state else ())
+        instance = LoadInstance(names, cluster, loads, self.run, self.open_loaders)
+        assets = load_assets(instance)
+        if not assets:
+            return Definitions()
+        return Definitions(
+            assets=assets,
+            resources=self._resources(names),
+            # All topics of a run share a process, and so a Spark session.
+            executor=in_process_executor,
+            **load_automation(instance),
+        )
+
+    def open_loaders(self, context: AssetExecutionContext) -> OpenLoader:
+        """Look up the cluster, start Spark and return what opens the loader of a topic."""
+        from lineage_bridge_dagster.confluent.cluster_connection import connect
+        from lineage_bridge_dagster.topic_to_iceberg.engine import loaders
+
+        names = LoadNames(self.name)
+        settings = getattr(context.resources, names.confluent).settings()
+        connection = connect(settings, self.kafka)
+        return loaders(getattr(context.resources, names.spark).spark_session, connection)
+
+    def _entries(self) -> Sequence[tuple[tuple[str | int, ...], TopicConfig]]:
+        return [(("topics", index), entry) for index, entry in enumerate(self.topics)]
+
+    def _known_cluster(self) -> Cluster | None:
+        """The cluster as far as the YAML alone tells it; None for one of Confluent Cloud that has to be
+        looked up."""
+        if self.kafka.is_self_managed:
+            return Cluster("", self.kafka.cluster)
+        if not is_cluster_id(self.kafka.cluster):
+            return None
+        environment = self.kafka.environment
+        return Cluster(environment if environment.startswith("env-") else "", self.kafka.cluster)
+
+    def plan(self, cluster: str) -> LoadPlan:
+        """Which topics are loaded and how, with the tables of a cluster of this id."""
+        return LoadPlan(self.topics, self.defaults, database=cluster, catalogs=self._kinds)
+
+    @property
+    def _kinds(self) -> CatalogKinds:
+        """The names and types of the catalogs, from the YAML and the environment; definitions load without
+        AWS."""
+        given = self.spark.catalog.given()
+        name = given.get("name") or os.environ.get(PREFIX + "CATALOG_NAME")
+        default = str(name or CatalogSettings().name + (f"_{self.name}" if self.name else ""))
+        kind = given.get("type") or os.environ.get(PREFIX + "CATALOG_TYPE") or "glue"
+        others = {
+            str(each.given().get("name", "")): str(each.given().get("type", "glue")) for each in self.catalogs
+        }
+        return CatalogKinds(default, {S3_TABLES: "rest", **others, default: str(kind)})
+
+    def _confluent(self) -> ConfluentSettingsResource:
+        aws = self.aws.given()
+        return ConfluentSettingsResource(
+            region_name=aws.get("region"), profile_name=aws.get("profile"), **self.confluent.given()
+        )
+
+    def _resources(self, names: LoadNames) -> dict[str, Any]:
+        # Imported here: `dg` imports this module only to list the component, which needs no PySpark.
+        from lineage_bridge_dagster.spark.session import SparkResource
+
+        confluent = self._confluent()
+        return {
+            names.confluent: confluent,
+            names.spark: SparkResource(
+                # Topics of one run share the cores, whichever began first.
+                spark_config={"spark.scheduler.mode": "FAIR", **self.spark.spark_config()},
+                catalog=self.spark.catalog.given(),
+                catalogs=catalogs_given(self.spark, self.catalogs)["named"],
+                lineage_catalog="",
+                aws=self.aws.given(),
+                secrets=confluent.secrets or [],
+                instance=self.name,
+            ),
+        }
+
+    @property
+    def settings(self) -> SettingsReader:
+        """The settings in force, for the command line."""
+        return SettingsReader(
+            {
+                "confluent": self.confluent.given(),
+                "aws": self.aws.given(),
+                "catalog": self.spark.catalog.given(),
+                "catalogs": catalogs_given(self.spark, self.catalogs),
+            },
+            self.name,
+        )
+
+
+def _check_distinct(instances: Sequence[TopicToIcebergComponent]) -> None:
+    """Check that all instances in a code location have names of their own.
+
+    Raises:
+        ConfigurationError: two have the same name, but for capitals.
+    """
+    for name, count in Counter(instance.name.lower() for instance in instances).items():
+        if count > 1:
+            raise ConfigurationError(
+                f"{count} instances of TopicToIcebergComponent have "
+                f"{f'the name {name}' if name else 'no name'}.",
+                hint="Set a name of its own in the defs.yaml of each, such as name: eu. Their jobs, sensors "
+                "and resources are named after it.",
+            )

@@ -1,0 +1,148 @@
+"""What a run tells of a topic's table: metadata of its materialization, and what the checks read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dagster import MetadataValue, TableColumn, TableSchema
+
+from lineage_bridge_dagster.assets.times import now_ms, timestamp
+from lineage_bridge_dagster.specs.markdown import markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.text import plural
+from lineage_bridge_dagster.topic_to_iceberg.loader import TableLook
+from lineage_bridge_dagster.topic_to_iceberg.run import LoadReport
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFacts:
+    """What the checks judge: of a run, or as the last event of the asset tells it.
+
+    Attributes:
+        lag_records: None if the table or its topic could not be read.
+        lag_seconds: the age of the oldest record that is not in the table; 0 if there is none.
+        error: why the topic is not loaded now; `suspended` if somebody has to change something.
+    """
+
+    skipped: int = 0
+    dead_letters: int = 0
+    lag_records: int | None = None
+    lag_seconds: float | None = None
+    error: str = ""
+    suspended: bool = False
+
+    @classmethod
+    def of(cls, report: LoadReport, now: int) -> Self:
+        """The facts of a report; `now` in Unix milliseconds."""
+        look, error = report.look, report.error
+        return cls(
+            report.totals.skipped,
+            report.totals.dead_letters,
+            look.lag_records if look else None,
+            lag_seconds(look, now) if look else None,
+            " ".join(filter(None, (error.message, error.hint))) if error else "",
+            bool(error and error.suspended),
+        )
+
+    @classmethod
+    def parse(cls, metadata: Mapping[str, Any]) -> Self:
+        """The facts in the metadata of a materialization or an observation."""
+
+        def value(name: str) -> Any:
+            found = metadata.get(LineageMetadata.key(name))
+            return None if found is None else found.value
+
+        suspended = value("suspended")
+        return cls(
+            value("records_skipped") or 0,
+            value("dead_letters") or 0,
+            value("lag_records"),
+            value("lag_seconds"),
+            suspended or value("load_error") or "",
+            bool(suspended),
+        )
+
+
+def lag_seconds(look: TableLook, now: int) -> float:
+    """The age of the oldest record that is not in the table; 0 without one.
+
+    Producers may have written a time in the future.
+    """
+    if look.oldest_unread_ms is None:
+        return 0.0
+    return max(0.0, (now - look.oldest_unread_ms) / 1000)
+
+
+def load_metadata(report: LoadReport) -> dict[str, Any]:
+    """The metadata of a topic's table: counts since the last report, the lag, the snapshot and the schema.
+
+    Numbers are numbers, so that the UI plots them.
+    """
+    look, totals = report.look, report.totals
+    facts = LoadFacts.of(report, now_ms())
+    rate = totals.rows / report.seconds if report.seconds > 0 and totals.rows else None
+    return {
+        **LineageMetadata(
+            rows_written=totals.rows,
+            records_per_second=round(rate, 1) if rate is not None else None,
+            snapshot_id=str(look.snapshot_id) if look and look.snapshot_id is not None else None,
+            committed_at=timestamp(look.committed_ms) if look and look.committed_ms else None,
+            offsets=_offsets(look) if look else None,
+            lag_seconds=round(facts.lag_seconds, 1) if facts.lag_seconds is not None else None,
+            lag_records=facts.lag_records,
+            load_mode=report.load.mode,
+            rows_inserted=totals.inserted,
+            rows_updated=totals.updated,
+            rows_deleted=totals.deleted,
+            records_skipped=totals.skipped,
+            dead_letters=totals.dead_letters,
+            commits=totals.commits,
+            schema_ids=", ".join(map(str, look.schema_ids)) if look and look.schema_ids else None,
+            schema_changes=_schema_changes(report),
+            suspended=facts.error if facts.suspended else None,
+            load_error=facts.error if facts.error and not facts.suspended else None,
+        ),
+        **StandardMetadata(
+            row_count=look.rows if look else None,
+            column_schema=_column_schema(look) if look else None,
+            last_updated_timestamp=timestamp(look.committed_ms) if look and look.committed_ms else None,
+        ),
+    }
+
+
+def _column_schema(look: TableLook) -> Any:
+    if not look.columns:
+        return None
+    columns = [TableColumn(name, kind) for name, kind in look.columns.items()]
+    return MetadataValue.table_schema(TableSchema(columns))
+
+
+def _offsets(look: TableLook) -> Any:
+    rows = [
+        [partition, look.offsets.get(partition, 0), end, max(0, end - look.offsets.get(partition, 0))]
+        for partition, end in sorted(look.ends.items())
+    ]
+    first = f"{plural(look.lag_records, 'record')} behind in {plural(len(rows), 'partition')}"
+    return MetadataValue.md(
+        f"{first}\n\n{markdown_table(['partition', 'next in the table', 'end of the topic', 'lag'], rows)}"
+    )
+
+
+def _schema_changes(report: LoadReport) -> Any:
+    """What commits changed of the columns of a table that existed before; None if nothing."""
+    if report.look is None or not report.columns_before:
+        return None
+    before, after = dict(report.columns_before), report.look.columns
+    rows = [["added", name, "", kind] for name, kind in after.items() if name not in before]
+    rows += [["dropped", name, kind, ""] for name, kind in before.items() if name not in after]
+    rows += [
+        ["changed", name, kind, after[name]]
+        for name, kind in before.items()
+        if name in after and after[name] != kind
+    ]
+    if not rows:
+        return None
+    first = f"{plural(len(rows), 'column')} changed"
+    return MetadataValue.md(f"{first}\n\n{markdown_table(['change', 'column', 'before', 'now'], rows)}")

@@ -1,0 +1,93 @@
+"""One instance of the component that loads topics: what its assets, checks and schedules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from dagster import AssetExecutionContext, AssetKey
+
+from lineage_bridge_dagster.config.topic_loads import TopicLoad
+from lineage_bridge_dagster.config.topic_tables import RunConfig
+from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
+
+
+@dataclass(frozen=True)
+class LoadNames:
+    """Names of one instance's definitions; a named one prefixes them, so that two load side by side."""
+
+    prefix: str = ""
+
+    def _prefixed(self, name: str) -> str:
+        return f"{self.prefix}_{name}" if self.prefix else name
+
+    @property
+    def spark(self) -> str:
+        """Resource key of the `SparkResource`."""
+        return self._prefixed("topic_to_iceberg_spark")
+
+    @property
+    def confluent(self) -> str:
+        """Resource key of the `ConfluentSettingsResource`."""
+        return self._prefixed("topic_to_iceberg_confluent")
+
+    @property
+    def op(self) -> str:
+        return self._prefixed("load_topics")
+
+    @property
+    def job(self) -> str:
+        return self._prefixed("topic_to_iceberg")
+
+    @property
+    def schedule(self) -> str:
+        return self._prefixed("topic_to_iceberg_schedule")
+
+    @property
+    def sensor(self) -> str:
+        return self._prefixed("topic_to_iceberg_sensor")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The cluster of the topics.
+
+    Attributes:
+        environment_id: empty for a self-managed cluster.
+        cluster_id: for a self-managed cluster, the name that the YAML gives it.
+    """
+
+    environment_id: str
+    cluster_id: str
+
+
+@dataclass(frozen=True)
+class LoadInstance:
+    """The topics of an instance and how they are loaded.
+
+    Attributes:
+        open_loaders: prepares to open loaders in a run: resolves the cluster, starts Spark.
+    """
+
+    names: LoadNames
+    cluster: Cluster
+    loads: Sequence[TopicLoad]
+    run: RunConfig
+    open_loaders: Callable[[AssetExecutionContext], OpenLoader]
+    key_of: dict[str, AssetKey] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.key_of.update({load.topic: asset_key(load) for load in self.loads})
+
+
+def asset_key(load: TopicLoad) -> AssetKey:
+    """The key of the asset that loads a topic: `topic_to_iceberg/{database}/{table}`, with the catalog
+    before the database unless that is the default one of Glue."""
+    catalog = () if load.in_default_glue else (load.catalog,)
+    return AssetKey(keys.key_parts("topic_to_iceberg", *catalog, load.database, load.table))
+
+
+def topic_key(cluster: Cluster, topic: str) -> AssetKey:
+    """The key of a topic's asset, as the lineage has it."""
+    return AssetKey(keys.key_parts("kafka", cluster.cluster_id, topic))

@@ -1,0 +1,89 @@
+"""What loads one topic into its table: an engine on Spark, or a test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lineage_bridge_dagster.config.topic_loads import TopicLoad
+from lineage_bridge_dagster.spark.kafka import Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One commit, or a look that found nothing to commit.
+
+    Attributes:
+        offsets: up to which the topic was read.
+        rows: that were written, of all kinds.
+        updated: rows that replaced others, in the modes that do so.
+        skipped: records that were left out for good.
+        dead_letters: those that went to the dead letter topic.
+        committed: whether there is a new snapshot.
+    """
+
+    offsets: Offsets
+    caught_up: bool
+    rows: int = 0
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    skipped: int = 0
+    dead_letters: int = 0
+    committed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableLook:
+    """A table and its topic at one time.
+
+    Attributes:
+        snapshot_id: None before the first commit.
+        committed_ms: Unix milliseconds.
+        rows: that the table has; None if its delete files leave that open.
+        columns: name -> type.
+        offsets: up to which the table has the topic, by partition.
+        ends: of the topic's partitions.
+        oldest_unread_ms: the time of the oldest record that is not in the table; None if there is none.
+        schema_ids: of the registered schemas that records are decoded with.
+    """
+
+    snapshot_id: int | None = None
+    committed_ms: int | None = None
+    rows: int | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    offsets: Offsets = field(default_factory=dict)
+    ends: Offsets = field(default_factory=dict)
+    oldest_unread_ms: int | None = None
+    schema_ids: tuple[int, ...] = ()
+
+    @property
+    def lag_records(self) -> int:
+        """Offsets between the table and the topic's ends; transactions and compaction leave fewer records."""
+        return sum(max(0, end - self.offsets.get(partition, 0)) for partition, end in self.ends.items())
+
+
+class Loader(Protocol):
+    """Loads one topic. It is used by one thread at a time."""
+
+    def ensure(self) -> None:
+        """Create the table if it does not exist."""
+
+    def ends(self) -> Offsets:
+        """The ends that the topic's partitions have now."""
+
+    def advance(self) -> Step:
+        """Commit the next records.
+
+        Raises:
+            LineageBridgeError: they could not be read or committed; a `SuspendedError` if the topic, its
+                schema or its settings have to be changed first.
+        """
+
+    def look(self) -> TableLook:
+        """The table and its topic now."""
+
+
+#: Opens the loader of a topic, in the thread that uses it.
+OpenLoader = Callable[[TopicLoad], Loader]
