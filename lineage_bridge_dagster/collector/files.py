@@ -9,8 +9,10 @@ import io
 import json
 import os
 import shutil
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from json.encoder import encode_basestring
@@ -19,13 +21,15 @@ from typing import IO, Any, cast
 
 from lineage_bridge_dagster.collector.layout import Kind, Type
 from lineage_bridge_dagster.collector.rows import Row
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.files import write_atomically
 from lineage_bridge_dagster.text import byte_size
 
 #: Rows of a Parquet row group, which are held in memory.
 _GROUP_ROWS = 20_000
 _EXTENSIONS = {"csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
+#: An extract that wrote nothing for this long does not run any more.
+_ABANDONED_SECONDS = 24 * 3600
 _BOOLEANS = {True: "true", False: "false"}
 
 
@@ -69,6 +73,10 @@ class RowWriter(ABC):
     def close(self) -> None:
         """Write what is left, and close the file."""
 
+    @abstractmethod
+    def abandon(self) -> None:
+        """Close the file as it is."""
+
 
 class _TextWriter(RowWriter):
     """A text file, compressed or not."""
@@ -79,7 +87,8 @@ class _TextWriter(RowWriter):
         self._raw = raw
         # Neither the name nor the time, so that the same rows are the same bytes.
         self._bytes = gzip.GzipFile("", "wb", 6, raw, mtime=0) if compress else raw
-        self._stream = io.TextIOWrapper(cast(IO[bytes], self._bytes), "utf-8", "surrogatepass", newline="")
+        # Half of a surrogate pair is no UTF-8, and becomes a question mark.
+        self._stream = io.TextIOWrapper(cast(IO[bytes], self._bytes), "utf-8", "replace", newline="")
 
     def close(self) -> None:
         self._stream.flush()
@@ -89,6 +98,10 @@ class _TextWriter(RowWriter):
         self._raw.flush()
         os.fsync(self._raw.fileno())
         self._raw.close()
+
+    def abandon(self) -> None:
+        with suppress(OSError):
+            self._raw.close()
 
 
 class _CsvWriter(_TextWriter):
@@ -164,6 +177,11 @@ class _ParquetWriter(RowWriter):
         self._flush()
         self._writer.close()
 
+    def abandon(self) -> None:
+        self._buffer = []
+        with suppress(OSError):
+            self._writer.close()
+
     def _flush(self) -> None:
         import pyarrow as pa
 
@@ -200,15 +218,14 @@ class ExtractFiles:
     ) -> None:
         self._folder = folder
         self._prefix = prefix
-        self._stamp = _free_stamp(folder, prefix, started)
         self._format = format_
         self._compress = compress and format_ != "parquet"
         self._mask = mask
         self._writers: dict[str, tuple[RowWriter, Callable[[Row], Row] | None]] = {}
-        self._partial = folder / f".{prefix}_{self._stamp}.{os.getpid()}.partial"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._partial.mkdir()
+            _remove_abandoned(folder, prefix)
+            self._stamp, self._partial = _reserve(folder, prefix, started)
         except OSError as error:
             raise ConfigurationError(
                 f"Cannot write to {folder}: {error.strerror}.",
@@ -219,31 +236,39 @@ class ExtractFiles:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for writer, _mask in self._writers.values():
+            writer.abandon()
         shutil.rmtree(self._partial, ignore_errors=True)
 
     def open(self, kind: Kind) -> None:
         """Start the file of a kind, so that it is there without rows, too."""
         if kind.name not in self._writers:
-            self._writers[kind.name] = (self._writer(kind), self._mask(kind))
+            with self._errors():
+                self._writers[kind.name] = (self._writer(kind), self._mask(kind))
 
     def write(self, kind: Kind, row: Row) -> None:
-        """Write a row, masked."""
+        """Write a row, masked.
+
+        Raises:
+            LineageBridgeError: The disk is full, or the folder is gone. So for all methods.
+        """
         writer, mask = self._writers[kind.name]
-        writer.write(mask(row) if mask else row)
+        try:
+            writer.write(mask(row) if mask else row)
+        except OSError as error:
+            raise self._failed(error) from error
 
     def finish(self) -> list[WrittenFile]:
-        """Close all files, and move each to its name."""
-        written = []
-        for writer, _mask in self._writers.values():
-            writer.close()
-            final = self._folder / writer.path.name
-            written.append(
-                WrittenFile(
-                    final, writer.kind.name, writer.rows, writer.path.stat().st_size, _sha256(writer.path)
-                )
-            )
-        for each in written:
-            (self._partial / each.path.name).replace(each.path)
+        """Close all files, and move each to its name; none of them if one cannot be moved."""
+        with self._errors():
+            written = [self._close(writer) for writer, _mask in self._writers.values()]
+            try:
+                for each in written:
+                    (self._partial / each.path.name).replace(each.path)
+            except OSError:
+                for each in written:
+                    each.path.unlink(missing_ok=True)
+                raise
         return written
 
     @property
@@ -253,7 +278,28 @@ class ExtractFiles:
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Write the manifest last: an extract without one is not whole."""
-        write_atomically(self.manifest, [json.dumps(manifest, indent=2, ensure_ascii=False), "\n"])
+        with self._errors():
+            write_atomically(self.manifest, [json.dumps(manifest, indent=2, ensure_ascii=False), "\n"])
+
+    def _close(self, writer: RowWriter) -> WrittenFile:
+        writer.close()
+        path = writer.path
+        final = self._folder / path.name
+        return WrittenFile(final, writer.kind.name, writer.rows, path.stat().st_size, _sha256(path))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> LineageBridgeError:
+        return LineageBridgeError(
+            f"The files in {self._folder} cannot be written: {error.strerror or error}.",
+            hint="Make room in the folder, or set output_path to another one. The mark has not moved, so the "
+            "next extract has all of it.",
+        )
 
     def _writer(self, kind: Kind) -> RowWriter:
         name = f"{self._prefix}_{kind.name}_{self._stamp}.{_EXTENSIONS[self._format]}"
@@ -273,12 +319,27 @@ def _manifest(folder: Path, prefix: str, stamp: str) -> Path:
     return folder / f"{prefix}_manifest_{stamp}.json"
 
 
-def _free_stamp(folder: Path, prefix: str, started: datetime) -> str:
+def _reserve(folder: Path, prefix: str, started: datetime) -> tuple[str, Path]:
+    """The last part of the names of an extract, and the hidden folder that no other extract has."""
     while True:
         stamp = started.strftime("%Y%m%d%H%M%S")
-        if not _manifest(folder, prefix, stamp).exists():
-            return stamp
+        partial = folder / f".{prefix}_{stamp}.partial"
+        with suppress(FileExistsError):
+            partial.mkdir()
+            # Whoever had the folder wrote the manifest before it went.
+            if not _manifest(folder, prefix, stamp).exists():
+                return stamp, partial
+            partial.rmdir()
         started += timedelta(seconds=1)
+
+
+def _remove_abandoned(folder: Path, prefix: str) -> None:
+    """Remove what extracts left that were killed; one that still runs has written since."""
+    for partial in folder.glob(f".{prefix}_*.partial"):
+        with suppress(OSError):
+            written = max(path.stat().st_mtime for path in (partial, *partial.iterdir()))
+            if time.time() - written > _ABANDONED_SECONDS:
+                shutil.rmtree(partial, ignore_errors=True)
 
 
 def _array(values: Sequence[Any], type_: Any) -> Any:
@@ -286,7 +347,10 @@ def _array(values: Sequence[Any], type_: Any) -> Any:
 
     if pa.types.is_timestamp(type_):
         values = [datetime.fromisoformat(value) if value else None for value in values]
-    return pa.array(values, type_)
+    try:
+        return pa.array(values, type_)
+    except UnicodeEncodeError:
+        return pa.array([value and value.encode("utf-8", "replace").decode() for value in values], type_)
 
 
 def _sha256(path: Path) -> str:

@@ -71,7 +71,7 @@ class State:
         header = {"version": 1, "behind": dict(self.behind), "catalogs": dict(self.catalogs)}
         yield json.dumps(header, sort_keys=True)
         for each in self.identifiers:
-            yield json.dumps(each.fields(), ensure_ascii=False)
+            yield json.dumps(each.fields())
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> State:
