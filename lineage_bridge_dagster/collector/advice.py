@@ -153,6 +153,13 @@ def _denied(failure: _Failure) -> str:
     text, action = failure.text, failure.action
     if failure.code == "GlueEncryptionException":
         return f"Allow kms:Decrypt on the key of the Data Catalog to {failure.caller}."
+    if action.startswith("lakeformation:"):
+        return (
+            f"Allow lakeformation:ListLFTags, lakeformation:SearchDatabasesByLFTags and "
+            f"lakeformation:SearchTablesByLFTags to {failure.caller}, and DESCRIBE on the tags in Lake "
+            "Formation; or set lake_formation_tags to auto or false. `lineage-bridge iam-policy --collector "
+            "--lake-formation-tags` prints the policy."
+        )
     if "Lake Formation" in text:
         return f"Grant DESCRIBE in Lake Formation on the databases and tables to {failure.caller}."
     if "explicit deny" in text or "explicitly denies" in text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from lineage_bridge_dagster.collector.files import ExtractFiles
@@ -11,7 +11,14 @@ from lineage_bridge_dagster.collector.known import Known, SeenFile
 from lineage_bridge_dagster.collector.layout import COVERAGE, DELETIONS, IDENTIFIERS
 from lineage_bridge_dagster.collector.marks import Identifier, State, time_of
 from lineage_bridge_dagster.collector.reading import Page, Region, status_of
-from lineage_bridge_dagster.collector.rows import Source, database_rows, object_type, table_rows, update_time
+from lineage_bridge_dagster.collector.rows import (
+    Row,
+    Source,
+    database_rows,
+    object_type,
+    table_rows,
+    update_time,
+)
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.times import iso
@@ -22,7 +29,8 @@ class ScopeRead:
     """How completely a region, with an empty database, or a database was read.
 
     Attributes:
-        since: The mark from which its changes count.
+        since: The mark from which its changes count; empty if all are in the extract.
+        part: What of it: `glue`, or `lf_tags` for Lake Formation's tags.
     """
 
     source: Source
@@ -31,11 +39,28 @@ class ScopeRead:
     reason: str
     tables: int
     since: str
+    part: str = "glue"
 
     @property
     def name(self) -> str:
         region = self.source.region
+        if self.part != "glue":
+            return f"{region} ({self.part})"
         return f"{region}/{self.database}" if self.database else region
+
+    def row(self, source: Source) -> Row:
+        """The row of coverage; the source may have the catalog's id by now."""
+        return (
+            source.server,
+            source.region,
+            source.catalog_id or None,
+            self.database or None,
+            self.part,
+            str(self.status),
+            self.reason or None,
+            self.tables if self.database or self.part != "glue" else None,
+            iso(time_of(self.since)) if self.since else None,
+        )
 
 
 @dataclass(slots=True)
@@ -153,7 +178,7 @@ class Delta:
             else:
                 self._see(source, identifier, "carried")
         for scope in self.scopes:
-            self._write_coverage(scope)
+            self.files.write(COVERAGE, scope.row(self.known(scope.source)))
         return State(behind, self.seen, self._catalogs)
 
     def _differs(self, identifier: Identifier, before: Identifier | None) -> bool:
@@ -166,6 +191,12 @@ class Delta:
         self.seen.add(identifier)
         place = source.place(identifier.database, identifier.table)
         self.files.write(IDENTIFIERS, (*place, identifier.object_type, identifier.update_time or None, seen))
+
+    def known(self, source: Source) -> Source:
+        """The source with the catalog's id, which is the same in all regions, if one of them told it."""
+        found = self._source(source, None)
+        told = (each.catalog_id for each in self._sources.values() if each.catalog_id)
+        return found if found.catalog_id else replace(found, catalog_id=next(told, ""))
 
     def _source(self, source: Source, catalog_id: str | None) -> Source:
         """The source with the catalog's id, once Glue has told it."""
@@ -180,17 +211,3 @@ class Delta:
         reason = error.reason if error else ""
         since = self._before.since(source.region, database, self.start)
         self.scopes.append(ScopeRead(source, database, status_of(error, count), reason, count, since))
-
-    def _write_coverage(self, scope: ScopeRead) -> None:
-        source = self._source(scope.source, None)
-        row = (
-            source.server,
-            source.region,
-            source.catalog_id or None,
-            scope.database or None,
-            str(scope.status),
-            scope.reason or None,
-            scope.tables if scope.database else None,
-            iso(time_of(scope.since)),
-        )
-        self.files.write(COVERAGE, row)

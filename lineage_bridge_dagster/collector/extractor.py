@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from lineage_bridge_dagster.collector.advice import advised
-from lineage_bridge_dagster.collector.connection import check_region, connection_error
+from lineage_bridge_dagster.collector.connection import ConnectionCheck, check_region, connection_error
 from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
 from lineage_bridge_dagster.collector.files import ExtractFiles, WrittenFile
 from lineage_bridge_dagster.collector.known import SeenFile
-from lineage_bridge_dagster.collector.layout import KINDS, LINEAGE, SCHEMA_VERSION
+from lineage_bridge_dagster.collector.lake_formation import LakeFormationReader
+from lineage_bridge_dagster.collector.layout import KINDS, LF_TAGS, LINEAGE, SCHEMA_VERSION
 from lineage_bridge_dagster.collector.lineage_rows import lineage_rows
 from lineage_bridge_dagster.collector.mark_homes import marks_of
 from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, Marks, checked
@@ -24,6 +25,7 @@ from lineage_bridge_dagster.collector.reading import Region, list_databases, pag
 from lineage_bridge_dagster.collector.rows import (
     Source,
 )
+from lineage_bridge_dagster.collector.tag_rows import TagsRead, write_tags
 from lineage_bridge_dagster.config.aws import AwsKeys
 from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
@@ -105,7 +107,7 @@ class Extractor:
         self._masker = Masker(classes, mask_key or self.settings.mask_key)
 
     def test_connection(self) -> bool:
-        """Try the two calls of an extract on each region.
+        """Try the two calls of an extract on each region, and that of Lake Formation tags if they are wanted.
 
         Returns:
             True.
@@ -115,11 +117,20 @@ class Extractor:
         """
         sources = self._sources()
         with ThreadPoolExecutor(len(sources), thread_name_prefix="glue-connection") as pool:
-            checks = list(pool.map(lambda source: check_region(source, self._reader), sources))
+            checks = list(pool.map(self._check, sources))
         errors = self._advised({check.region: check.error for check in checks})
         if errors:
             raise connection_error(errors)
         return True
+
+    def _check(self, source: Source) -> ConnectionCheck:
+        found = check_region(source, self._reader)
+        if found.error is None and self.settings.lake_formation_tags is True:
+            try:
+                LakeFormationReader(self.settings, source.region).check()
+            except LineageBridgeError as error:
+                return ConnectionCheck(source.region, error)
+        return found
 
     def run(
         self, start_hwm: str | None = None, end_hwm: str | None = None, *, discovery: Discovery | None = None
@@ -152,6 +163,8 @@ class Extractor:
             raise connection_error(errors)
         regions = [replace(region, error=errors.get(region.source.region)) for region in regions]
         kinds = [kind for kind in KINDS if kind is not LINEAGE or discovery is not None]
+        if self.settings.lake_formation_tags is False:
+            kinds.remove(LF_TAGS)
         with (
             SeenFile() as seen,
             ExtractFiles(
@@ -168,6 +181,7 @@ class Extractor:
             overlap = timedelta(seconds=self.settings.overlap_seconds)
             delta = Delta(files, seen, previous, mark or "", start, end, overlap)
             self._read(delta, regions)
+            tags = self._write_tags(files, delta, regions)
             if discovery is not None:
                 for row in lineage_rows(discovery, self.settings.server):
                     files.write(LINEAGE, row)
@@ -178,8 +192,8 @@ class Extractor:
             extract = Extract(
                 tuple(files.finish()),
                 files.manifest,
-                self._scopes(delta),
-                _calls(regions),
+                self._scopes([*delta.scopes, *tags.scopes]),
+                dict(_calls(regions) | tags.calls),
                 delta.tables,
                 delta.changed,
                 delta.deleted,
@@ -240,11 +254,21 @@ class Extractor:
                 self._progress(f"{delta.tables:,} tables read, {delta.changed:,} of them changed")
         self._progress(f"Read {plural(delta.tables, 'table')}, {delta.changed:,} of them changed")
 
-    def _scopes(self, delta: Delta) -> tuple[ScopeRead, ...]:
+    def _write_tags(self, files: ExtractFiles, delta: Delta, regions: Sequence[Region]) -> TagsRead:
+        """Write Lake Formation's tags, if they are wanted."""
+        if self.settings.lake_formation_tags is False:
+            return TagsRead()
+        self._progress("Reading Lake Formation tags")
+        sources = [delta.known(region.source) for region in regions if region.error is None]
+        tags = write_tags(self.settings, sources, files.write)
+        self._progress(f"Read {plural(tags.tags, 'Lake Formation tag')}")
+        return tags
+
+    def _scopes(self, scopes: Sequence[ScopeRead]) -> tuple[ScopeRead, ...]:
         """The scopes as they are shown and logged: errors of AWS name accounts."""
         if not self.settings.mask:
-            return tuple(delta.scopes)
-        return tuple(replace(scope, reason=self._masker.location(scope.reason)) for scope in delta.scopes)
+            return tuple(scopes)
+        return tuple(replace(scope, reason=self._masker.location(scope.reason)) for scope in scopes)
 
     def _manifest(self, extract: Extract, started: str, discovery: Discovery | None) -> dict[str, Any]:
         return {
@@ -270,8 +294,8 @@ class Extractor:
         }
 
 
-def _calls(regions: Sequence[Region]) -> dict[str, int]:
+def _calls(regions: Sequence[Region]) -> Counter[str]:
     calls: Counter[str] = Counter()
     for region in regions:
         calls.update(region.reader.calls if region.reader else {})
-    return dict(calls)
+    return calls

@@ -187,14 +187,29 @@ LINEAGE = Kind(
     ),
     full=True,
 )
+LF_TAGS = Kind(
+    "lf_tags",
+    "Lake Formation tags of databases, tables and columns, inherited ones included; changes of tags have no "
+    "time, so each extract has all of them",
+    (
+        *_TABLE,
+        Column("column", "Column; empty for the tag of a table or a database"),
+        Column("object_type", "database, table or column"),
+        Column("tag_key", "Key of the tag"),
+        Column("tag_values", "Values of the tag", Type.JSON, Sensitivity.TAGS),
+        Column("tag_catalog_id", "Account that the tag belongs to", sensitivity=Sensitivity.LOCATIONS),
+    ),
+    full=True,
+)
 COVERAGE = Kind(
     "coverage",
     "What was read, and what could not be read",
     (
         *_PLACE,
+        Column("part", "glue: databases and tables; lf_tags: Lake Formation tags"),
         Column("status", "complete, partial, denied or failed"),
         Column("reason", "Why it was not read, and what to do", sensitivity=Sensitivity.LOCATIONS),
-        Column("tables", "Tables that were read", Type.INTEGER),
+        Column("tables", "Tables, or tags, that were read", Type.INTEGER),
         _time("since", "Changes after this time are in the extract"),
     ),
     full=True,
@@ -210,6 +225,7 @@ KINDS: tuple[Kind, ...] = (
     IDENTIFIERS,
     DELETIONS,
     LINEAGE,
+    LF_TAGS,
     COVERAGE,
 )
 

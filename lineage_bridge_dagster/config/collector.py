@@ -54,6 +54,7 @@ class Sensitivity(StrEnum):
     LITERALS = "literals"
     LOCATIONS = "locations"
     OWNERS = "owners"
+    TAGS = "tags"
 
 
 Optional = BeforeValidator(_empty_as_none)
@@ -134,6 +135,11 @@ class CollectorSettings(BaseModel):
         frozenset(Sensitivity), description="What is masked: " + ", ".join(Sensitivity) + "."
     )
     compress: bool = Field(False, description="Compress CSV and JSON lines with gzip.")
+    lake_formation_tags: bool | Literal["auto"] = Field(
+        False,
+        description="Extract the Lake Formation tags of databases, tables and columns: true, false, or auto "
+        "for where they are allowed.",
+    )
     meta_only: bool = Field(True, description="Extract metadata alone, which is all there is.")
     format: Literal["csv", "jsonl", "parquet"] = Field("csv", description="Format of the files.")
     landing: Annotated[LandingSettings | None, BeforeValidator(_url_alone), Optional] = Field(

@@ -155,11 +155,13 @@ def translate(error: Exception, *, action: str, where: str, region: str = "") ->
     )
 
 
-def malformed_response(detail: str) -> CallError:
+def malformed_response(detail: str, service: str = "Glue") -> CallError:
     """The error of an answer that is not Glue's, or half of one: botocore passes on what it cannot parse."""
+    variable = f"AWS_ENDPOINT_URL_{service.replace(' ', '').upper()}"
+    if service == "Glue":
+        variable = f"LINEAGE_BRIDGE_AWS_ENDPOINT_URL or {variable}"
     return AmbiguousError(
-        f"Glue's response is malformed: {detail}.",
-        hint="Check that LINEAGE_BRIDGE_AWS_ENDPOINT_URL or AWS_ENDPOINT_URL_GLUE is AWS Glue.",
+        f"{service}'s response is malformed: {detail}.", hint=f"Check that {variable} is AWS {service}."
     )
 
 

@@ -1,0 +1,203 @@
+"""Reads Lake Formation tags: the tags of a catalog, then what each of them is on, 100 objects a call.
+
+`GetResourceLFTags` would take a call for each table. A search for a tag's key with its values returns the
+tables that have it, with those of their columns, so the calls grow with the tagged tables alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
+
+from lineage_bridge_dagster.config.aws import AwsKeys, aws_session, client_config
+from lineage_bridge_dagster.config.collector import CollectorSettings
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.glue.errors import GlueNotFoundError, malformed_response, translate
+
+#: The most tags and objects of a page, and values of an expression (API reference: PageSize, SearchPageSize,
+#: TagValueList).
+_TAGS_PAGE = 1_000
+_SEARCH_PAGE = 100
+_VALUES = 50
+#: Attempts of a call, with botocore's pauses of up to 20 seconds: AWS publishes no rate of these calls.
+_ATTEMPTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TagOn:
+    """A tag with its values on a database, a table or a column.
+
+    Attributes:
+        catalog_id: Of the object; empty if the answer names none.
+        table: Empty for a database.
+        column: Empty for a database or a table.
+        tag_catalog_id: Of the account that the tag belongs to.
+    """
+
+    catalog_id: str
+    database: str
+    table: str
+    column: str
+    key: str
+    values: tuple[str, ...]
+    tag_catalog_id: str
+
+
+class LakeFormationReader:
+    """Reads the tags of one catalog that the caller may see.
+
+    Raises:
+        ConfigurationError: No client can be made.
+
+    Attributes:
+        calls: The API calls so far, by operation.
+    """
+
+    def __init__(self, settings: CollectorSettings, region: str) -> None:
+        keys = (
+            AwsKeys(settings.key, settings.secret, settings.session_token)
+            if settings.key and settings.secret
+            else None
+        )
+        retries = Config(retries={"mode": "standard", "total_max_attempts": _ATTEMPTS})
+        session = aws_session(settings.aws(region), keys, settings.external_id)
+        try:
+            self._client = session.client("lakeformation", config=client_config(1).merge(retries))
+        except (ValueError, BotoCoreError) as error:
+            raise ConfigurationError(
+                f"The Lake Formation client could not be created: {error}",
+                hint="Check regions and AWS_ENDPOINT_URL_LAKEFORMATION.",
+            ) from error
+        self._region = region
+        self._catalog = {"CatalogId": settings.catalog_id} if settings.catalog_id else {}
+        self.calls: Counter[str] = Counter()
+
+    def check(self) -> None:
+        """Make the first call.
+
+        Raises:
+            GlueError: It failed.
+        """
+        next(self._pages("ListLFTags", "LFTags", {"MaxResults": 1}), None)
+
+    def tags(self) -> Iterator[TagOn]:
+        """Yield each tag of each database, table and column, once.
+
+        Raises:
+            GlueError: A call failed. What it would have returned is not known.
+        """
+        # A tag that others share has the catalog that it belongs to; its key may be that of one of ours.
+        found: dict[str, set[str]] = {}
+        for tag in self._pages(
+            "ListLFTags", "LFTags", {"MaxResults": _TAGS_PAGE, "ResourceShareType": "ALL"}
+        ):
+            found.setdefault(_text(tag, "TagKey"), set()).update(_texts(tag, "TagValues"))
+        for key in sorted(found):
+            values = sorted(found[key])
+            for start in range(0, len(values), _VALUES):
+                some = values[start : start + _VALUES]
+                yield from self._databases(key, some)
+                yield from self._tables(key, some)
+
+    def _databases(self, key: str, values: list[str]) -> Iterator[TagOn]:
+        for each in self._search("SearchDatabasesByLFTags", "DatabaseList", key, values):
+            database = _object(each, "Database")
+            catalog_id, name = _text(database, "CatalogId", ""), _text(database, "Name")
+            yield from _matching(each, "LFTags", (catalog_id, name, "", ""), key, values)
+
+    def _tables(self, key: str, values: list[str]) -> Iterator[TagOn]:
+        for each in self._search("SearchTablesByLFTags", "TableList", key, values):
+            table = _object(each, "Table")
+            catalog_id = _text(table, "CatalogId", "")
+            database, name = _text(table, "DatabaseName"), _text(table, "Name")
+            yield from _matching(each, "LFTagsOnTable", (catalog_id, database, name, ""), key, values)
+            for column in _list(each, "LFTagsOnColumns"):
+                place = (catalog_id, database, name, _text(column, "Name"))
+                yield from _matching(column, "LFTags", place, key, values)
+
+    def _search(
+        self, operation: str, member: str, key: str, values: list[str]
+    ) -> Iterator[Mapping[str, Any]]:
+        expression = [{"TagKey": key, "TagValues": values}]
+        try:
+            yield from self._pages(operation, member, {"MaxResults": _SEARCH_PAGE, "Expression": expression})
+        except GlueNotFoundError:
+            return  # The tag was removed since it was listed.
+
+    def _pages(self, operation: str, member: str, request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        token, used = "", set()
+        while True:
+            answer = self._call(
+                operation, {**request, **self._catalog, **({"NextToken": token} if token else {})}
+            )
+            # Lake Formation may leave out a list that is empty.
+            yield from _list(answer, member)
+            token = answer.get("NextToken") or ""
+            if not token:
+                return
+            if token in used:
+                raise malformed_response(f"{operation} returned the same page token twice", "Lake Formation")
+            used.add(token)
+
+    def _call(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.calls[operation] += 1
+        method = {
+            "ListLFTags": self._client.list_lf_tags,
+            "SearchDatabasesByLFTags": self._client.search_databases_by_lf_tags,
+            "SearchTablesByLFTags": self._client.search_tables_by_lf_tags,
+        }[operation]
+        try:
+            answer: Any = method(**request)
+        except Exception as error:
+            action = f"lakeformation:{operation}"
+            raise translate(error, action=action, where="the catalog", region=self._region) from error
+        kind = answer["ResponseMetadata"]["HTTPHeaders"].get("content-type", "json")
+        if "json" not in kind:
+            # botocore passes on what it cannot parse as an answer without lists.
+            raise malformed_response(f"{operation} returned {kind}", "Lake Formation")
+        return cast(Mapping[str, Any], answer)
+
+
+def _matching(
+    raw: Mapping[str, Any], member: str, place: tuple[str, str, str, str], key: str, values: list[str]
+) -> Iterator[TagOn]:
+    """The tags of an object that were searched for: others come with their own search."""
+    for tag in _list(raw, member):
+        found = tuple(value for value in _texts(tag, "TagValues") if value in values)
+        if _text(tag, "TagKey") == key and found:
+            yield TagOn(*place, key, found, _text(tag, "CatalogId", ""))
+
+
+def _list(raw: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    value = raw.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        raise malformed_response(f"{name} is no list of objects", "Lake Formation")
+    return value
+
+
+def _object(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = raw.get(name)
+    if not isinstance(value, Mapping):
+        raise malformed_response(f"an object has no {name}", "Lake Formation")
+    return value
+
+
+def _text(raw: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    value = raw.get(name, default)
+    if not isinstance(value, str) or (not value and default is None):
+        raise malformed_response(f"an object has no {name}", "Lake Formation")
+    return value
+
+
+def _texts(raw: Mapping[str, Any], name: str) -> list[str]:
+    value = raw.get(name)
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise malformed_response(f"a tag has no {name}", "Lake Formation")
+    return value
