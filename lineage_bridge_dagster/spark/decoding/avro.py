@@ -1,7 +1,9 @@
 """Avro records in Confluent's wire format, decoded by Spark.
 
-A topic's records may have several schema versions. Each record is decoded with its writer's schema and read
-as the latest version, so that all rows have one type.
+A topic's records may have several schema versions. Each record is decoded with its writer's schema alone, and
+its fields are then put into the type that holds those of all versions. So a row does not depend on the
+versions that were registered after its record, and a field that its version lacks is null, whatever default
+a later version gives it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.decoding.framing import framed
-from lineage_bridge_dagster.topics.schemas import AVRO, SubjectSchemas
+from lineage_bridge_dagster.spark.decoding.spark_types import conformed, spark_type
+from lineage_bridge_dagster.topics.columns import ValueType
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.topics.types import spelled
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -29,63 +34,78 @@ _END = bytes.fromhex("8d1f6cb3e24a597ed0c83b95f7a2610e")
 class AvroDecoder:
     """Decodes the records of a subject whose latest version is an Avro schema."""
 
-    def __init__(self, subject: SubjectSchemas) -> None:
+    def __init__(self, subject: SubjectSchemas, value: ValueType) -> None:
         self._subject = subject
+        self._value = value
+        self.is_record = value.is_record
 
     @cached_property
     def type(self) -> DataType:
-        """Spark's type of the latest version."""
-        from pyspark.sql import SparkSession
-        from pyspark.sql import functions as F
-        from pyspark.sql.avro.functions import from_avro
-
-        spark = SparkSession.active()
-        column = from_avro(F.lit(b""), self._reader).alias("value")
-        kind: DataType = spark.range(0).select(column).schema["value"].dataType
-        return kind
-
-    @property
-    def is_record(self) -> bool:
-        """Whether the latest version is a record."""
-        return _is_record(self._reader)
-
-    @property
-    def _reader(self) -> str:
-        reader = self._subject.reader
-        if reader is None:
-            raise LineageBridgeError(
-                f"Subject {self._subject.subject} has no Avro schema.",
-                hint="Read the raw bytes, or register an Avro schema for them.",
-            )
-        return reader
+        """Spark's type, which holds the values of all versions."""
+        return spark_type(self._value.type)
 
     def decode(self, records: DataFrame, side: Literal["key", "value"]) -> DataFrame:
         """Add `_{side}` and `_{side}_error`; see `Decoder`."""
         from pyspark.sql import functions as F
-        from pyspark.sql.avro.functions import from_avro
 
         frame = framed(records, side, self._subject)
         number, error = F.col(f"_{side}_id"), F.col(f"_{side}_error")
-        body = F.concat(F.col(f"_{side}_body"), F.lit(_END))
-        options = {"mode": "PERMISSIVE", "avroSchema": _with_end(self._reader)}
-        column: Any = F
+        # Versions of the same type share a column. Each is a column of its own because Spark would repeat
+        # the decoding for every use of a column within the same projection.
+        shapes: dict[str, list[RegisteredSchema]] = {}
         for schema in self._subject.versions:
-            if schema.type == AVRO:
-                # CASE is lazy: this decoder sees only the rows of its id.
-                value = from_avro(body, _with_end(schema.text), options)
-                column = column.when(number == schema.id, value)
-        frame = frame.withColumn(f"_{side}", column)
-        value = F.col(f"_{side}")
-        # In place of a record that it cannot read, Spark returns one whose fields are all null.
-        is_whole = F.coalesce(value["end"] == F.lit(_END), F.lit(False))
-        mismatch = F.concat(F.lit("its bytes do not match the Avro schema of id "), number.cast("string"))
+            if schema.id in self._value.versions:
+                shapes.setdefault(spelled(self._value.versions[schema.id]), []).append(schema)
+        names = {shape: f"_{side}_{n}" for n, shape in enumerate(shapes)}
+        frame = frame.withColumns(
+            {names[shape]: self._decoded(side, schemas) for shape, schemas in shapes.items()}
+        )
+        result, whole = F.lit(None).cast(self.type), F.lit(False)
+        for shape, schemas in shapes.items():
+            column = F.col(names[shape])
+            ids = number.isin(*(schema.id for schema in schemas))
+            # In place of a record that it cannot read, Spark returns one whose fields are all null.
+            is_whole = ids & F.coalesce(column["end"] == F.lit(_END), F.lit(False))
+            own = self._value.versions[schemas[0].id]
+            value = conformed(column["value"], own, self._value.type)
+            result = F.when(is_whole, value).otherwise(result)
+            whole = whole | is_whole
         frame = frame.withColumns(
             {
-                f"_{side}": F.when(is_whole, value["value"]),
-                f"_{side}_error": F.when(number.isNotNull() & ~is_whole, mismatch).otherwise(error),
+                f"_{side}": result,
+                f"_{side}_error": F.when(number.isNotNull() & ~whole, self._mismatch(number)).otherwise(
+                    error
+                ),
             }
         )
-        return frame.drop(f"_{side}_id", f"_{side}_body")
+        return frame.drop(f"_{side}_id", f"_{side}_body", *names.values())
+
+    def _decoded(self, side: str, schemas: list[RegisteredSchema]) -> Column:
+        """A struct of the value, in the type that the schemas share, and of the bytes after it."""
+        from pyspark.sql import functions as F
+        from pyspark.sql import types as t
+        from pyspark.sql.avro.functions import from_avro
+
+        body = F.concat(F.col(f"_{side}_body"), F.lit(_END))
+        own = spark_type(self._value.versions[schemas[0].id])
+        kind = t.StructType([t.StructField("value", own), t.StructField("end", t.BinaryType())])
+        column: Any = F
+        for schema in schemas:
+            # Spark names the alternatives of a union by their position, by which a cast maps them.
+            value = from_avro(body, _with_end(schema.text), {"mode": "PERMISSIVE"}).cast(kind)
+            # CASE is lazy: this decoder sees only the rows of its id.
+            column = column.when(F.col(f"_{side}_id") == schema.id, value)
+        result: Column = column
+        return result
+
+    def _mismatch(self, number: Column) -> Column:
+        from pyspark.sql import functions as F
+
+        message = F.concat(F.lit("its bytes do not match the Avro schema of id "), number.cast("string"))
+        for schema_id, reason in self._value.errors.items():
+            refused = f"its schema id {schema_id} does not agree with the latest version: {reason}"
+            message = F.when(number == schema_id, F.lit(refused)).otherwise(message)
+        return message
 
 
 def _with_end(schema: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.decoding.avro import AvroDecoder
-from lineage_bridge_dagster.topics.schemas import AVRO, SubjectSchemas
+from lineage_bridge_dagster.topics.columns import value_type
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -60,14 +60,7 @@ def decoder_for(subject: SubjectSchemas) -> Decoder:
     """The decoder of a subject's records, by the type of its latest version.
 
     Raises:
-        LineageBridgeError: the latest version cannot be decoded.
+        SchemaError: no table can hold the values of the latest version.
     """
-    latest = subject.latest
-    if latest is None:
-        return BytesDecoder()
-    if latest.type == AVRO:
-        return AvroDecoder(subject)
-    raise LineageBridgeError(
-        f"The latest version of subject {subject.subject} is a {latest.type} schema, which is not decoded.",
-        hint="Read the raw bytes, or register an Avro schema.",
-    )
+    value = value_type(subject)
+    return BytesDecoder() if value is None else AvroDecoder(subject, value)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.spark.decoding.decoder import Side, decoder_for
+from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster_tests.spark.decoding.results import Header, decode, errors
 from lineage_bridge_dagster_tests.spark.records import (
     ORDER_V1,
     ORDERS,
@@ -23,36 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
-Header = tuple[str, bytes | None]
-
-
-def decode(
-    spark: SparkSession,
-    schemas: SubjectSchemas,
-    *payloads: bytes | None,
-    headers: list[list[Header] | None] | None = None,
-    side: Side = "value",
-) -> list[tuple[Any, str | None]]:
-    """The decoded payloads, records as dictionaries, each with its error."""
-    rows: list[Any] = [(number, payload) for number, payload in enumerate(payloads)]
-    ddl = f"n int, {side} binary"
-    if headers:
-        rows = [(*row, header) for row, header in zip(rows, headers, strict=True)]
-        ddl += ", headers array<struct<key: string, value: binary>>"
-    decoded = decoder_for(schemas).decode(spark.createDataFrame(rows, ddl), side)
-    return [
-        (value.asDict(recursive=True) if hasattr(value, "asDict") else value, error)
-        for value, error in (
-            (row[f"_{side}"], row[f"_{side}_error"]) for row in decoded.orderBy("n").collect()
-        )
-    ]
-
-
-def errors(results: list[tuple[Any, str | None]]) -> list[str | None]:
-    """The errors; a record that has one has no value."""
-    assert all(value is None for value, error in results if error)
-    return [error for _, error in results]
 
 
 def test_each_version_is_decoded_as_the_latest(spark: SparkSession) -> None:

@@ -1,0 +1,94 @@
+"""Iceberg types in Spark, and values of one version's type as values of another's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from lineage_bridge_dagster.topics.types import spelled
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+
+def spark_type(kind: IcebergType) -> DataType:
+    """Spark's type; nulls are permitted at every level."""
+    from pyspark.sql import types as t
+
+    match kind:
+        case StructType():
+            return t.StructType(
+                [t.StructField(each.name, spark_type(each.field_type)) for each in kind.fields]
+            )
+        case ListType():
+            return t.ArrayType(spark_type(kind.element_type))
+        case MapType():
+            return t.MapType(spark_type(kind.key_type), spark_type(kind.value_type))
+        case DecimalType():
+            return t.DecimalType(kind.precision, kind.scale)
+    primitive: dict[type[IcebergType], type[DataType]] = {
+        BinaryType: t.BinaryType,
+        BooleanType: t.BooleanType,
+        DateType: t.DateType,
+        DoubleType: t.DoubleType,
+        FloatType: t.FloatType,
+        IntegerType: t.IntegerType,
+        LongType: t.LongType,
+        StringType: t.StringType,
+        TimestampType: t.TimestampNTZType,
+        TimestamptzType: t.TimestampType,
+    }
+    return primitive[type(kind)]()
+
+
+def conformed(column: Column, own: IcebergType, target: IcebergType) -> Column:
+    """A value of one version's type, in the type that holds the values of all versions.
+
+    Fields are found by their names; those that the version lacks are null.
+
+    Args:
+        column: of the Spark type of `own`.
+        own: the version's type.
+        target: what `merged` returned for it.
+    """
+    from pyspark.sql import functions as F
+
+    if spelled(own) == spelled(target):
+        return column
+    match own, target:
+        case StructType(), StructType():
+            present = {each.name: each for each in own.fields}
+            fields = []
+            for each in target.fields:
+                if each.name in present:
+                    inner = present[each.name].field_type
+                    value = conformed(column.getField(each.name), inner, each.field_type)
+                else:
+                    value = F.lit(None).cast(spark_type(each.field_type))
+                fields.append(value.alias(each.name))
+            return F.when(column.isNotNull(), F.struct(*fields))
+        case ListType(), ListType():
+            before, after = own.element_type, target.element_type
+            return F.transform(column, lambda element: conformed(element, before, after))
+        case MapType(), MapType():
+            before, after = own.value_type, target.value_type
+            return F.transform_values(column, lambda _, value: conformed(value, before, after))
+    return column.cast(spark_type(target))

@@ -1,0 +1,193 @@
+"""How the columns of a table follow a schema: a plan of changes, or an error that names the field.
+
+Permitted is what Iceberg's specification (format version 2, "Schema Evolution") lets old files be read after:
+a new optional column, a wider type (int to long, float to double, a decimal of the same scale and a higher
+precision), a required column that becomes optional, at every level but within the keys of a map. A column
+whose field is gone stays, and is null from then on. A field that is narrower than its column changes
+nothing: under the compatibility modes FORWARD and NONE, records of both widths come. Fields are told by
+their names, so their order does not matter, and a renamed field is one gone and one new.
+
+What defaults a schema has changes no column: only format version 3 has defaults of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyiceberg.types import (
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    PrimitiveType,
+    StructType,
+)
+
+from lineage_bridge_dagster.topics import types
+from lineage_bridge_dagster.topics.errors import EvolutionError
+from lineage_bridge_dagster.topics.types import spelled
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AddColumn:
+    """Add an optional column, at the end of its struct. Elements are `element`, `key` and `value`."""
+
+    path: Path
+    type: IcebergType
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class WidenColumn:
+    """Change a column's type to a wider one."""
+
+    path: Path
+    before: PrimitiveType
+    type: PrimitiveType
+
+
+@dataclass(frozen=True)
+class MakeOptional:
+    """Let a required column hold nulls."""
+
+    path: Path
+
+
+Change = AddColumn | WidenColumn | MakeOptional
+
+
+def plan_evolution(current: StructType, wanted: StructType) -> tuple[Change, ...]:
+    """The changes after which a table can hold what a schema's records hold, outer columns first.
+
+    Args:
+        current: the table's columns, such as `table.schema().as_struct()`; metadata columns may be among
+            them.
+        wanted: what `table_schema` returns.
+
+    Raises:
+        EvolutionError: a change is not permitted.
+    """
+    return tuple(_struct(current, wanted, ()))
+
+
+def merged(current: IcebergType, wanted: IcebergType) -> IcebergType:
+    """The type that holds the values of both: `current` after its evolution.
+
+    Raises:
+        EvolutionError: there is none.
+    """
+    return _merged(current, wanted, ())
+
+
+def _merged(current: IcebergType, wanted: IcebergType, path: Path) -> IcebergType:
+    match current, wanted:
+        case StructType(), StructType():
+            others = {each.name: each for each in wanted.fields}
+            fields = [
+                _merged_field(each, others.pop(each.name, None), (*path, each.name))
+                for each in current.fields
+            ]
+            fields += [
+                types.field(name, each.field_type, doc=each.doc or "") for name, each in others.items()
+            ]
+            return types.struct(fields, ".".join(path))
+        case ListType(), ListType():
+            element = _merged(current.element_type, wanted.element_type, (*path, "element"))
+            required = current.element_required and wanted.element_required
+            return types.listing(element, element_required=required)
+        case MapType(), MapType():
+            _same_key(current, wanted, path)
+            value = _merged(current.value_type, wanted.value_type, (*path, "value"))
+            required = current.value_required and wanted.value_required
+            return types.mapping(value, key=current.key_type, value_required=required)
+    return _wider(current, wanted, path)
+
+
+def _merged_field(current: NestedField, wanted: NestedField | None, path: Path) -> NestedField:
+    if wanted is None:
+        return types.field(current.name, current.field_type, doc=current.doc or "")
+    kind = _merged(current.field_type, wanted.field_type, path)
+    required = current.required and wanted.required
+    return types.field(current.name, kind, required=required, doc=current.doc or wanted.doc or "")
+
+
+def _struct(current: StructType, wanted: StructType, path: Path) -> Iterator[Change]:
+    columns = {each.name: each for each in current.fields}
+    folded = {name.lower(): name for name in columns}
+    fields = {each.name: each for each in wanted.fields}
+    for name, column in columns.items():
+        inner = (*path, name)
+        each = fields.get(name)
+        if column.required and not (each and each.required):
+            yield MakeOptional(inner)
+        if each is not None:
+            yield from _changes(column.field_type, each.field_type, inner)
+    for name, each in fields.items():
+        if name in columns:
+            continue
+        if name.lower() in folded:
+            raise EvolutionError(
+                f"Field {'.'.join((*path, name))} has the name of column "
+                f"{'.'.join((*path, folded[name.lower()]))}, but for its case.",
+                hint="Spark, Glue and Athena do not distinguish them: register a version with the column's "
+                "name, or load the topic into a new table.",
+            )
+        yield AddColumn((*path, name), each.field_type, each.doc or "")
+
+
+def _changes(current: IcebergType, wanted: IcebergType, path: Path) -> Iterator[Change]:
+    match current, wanted:
+        case StructType(), StructType():
+            yield from _struct(current, wanted, path)
+        case ListType(), ListType():
+            element = (*path, "element")
+            if current.element_required and not wanted.element_required:
+                yield MakeOptional(element)
+            yield from _changes(current.element_type, wanted.element_type, element)
+        case MapType(), MapType():
+            _same_key(current, wanted, path)
+            value = (*path, "value")
+            if current.value_required and not wanted.value_required:
+                yield MakeOptional(value)
+            yield from _changes(current.value_type, wanted.value_type, value)
+        case _:
+            kind = _wider(current, wanted, path)
+            if kind != current and isinstance(current, PrimitiveType) and isinstance(kind, PrimitiveType):
+                yield WidenColumn(path, current, kind)
+
+
+def _same_key(current: MapType, wanted: MapType, path: Path) -> None:
+    if spelled(current.key_type) != spelled(wanted.key_type):
+        raise _refused(current.key_type, wanted.key_type, (*path, "key"))
+
+
+def _wider(current: IcebergType, wanted: IcebergType, path: Path) -> IcebergType:
+    """The wider of two primitive types."""
+    if current == wanted:
+        return current
+    match current, wanted:
+        case (IntegerType(), LongType()) | (FloatType(), DoubleType()):
+            return wanted
+        case (LongType(), IntegerType()) | (DoubleType(), FloatType()):
+            return current
+        case DecimalType(), DecimalType() if current.scale == wanted.scale:
+            return max(current, wanted, key=lambda each: each.precision)
+    raise _refused(current, wanted, path)
+
+
+def _refused(current: IcebergType, wanted: IcebergType, path: Path) -> EvolutionError:
+    name = ".".join(path)
+    return EvolutionError(
+        f"{f'Field {name}' if name else 'The value'} is {spelled(wanted)} in the schema, and its column is "
+        f"{spelled(current)}.",
+        hint=f"Iceberg cannot change {spelled(current)} to {spelled(wanted)}: register a version with the "
+        "column's type, give the field another name, or load the topic into a new table.",
+    )

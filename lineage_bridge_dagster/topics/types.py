@@ -1,0 +1,146 @@
+"""Iceberg types as schemas are mapped to them.
+
+Only types that Spark writes: neither `time` nor `uuid` nor `fixed`. Field ids are 0 until a table has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyiceberg.types import (
+    DecimalType,
+    IcebergType,
+    ListType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+)
+
+from lineage_bridge_dagster.topics.errors import SchemaError
+
+#: Nesting that Spark's code generation and Glue's columns bear; deeper schemas are a mistake or recursive.
+MAX_DEPTH = 32
+MAX_PRECISION = 38
+
+
+def field(name: str, kind: IcebergType, *, required: bool = False, doc: str = "") -> NestedField:
+    """A field of a struct."""
+    return NestedField(0, name, kind, required=required, doc=doc or None)
+
+
+def struct(fields: Iterable[NestedField], path: str) -> StructType:
+    """A struct.
+
+    Raises:
+        SchemaError: two names differ in case alone, which Spark and Glue do not distinguish, or one is empty.
+    """
+    found = tuple(fields)
+    names: dict[str, str] = {}
+    for each in found:
+        check_name(each.name, path)
+        other = names.get(each.name.lower())
+        if other is not None:
+            alike = f"has the name of field {joined(path, other)}, but for its case"
+            raise SchemaError.at(
+                joined(path, each.name),
+                alike if other != each.name else "is there twice",
+                "Spark, Glue and Athena do not distinguish them: rename one of the two in a new topic.",
+            )
+        names[each.name.lower()] = each.name
+    return StructType(*found)
+
+
+def check_name(name: str, path: str) -> None:
+    """Check that a column can have a name.
+
+    Raises:
+        SchemaError: it cannot.
+    """
+    if not name or any(ord(character) < 32 for character in name):
+        raise SchemaError.at(
+            joined(path, repr(name)),
+            "has a name that is empty or has control characters, which a column cannot have",
+            "Rename the field in a new version of the schema.",
+        )
+
+
+def listing(element: IcebergType, *, element_required: bool = False) -> ListType:
+    """A list."""
+    return ListType(0, element, element_required=element_required)
+
+
+def mapping(value: IcebergType, *, key: IcebergType | None = None, value_required: bool = False) -> MapType:
+    """A map; its keys are strings unless told."""
+    return MapType(0, key or StringType(), 0, value, value_required=value_required)
+
+
+def decimal(precision: int, scale: int, path: str) -> DecimalType:
+    """A decimal.
+
+    Raises:
+        SchemaError: the precision is over Iceberg's limit, or the scale is not within the precision.
+    """
+    if not 0 < precision <= MAX_PRECISION or not 0 <= scale <= precision:
+        raise SchemaError.at(
+            path,
+            f"is a decimal({precision},{scale}); Iceberg's have a precision of 1 to {MAX_PRECISION} and a "
+            "scale from 0 to the precision",
+            "Register a version with such a decimal, or a string.",
+        )
+    return DecimalType(precision, scale)
+
+
+def joined(path: str, name: str) -> str:
+    """The dotted path of a field of the struct at a path."""
+    return f"{path}.{name}" if path else name
+
+
+def check_depth(stack: Sequence[object], path: str) -> None:
+    """Check how deep a schema is nested.
+
+    Raises:
+        SchemaError: deeper than `MAX_DEPTH`.
+    """
+    if len(stack) > MAX_DEPTH:
+        raise SchemaError.at(
+            path,
+            f"is nested deeper than {MAX_DEPTH} levels",
+            "Flatten the schema, or keep the inner part as a string of JSON.",
+        )
+
+
+def recursive(path: str, name: str) -> SchemaError:
+    """The error of a type that contains itself."""
+    return SchemaError.at(
+        path,
+        f"has the type {name}, which contains itself: an Iceberg table has no recursive types",
+        "Replace the inner field by a string of JSON or a list of ids, in a new topic.",
+    )
+
+
+def relaxed(kind: IcebergType) -> IcebergType:
+    """The type with nulls permitted everywhere but in the keys of maps."""
+    match kind:
+        case StructType():
+            return StructType(
+                *(field(each.name, relaxed(each.field_type), doc=each.doc or "") for each in kind.fields)
+            )
+        case ListType():
+            return listing(relaxed(kind.element_type))
+        case MapType():
+            return mapping(relaxed(kind.value_type), key=kind.key_type)
+    return kind
+
+
+def spelled(kind: IcebergType) -> str:
+    """Spell a type without field ids: `struct<id: long, tags: list<string>>`."""
+    match kind:
+        case StructType():
+            inner = ", ".join(f"{each.name}: {spelled(each.field_type)}" for each in kind.fields)
+            return f"struct<{inner}>"
+        case ListType():
+            return f"list<{spelled(kind.element_type)}>"
+        case MapType():
+            return f"map<{spelled(kind.key_type)}, {spelled(kind.value_type)}>"
+    return str(kind).replace(" ", "")

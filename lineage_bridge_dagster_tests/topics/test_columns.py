@@ -1,0 +1,86 @@
+"""A table has the columns of its topic's keys and values, of all versions of their schemas."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lineage_bridge_dagster.topics.columns import table_schema, value_type
+from lineage_bridge_dagster.topics.errors import SchemaError
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.topics.types import spelled
+
+
+def record(**fields: Any) -> str:
+    listed = [{"name": name, "type": kind} for name, kind in fields.items()]
+    return json.dumps({"type": "record", "name": "R", "fields": listed})
+
+
+def subject(*texts: str, name: str = "o-value") -> SubjectSchemas:
+    return SubjectSchemas(name, tuple(RegisteredSchema(n, text) for n, text in enumerate(texts, 1)))
+
+
+NONE = SubjectSchemas("none")
+
+
+def columns(key: SubjectSchemas, value: SubjectSchemas) -> str:
+    schema = table_schema(key, value)
+    assert not any(each.required for each in schema.fields)
+    return spelled(schema.as_struct()).removeprefix("struct<").removesuffix(">")
+
+
+def test_columns_are_those_of_the_key_and_the_value() -> None:
+    value = subject(record(id="long", item=["null", "string"]))
+    assert columns(NONE, value) == "key: binary, id: long, item: string"
+    assert columns(subject('"string"'), value) == "key: string, id: long, item: string"
+    assert columns(subject(record(customer="string")), value) == "customer: string, id: long, item: string"
+    assert columns(NONE, NONE) == "key: binary, value: binary"
+    assert columns(NONE, subject('{"type": "array", "items": "long"}')) == "key: binary, value: list<long>"
+
+
+def test_name_that_key_and_value_share_is_one_column() -> None:
+    key = subject(record(id="int", region="string"))
+    assert columns(key, subject(record(item="string", id="long"))) == (
+        "id: long, region: string, item: string"
+    )
+    with pytest.raises(SchemaError, match="Field ID has the name of field id, but for its case"):
+        columns(key, subject(record(ID="long")))
+
+
+def test_fields_that_only_older_versions_have_follow_those_of_the_latest() -> None:
+    value = subject(record(a="int", gone="string"), record(a="long", b="int"), record(b="long", a="int"))
+    assert columns(NONE, value) == "key: binary, b: long, a: long, gone: string"
+
+
+def test_version_that_disagrees_with_the_latest_costs_its_records_alone() -> None:
+    versions = (record(a="int"), record(a="string"), record(a="long"))
+    found = value_type(subject(*versions))
+    assert found is not None
+    assert spelled(found.type) == "struct<a: long>"
+    assert sorted(found.versions) == [1, 3]
+    assert found.errors == {2: "Field a is string in the schema, and its column is long."}
+
+
+def test_version_of_another_type_costs_its_records_alone() -> None:
+    found = value_type(
+        SubjectSchemas("o", (RegisteredSchema(1, "{}", "JSON"), RegisteredSchema(2, record(a="int"))))
+    )
+    assert found is not None
+    assert found.errors == {1: "It is a schema of JSON, and the latest is one of AVRO."}
+
+
+def test_error_of_the_latest_version_names_its_subject() -> None:
+    with pytest.raises(SchemaError, match=r"Field next has.* schema id 1, the latest of subject o-v"):
+        value_type(subject(record(next=["null", "R"])))
+
+
+def test_every_field_has_an_id_of_its_own() -> None:
+    inner = {
+        "type": "record",
+        "name": "I",
+        "fields": [{"name": "a", "type": {"type": "map", "values": "int"}}],
+    }
+    schema = table_schema(NONE, subject(record(s=inner, b="int")))
+    assert len(schema._lazy_id_to_field) == 6
