@@ -28,7 +28,7 @@ from lineage_bridge_dagster.jars.checksums import Archive
 from lineage_bridge_dagster.jars.jvm import java
 from lineage_bridge_dagster.text import ReportLine
 
-Need = Literal["spark", "kafka", "flink", "rest"]
+Need = Literal["spark", "kafka", "flink", "rest", "connect"]
 NEEDS: tuple[Need, ...] = get_args(Need)
 
 IVY_FILE = Path(__file__).with_name("ivy.xml")

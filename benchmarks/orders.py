@@ -1,0 +1,201 @@
+"""Topics of random orders on a broker of their own: Avro in Confluent's wire format."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from lineage_bridge_dagster.embedded.broker import KafkaBroker
+from lineage_bridge_dagster.embedded.ports import is_free
+from lineage_bridge_dagster.errors import LineageBridgeError
+
+KEY_ID, VALUE_ID = 1, 2
+
+KEY_SCHEMA = json.dumps(
+    {"type": "record", "name": "OrderKey", "namespace": "shop", "fields": [{"name": "id", "type": "long"}]}
+)
+VALUE_SCHEMA = json.dumps(
+    {
+        "type": "record",
+        "name": "Order",
+        "namespace": "shop",
+        "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "created", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+            {"name": "amount", "type": "double"},
+            {"name": "quantity", "type": "int"},
+            {"name": "paid", "type": "boolean"},
+            {"name": "currency", "type": "string"},
+            {"name": "reference", "type": "string"},
+            {"name": "customer", "type": ["null", "string"], "default": None},
+            {"name": "comment", "type": ["null", "string"], "default": None},
+        ],
+    }
+)
+SCHEMAS = {KEY_ID: KEY_SCHEMA, VALUE_ID: VALUE_SCHEMA}
+
+_CURRENCIES = [b"\x06EUR", b"\x06USD", b"\x06GBP", b"\x06JPY"]
+_HEADER = struct.Struct(">bI")
+_DOUBLE = struct.Struct("<d")
+_START_SECONDS = 60.0
+_FIRST_PORT = 31_000
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What the topics contain.
+
+    Attributes:
+        records: in all topics.
+        record_bytes: size of a value with its header.
+        distinct_keys: the keys that each record's is drawn from.
+        skew: share of the records that have one and the same key, and hence one partition.
+        partitions: of each topic.
+        topics: the topics that the records are spread over.
+    """
+
+    records: int
+    record_bytes: int = 500
+    distinct_keys: int = 1_000_000
+    skew: float = 0.0
+    partitions: int = 8
+    topics: int = 1
+
+    @property
+    def names(self) -> list[str]:
+        """The topics' names."""
+        return [f"orders.{number:03d}.of_{self.records}" for number in range(self.topics)]
+
+    def messages(self, seed: int = 7) -> Iterator[tuple[int, bytes, bytes]]:
+        """The key's number, the key and the value of each record; the same ones for the same seed."""
+        source = random.Random(seed)  # noqa: S311 - not for cryptography
+        text = _text(source)
+        header, key_header = _HEADER.pack(0, VALUE_ID), _HEADER.pack(0, KEY_ID)
+        last = len(text) - self.record_bytes
+        for number in range(self.records):
+            hot = self.skew and source.random() < self.skew
+            key = 0 if hot else int(source.random() * self.distinct_keys)
+            encoded = _long(key)
+            start = (
+                header
+                + encoded
+                + _long(1_790_000_000_000 + number)
+                + _DOUBLE.pack(source.random() * 1000)
+                + _long(number % 50)
+                + (b"\x01" if number % 3 else b"\x00")
+                + _CURRENCIES[number & 3]
+                + b"\x40"
+                + source.randbytes(16).hex().encode()
+                + b"\x02\x18"
+                + b"c%011d" % (key % 50_000)
+            )
+            # The rest of the record is the comment: its branch, its length in two bytes, its text.
+            length = max(64, self.record_bytes - len(start) - 3)
+            at = int(source.random() * last)
+            comment = text[at : at + length]
+            yield number, key_header + encoded, b"".join((start, b"\x02", _long(length), comment))
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[KafkaBroker]:
+    """Run a broker in a folder."""
+    port, controller = _free_ports()
+    found = KafkaBroker("lkc-benchmark", port, controller, folder / "kafka", folder / "run")
+    found.prepare()
+    with ExitStack() as stack:
+        log = stack.enter_context((folder / "broker.log").open("w"))
+        process = subprocess.Popen(found.command(), stdout=log, stderr=subprocess.STDOUT)
+        stack.callback(_end, process)
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                found.check()
+                break
+            except LineageBridgeError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.3)
+        yield found
+
+
+def create_topics(address: str, names: list[str], partitions: int) -> None:
+    """Create topics without retention."""
+    admin = AdminClient({"bootstrap.servers": address})
+    new = [NewTopic(name, partitions, 1, config={"retention.ms": "-1"}) for name in names]
+    for future in admin.create_topics(new).values():
+        future.result(60)
+
+
+def fill(address: str, orders: Orders) -> None:
+    """Create the topics and produce their records."""
+    create_topics(address, orders.names, orders.partitions)
+    producer = Producer(
+        {
+            "bootstrap.servers": address,
+            "compression.type": "lz4",
+            "linger.ms": 50,
+            "batch.size": 500_000,
+            "queue.buffering.max.messages": 200_000,
+            # Java's producers place keys in the same partitions.
+            "partitioner": "murmur2_random",
+            "enable.idempotence": True,
+        }
+    )
+    failed: list[str] = []
+
+    def delivered(error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            failed.append(error.str())
+
+    names, count = orders.names, orders.topics
+    for number, key, value in orders.messages():
+        while True:
+            try:
+                producer.produce(names[number % count], value, key, on_delivery=delivered)
+                break
+            except BufferError:
+                producer.poll(0.05)
+        if not number % 10_000:
+            producer.poll(0)
+    producer.flush()
+    if failed:
+        raise RuntimeError(f"{len(failed)} records were not written: {failed[0]}")
+
+
+def _long(value: int) -> bytes:
+    """Avro's variable-length zigzag of a number that is not negative."""
+    value <<= 1
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _text(source: random.Random) -> bytes:
+    """Some megabytes of words, the frequent ones more often, to cut comments from."""
+    letters = "etaoinshrdlu"
+    words = ["".join(source.choices(letters, k=source.randint(2, 9))) for _ in range(5_000)]
+    weights = [1 / (rank + 1) for rank in range(len(words))]
+    return " ".join(source.choices(words, weights, k=600_000)).encode()
+
+
+def _free_ports() -> tuple[int, int]:
+    free = (port for port in range(_FIRST_PORT, _FIRST_PORT + 1_000) if is_free(port))
+    return next(free), next(free)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait(30)

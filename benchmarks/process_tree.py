@@ -1,0 +1,67 @@
+"""Peak memory and CPU time of a process with all that it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import Self
+
+import psutil
+
+_INTERVAL_SECONDS = 0.2
+
+
+class ProcessTree:
+    """Samples a process tree from a thread. A context manager.
+
+    Args:
+        pid: its root.
+
+    Attributes:
+        peak_bytes: the largest sum of resident set sizes.
+        samples: time in epoch seconds and resident bytes, one each second.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.peak_bytes = 0
+        self.samples: list[tuple[float, int]] = []
+        self._root = psutil.Process(pid)
+        self._cpu: dict[int, float] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample_until_stopped, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system time of all processes so far."""
+        return sum(self._cpu.copy().values())
+
+    def mean_bytes(self, start: float, end: float) -> float:
+        """Mean resident bytes between two times in epoch seconds, 0 without a sample."""
+        found = [size for at, size in self.samples if start <= at <= end]
+        return sum(found) / len(found) if found else 0.0
+
+    def _sample_until_stopped(self) -> None:
+        while not self._stop.wait(_INTERVAL_SECONDS):
+            with contextlib.suppress(psutil.Error):
+                self._sample([self._root, *self._root.children(recursive=True)])
+
+    def _sample(self, processes: list[psutil.Process]) -> None:
+        resident = 0
+        for process in processes:
+            with contextlib.suppress(psutil.Error):
+                times = process.cpu_times()
+                self._cpu[process.pid] = times.user + times.system
+                resident += process.memory_info().rss
+        self.peak_bytes = max(self.peak_bytes, resident)
+        now = time.time()
+        if not self.samples or now - self.samples[-1][0] >= 1.0:
+            self.samples.append((now, resident))

@@ -1,0 +1,109 @@
+"""Loads topics into Iceberg tables until it has caught up, and reports each step as a line of JSON.
+
+    python benchmarks/topic_loader.py '{"bootstrap": "127.0.0.1:9092", ...}'
+
+It is the process that `topic_to_iceberg.py` measures; its argument is a `Load`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from orders import KEY_ID, KEY_SCHEMA, VALUE_ID, VALUE_SCHEMA
+
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster.spark.session import spark_session
+from lineage_bridge_dagster.spark.tableflow.append import TopicSchemas, TopicTable, TopicTableConfig
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CATALOG = "lake"
+_print = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What to load.
+
+    Attributes:
+        bootstrap: the brokers.
+        topics: names of the topics; each goes to the table of its name.
+        catalog: the fields of CatalogSettings.
+        namespace: of the tables.
+        location: folder of the tables.
+        mode: `append` or `upsert`.
+        max_records: read in a step.
+        threads: tables that are loaded at once.
+        spark: Spark's configuration.
+    """
+
+    bootstrap: str
+    topics: list[str]
+    catalog: dict[str, Any]
+    namespace: str
+    location: str
+    mode: Literal["append", "upsert"] = "append"
+    max_records: int = 1_000_000
+    threads: int = 1
+    spark: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The argument of this program."""
+        return json.dumps(asdict(self))
+
+
+def main() -> None:
+    """Load, and print the events `ready`, `step` and `done`."""
+    load = Load(**json.loads(sys.argv[1]))
+    catalogs = Catalogs.of(CatalogSettings(name=_CATALOG, **load.catalog))
+    spark = spark_session(catalogs, load.spark, app_name="topic-to-iceberg-benchmark")
+    spark.sparkContext.setLogLevel("ERROR")
+    _event("ready")
+    with ThreadPoolExecutor(load.threads) as pool:
+        list(pool.map(lambda topic: _load(spark, load, topic), load.topics))
+    _event("loaded")
+    rows = sum(spark.table(_table(load, topic).sql).count() for topic in load.topics)
+    _event("done", rows=rows)
+    spark.stop()
+
+
+def _load(spark: SparkSession, load: Load, topic: str) -> None:
+    schemas = TopicSchemas(
+        SubjectSchemas(f"{topic}-key", (RegisteredSchema(KEY_ID, KEY_SCHEMA),)),
+        SubjectSchemas(f"{topic}-value", (RegisteredSchema(VALUE_ID, VALUE_SCHEMA),)),
+    )
+    config = TopicTableConfig(_table(load, topic), f"{load.location}/{topic}")
+    source = KafkaTopic(topic, Bootstrap.parse(load.bootstrap))
+    table = TopicTable(spark, source, config, lambda: schemas, max_records=load.max_records)
+    table.ensure()
+    while True:
+        started = time.perf_counter()
+        step = table.advance()
+        _event("step", rows=step.rows, seconds=round(time.perf_counter() - started, 2))
+        if step.caught_up:
+            return
+
+
+def _table(load: Load, topic: str) -> TableName:
+    return TableName(_CATALOG, load.namespace, topic)
+
+
+def _event(name: str, **details: Any) -> None:
+    with _print:
+        print(json.dumps({"event": name, "at": time.time(), **details}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
