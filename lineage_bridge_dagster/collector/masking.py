@@ -16,6 +16,7 @@ from typing import Any
 
 from lineage_bridge_dagster.collector.layout import Column, Kind, Type
 from lineage_bridge_dagster.collector.rows import Row
+from lineage_bridge_dagster.collector.views import parse
 from lineage_bridge_dagster.config.collector import Sensitivity
 
 _TOKEN_DIGITS = 20
@@ -93,21 +94,33 @@ class Masker:
         return _ACCOUNT.sub(lambda found: self.token(found[0]), text)
 
     def sql(self, text: str, dialect: str) -> str:
-        """A statement with its literals masked and without comments; one that cannot be parsed is a token."""
-        import sqlglot
-        from sqlglot import exp
+        """A query with its literals masked and without comments; what is no query is a token.
+
+        Literals are found among the words of the text: a parser turns some of them into something else, such
+        as the path of a JSON function.
+        """
+        from sqlglot import exp, tokenize
         from sqlglot.errors import SqlglotError
 
-        def mask(node: exp.Expression) -> exp.Expression:
-            if isinstance(node, exp.Literal):
-                return exp.Literal.string(self.token(str(node.this)))
-            return node
-
         try:
-            parsed = sqlglot.parse_one(text, dialect=dialect)
-            return parsed.transform(mask).sql(dialect=dialect, comments=False)
+            if not isinstance(parse(text, dialect), exp.Query):
+                return self.token(text)
+            words = tokenize(text, dialect or None)
         except (SqlglotError, ValueError, RecursionError):
             return self.token(text)
+        masked: list[str] = []
+        end = 0
+        for word in words:
+            if word.start < end:
+                # Spark's 4711L is three words at one place, a number and a cast.
+                continue
+            if word.start > end and masked:
+                masked.append(" ")
+            end = word.end + 1
+            kind = word.token_type.name
+            is_literal = kind == "NUMBER" or kind.endswith("STRING")
+            masked.append(f"'{self.token(word.text)}'" if is_literal else text[word.start : end])
+        return "".join(masked)
 
 
 def _map_values(value: Any, mask: Callable[[str], str]) -> Any:

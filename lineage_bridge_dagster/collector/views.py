@@ -13,9 +13,12 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.glue.tables import GlueTable
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
 
 _PRESTO_VIEW = re.compile(r"/\*\s*Presto (?:Materialized )?View:\s*([A-Za-z0-9+/=_\s-]+?)\s*\*/")
 _SPARK_NAMESPACE = "view.catalogAndNamespace."
@@ -127,14 +130,12 @@ def reads_of(sql: str, dialect: str, database: str) -> tuple[tuple[ViewRead, ...
         dialect: athena, spark, hive, redshift or another name of sqlglot's.
         database: The database of names without one.
     """
-    import sqlglot
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.scope import traverse_scope
 
-    logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
-        query = sqlglot.parse_one(sql, dialect=dialect or None)
+        query = parse(sql, dialect)
         scopes = traverse_scope(query)
     except (SqlglotError, ValueError, RecursionError) as error:
         return (), f"The SQL could not be parsed as {dialect}: {_first_line(error)}"
@@ -142,8 +143,23 @@ def reads_of(sql: str, dialect: str, database: str) -> tuple[tuple[ViewRead, ...
     for scope in scopes:
         for source in scope.sources.values():
             if isinstance(source, exp.Table) and source.name:
-                reads.add(ViewRead(source.catalog, source.db or database, source.name))
+                # None of the engines tells names by their case, and Glue stores them in lower case.
+                name = (source.db or database).lower(), source.name.lower()
+                reads.add(ViewRead(source.catalog, *name))
     return tuple(sorted(reads)), ""
+
+
+def parse(sql: str, dialect: str) -> Expr:
+    """A statement as a tree.
+
+    Raises:
+        SqlglotError: It is none in this dialect. ValueError and RecursionError mean the same.
+    """
+    import sqlglot
+
+    # Its warnings quote the statement, which may be masked.
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    return sqlglot.parse_one(sql, dialect=dialect or None)
 
 
 def _first_line(error: Exception) -> str:

@@ -51,6 +51,31 @@ def test_literals_of_views_are_masked_and_their_comments_left_out() -> None:
     assert not [secret for secret in ("bob", "Bob", "4711") if secret in text]
 
 
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        ("athena", "SELECT json_extract_scalar(x, '$.bob') FROM orders"),
+        ("athena", "SELECT * FROM orders WHERE a = X'626f62' OR b = U&'bob'"),
+        ("athena", "SELECT INTERVAL '4711' DAY, TIMESTAMP '4711-01-01' FROM orders LIMIT 4711"),
+        ("spark", "SELECT \"bob\", x['bob'], get_json_object(x, '$.bob') FROM orders"),
+        ("spark", "SELECT /* bob */ r'bob', 4711L FROM orders"),
+        ("hive", "SELECT 'it\\'s bob' FROM orders"),
+        ("redshift", "SELECT $$bob$$, E'bob' FROM orders"),
+    ],
+)
+def test_literals_of_each_dialect_are_masked(dialect: str, sql: str) -> None:
+    text = Masker(Sensitivity, "k").sql(sql, dialect)
+    assert "orders" in text.lower()
+    assert "masked_" in text
+    assert not [secret for secret in ("bob", "626f62", "4711") if secret in text.lower()], text
+
+
+@pytest.mark.parametrize("sql", ["SHOW TABLES LIKE 'bob'", "GRANT SELECT ON orders TO bob", "CALL x('bob')"])
+def test_statement_that_is_no_query_is_masked_as_a_whole(sql: str) -> None:
+    masker = Masker(Sensitivity, "k")
+    assert masker.sql(sql, "athena") == masker.token(sql)
+
+
 def test_sql_that_cannot_be_parsed_is_masked_as_a_whole() -> None:
     row = masked(VIEWS, Masker(Sensitivity, "k"), sql="SELECT 'bob' FROM (((", dialect="athena")
     assert str(row["sql"]).startswith("masked_")

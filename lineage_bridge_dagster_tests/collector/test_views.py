@@ -36,6 +36,14 @@ def test_spark_view_resolves_names_in_the_namespace_of_its_parameters() -> None:
     assert reads(view) == {"sales.orders.v1"}
 
 
+@pytest.mark.parametrize("view", [athena_view, spark_view])
+def test_names_are_read_in_lower_case_as_glue_has_them(view: Any) -> None:
+    assert reads(view_of(**view("SELECT ID FROM Sales.Orders JOIN VIP USING (ID)"))) == {
+        "sales.orders",
+        "sales.vip",
+    }
+
+
 def test_hive_view_is_read_from_its_expanded_text() -> None:
     view = view_of(
         TableType="VIRTUAL_VIEW",
