@@ -25,6 +25,7 @@ from lineage_bridge_dagster.lineage.glue_status import (
     glue_status,
     is_in_glue,
 )
+from lineage_bridge_dagster.lineage.loaded_topics import loaded_topic_of
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import (
     CatalogIntegrationState,
@@ -196,6 +197,10 @@ def schema_matches(table: Node, view: GraphView) -> CheckOutcome:
 def tableflow_healthy(table: Node, view: GraphView, clock: Callable[[], datetime] = utc_now) -> CheckOutcome:
     """Judge whether Tableflow writes and syncs this table and Glue has it, by the last discovery."""
     sources = [node for node in view.sources(table) if node.node_type == NodeType.TABLEFLOW_TABLE]
+    if not sources and (loaded := loaded_topic_of(table)) is not None:
+        return CheckOutcome(
+            True, f"The table is not Tableflow's: topic_to_iceberg loads it from {loaded.dotted}."
+        )
     if not sources:
         return CheckOutcome(
             False,

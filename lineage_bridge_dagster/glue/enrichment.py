@@ -14,6 +14,7 @@ from lineage_bridge_dagster.glue.matching import (
     find_conflicts,
     match_tables,
     place_of,
+    topic_of,
 )
 from lineage_bridge_dagster.glue.nodes import absent_table_node, table_node
 from lineage_bridge_dagster.glue.reader import GlueReader
@@ -28,6 +29,7 @@ from lineage_bridge_dagster.lineage.glue_status import (
     GlueStatus,
     is_in_glue,
 )
+from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic, add_loaded_table, two_writers
 from lineage_bridge_dagster.lineage.model import Edge, Evidence, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import (
     GlueTableNode,
@@ -55,7 +57,8 @@ def enrich(
     warehouses: Collection[str] = (),
 ) -> Discovery:
     """Add a `catalog_table` node for each Tableflow table that is synced to Glue, whether or not Glue has it
-    yet, and for each other Glue table that carries lineage from an earlier push.
+    yet, for each that `topic_to_iceberg` loads, and for each other Glue table that carries lineage from an
+    earlier push.
 
     Both the Tableflow table and the Glue table get `attributes["glue_status"]`, and the reason if there is no
     table: see `lineage.glue_status`. If several topics claim one Glue table, all of them and the table get
@@ -82,7 +85,7 @@ def enrich(
     matches = match_tables(sources, scan.tables)
     unmatched = (TableflowNode.of(node).expected_place for node in sources if node.node_id not in matches)
     scan.require(place.database for place in unmatched if place is not None)
-    conflicts = find_conflicts(sources, matches)
+    conflicts = {**_two_writers(matches.values()), **find_conflicts(sources, matches)}
 
     graph = Graph(map(_without_status, discovery.graph.nodes.values()), discovery.graph.edges.values())
     expected = {source.node_id for source in sources}
@@ -111,11 +114,18 @@ def enrich(
     for match in matches.values():
         by_place.setdefault(match.table.place, []).append(match)
     for place, matched in by_place.items():
-        _add_matched(graph, matched, scope, now, conflicts.get(place), sql)
+        node = _add_matched(graph, matched, scope, now, conflicts.get(place), sql)
+        if (topic := LoadedTopic.parse(matched[0].table.parameters)) is not None:
+            add_loaded_table(graph, node, topic, scope, now)
     for place, reasons in absent.items():
         _add_absent(graph, place, reasons, scope, now, known, conflicts.get(place))
     for table in scan.tables:
-        if table.place not in by_place and table.carries_lineage:
+        if table.place in by_place:
+            continue
+        if (topic := LoadedTopic.parse(table.parameters)) is not None:
+            node = table_node(table, scope, now, source=topic.source(graph), sql=sql)
+            add_loaded_table(graph, node, topic, scope, now)
+        elif table.carries_lineage:
             graph.add_node(table_node(table, scope, now, sql=sql))
 
     coverage = Coverage(discovery.coverage)
@@ -141,6 +151,7 @@ def _scan(
             table.place.folded in expected
             or normalize_location(table.location) in locations
             or table.carries_lineage
+            or LoadedTopic.parse(table.parameters) is not None
         )
 
     return scan_catalog(
@@ -210,9 +221,18 @@ def _source_status(match: TableMatch | None, reason: Reason | None, conflict: st
     return attributes
 
 
+def _two_writers(matches: Iterable[TableMatch]) -> dict[GluePlace, str]:
+    """The tables of Tableflow that `topic_to_iceberg` loads, too, each with a sentence that names both."""
+    return {
+        match.table.place: two_writers(topic, topic_of(match.source), match.table.place.qualified_name)
+        for match in matches
+        if (topic := LoadedTopic.parse(match.table.parameters)) is not None
+    }
+
+
 def _add_matched(
     graph: Graph, matches: list[TableMatch], scope: Scope, now: str, conflict: str | None, sql: str
-) -> None:
+) -> Node:
     """Add a Glue table and the edges from the Tableflow tables that became it."""
     sources = [match.source for match in matches]
     node = table_node(matches[0].table, scope, now, source=_first(sources), conflict=conflict, sql=sql)
@@ -220,6 +240,7 @@ def _add_matched(
     node = graph.add_node(node.with_attributes(scopes=scopes, glue_status=str(GlueStatus.FOUND)))
     for match in matches:
         graph.add_edge(_edge(match, node, scope, scopes, now))
+    return node
 
 
 def _add_absent(

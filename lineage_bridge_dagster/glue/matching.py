@@ -74,7 +74,7 @@ def find_conflicts(sources: Iterable[Node], matches: Mapping[str, TableMatch]) -
         if (place := place_of(node, matches.get(node.node_id))) is not None:
             claims.setdefault(place, []).append(node)
     return {
-        place: f"{' and '.join(sorted(map(_topic, nodes)))} all become {place.qualified_name}"
+        place: f"{' and '.join(sorted(map(topic_of, nodes)))} all become {place.qualified_name}"
         for place, nodes in claims.items()
         if len(nodes) > 1
     }
@@ -91,6 +91,7 @@ def _closest(tables: Iterable[GlueTable], expected: GluePlace | None) -> GlueTab
     return min(tables, key=distance)
 
 
-def _topic(source: Node) -> str:
+def topic_of(source: Node) -> str:
+    """A Tableflow table's topic, with its cluster."""
     topic = TableflowNode.of(source).topic
     return f"{source.cluster_id}.{topic}" if source.cluster_id else topic

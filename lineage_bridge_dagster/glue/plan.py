@@ -96,7 +96,7 @@ def plan_update(
 
     if document is None and not current and current_block is None:
         return NoChange()
-    if (reason := _refusal(table)) is not None:
+    if (reason := refusal(table)) is not None:
         return Refuse(reason)
     other = other_owner(current, options)
     if other and not options.take_over:
@@ -128,10 +128,11 @@ def plan_update(
             parameters |= {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now}
             if options.owner:
                 parameters[KEY_OWNER] = options.owner
-    return Update(table, _table_input(table, parameters, description), removal=document is None)
+    return Update(table, table_input_of(table, parameters, description), removal=document is None)
 
 
-def _refusal(table: GlueTable) -> str | None:
+def refusal(table: GlueTable) -> str | None:
+    """Why no write to a table is safe; None if it is."""
     if (reason := table.read_only_reason) is not None:
         return reason
     known = writable_fields() | READ_ONLY_FIELDS
@@ -159,7 +160,7 @@ def _writable(table: GlueTable) -> dict[str, Any]:
     }
 
 
-def _table_input(table: GlueTable, parameters: Mapping[str, str], description: str) -> dict[str, Any]:
+def table_input_of(table: GlueTable, parameters: Mapping[str, str], description: str) -> dict[str, Any]:
     """The writable fields of the table, with these parameters and this description."""
     table_input = copy.deepcopy(_writable(table))
     if parameters or "Parameters" in table_input:

@@ -18,6 +18,7 @@ from lineage_bridge_dagster.lineage.hops import (
     join_names,
     shown_sql,
 )
+from lineage_bridge_dagster.lineage.loaded_topics import TOPIC_TO_ICEBERG, loaded_topic_of
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
 from lineage_bridge_dagster.lineage.text import MAX_VALUE_BYTES, clean, one_line
@@ -144,10 +145,13 @@ def render(chain: Chain, options: DocumentOptions) -> LineageDocument:
 
 
 def pipeline_type(chain: Chain) -> str:
-    """Return what writes the table: `tableflow`, or `sink_connector` if a connector is nearer than a topic.
+    """Return what writes the table: `tableflow`, `topic_to_iceberg` if the table's stamp says so, or
+    `sink_connector` if a connector is nearer than a topic.
 
-    A table right behind its topic is Tableflow's: graphs from files may leave the Tableflow table out.
+    Another table right behind its topic is Tableflow's: graphs from files may leave the Tableflow table out.
     """
+    if loaded_topic_of(chain.table) is not None:
+        return TOPIC_TO_ICEBERG
     for hop in chain.hops:
         if hop.node.node_type == NodeType.CONNECTOR:
             return "sink_connector"

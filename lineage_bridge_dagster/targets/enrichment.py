@@ -21,6 +21,7 @@ from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Note, Sco
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.ids import external_dataset_id, iceberg_table_id
+from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic, add_loaded_table
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, iceberg_rest_tables, is_iceberg_rest_table
 from lineage_bridge_dagster.lineage.redaction import redact_text
@@ -31,6 +32,10 @@ from lineage_bridge_dagster.text import first_few, plural
 
 #: The name of a table's dataset, as connectors to it have it: of a catalog and `namespace.table`.
 DatasetName = Callable[[CatalogSettings, str], str]
+
+#: Key in `Discovery.caches`: the names of all tables of each catalog. One that was not there before may be a
+#: table that is loaded from a topic, which only its properties tell.
+SEEN = "iceberg_tables_seen"
 
 #: Tables and namespaces that a report names.
 _SHOWN = 3
@@ -55,8 +60,9 @@ def enrich(
     """Add a `catalog_table` node for each table that a known process writes, with an edge from its dataset,
     for each that carries lineage from an earlier push, and for every one of a catalog that discovers all.
 
-    A table without a known writer is loaded to see whether it carries lineage: once, and from then on only if
-    it did. So a discovery takes a call for each of its assets, and a few that list the catalog.
+    A table without a known writer is loaded to see whether it carries lineage, or the stamp of the topic that
+    it is loaded from: once, and from then on only if it did. So a discovery takes a call for each of its
+    assets, and a few that list the catalog.
 
     Args:
         discovery: What was found in Confluent.
@@ -73,6 +79,8 @@ def enrich(
     now = iso(clock())
     graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
     coverage = Coverage(discovery.coverage)
+    last_seen = _names_seen(last)
+    names_seen: dict[str, list[Identifier]] = {}
     writers = _edges_into_datasets(graph)
 
     def dataset_of(settings: CatalogSettings, name: Identifier) -> Node | None:
@@ -81,7 +89,13 @@ def enrich(
 
     for settings in iceberg_catalogs(catalogs):
         scope = Scope(ICEBERG, "", settings.name)
-        wanted = partial(_is_wanted, _known_tables(last, scope), partial(dataset_of, settings))
+        seen = last_seen.get(settings.name)
+        wanted = partial(
+            _is_wanted,
+            _known_tables(last, scope),
+            None if seen is None else frozenset(seen),
+            partial(dataset_of, settings),
+        )
         try:
             read = read_tables(
                 open_catalog(catalogs, settings.name),
@@ -91,18 +105,47 @@ def enrich(
             )
         except LineageBridgeError as error:
             coverage.add(unread(scope, error))
+            if seen is not None:
+                names_seen[settings.name] = seen
             continue
         left_out = list(read.listed)
+        names_seen[settings.name] = sorted(
+            [*read.listed, *((*table.namespace, table.name) for table in read.tables)]
+        )
         for table in read.tables:
             name = (*table.namespace, table.name)
             dataset = dataset_of(settings, name)
-            if dataset or settings.discovers_all or any(key.startswith(PREFIX) for key in table.properties):
+            topic = LoadedTopic.parse(table.properties)
+            if topic is not None:
+                node = table_node(table, settings, scope, now, sql=sql)
+                node = add_loaded_table(graph, node, topic, scope, now)
+                if dataset is not None:
+                    _add(graph, node, scope, dataset, writers, now)
+            elif dataset or settings.discovers_all or any(key.startswith(PREFIX) for key in table.properties):
                 node = table_node(table, settings, scope, now, sql=sql)
                 _add(graph, node, scope, dataset, writers, now)
             else:
                 left_out.append(name)
         coverage.add(replace(report_of(scope, read), notes=_notes(left_out)))
-    return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
+    return replace(
+        discovery,
+        graph=graph,
+        coverage=coverage,
+        discovered_at=discovery.discovered_at or now,
+        caches={**discovery.caches, SEEN: names_seen},
+    )
+
+
+def _names_seen(last: Discovery | None) -> dict[str, list[Identifier]]:
+    """The names that the last discovery listed in each catalog; none of a malformed cache."""
+    saved = last.caches.get(SEEN) if last else None
+    if not isinstance(saved, Mapping):
+        return {}
+    return {
+        str(catalog): [tuple(map(str, name)) for name in names if isinstance(name, list | tuple)]
+        for catalog, names in saved.items()
+        if isinstance(names, list)
+    }
 
 
 def _known_tables(last: Discovery | None, scope: Scope) -> frozenset[Identifier] | None:
@@ -115,9 +158,13 @@ def _known_tables(last: Discovery | None, scope: Scope) -> frozenset[Identifier]
 
 
 def _is_wanted(
-    known: Collection[Identifier] | None, dataset_of: Callable[[Identifier], Node | None], name: Identifier
+    known: Collection[Identifier] | None,
+    seen: Collection[Identifier] | None,
+    dataset_of: Callable[[Identifier], Node | None],
+    name: Identifier,
 ) -> bool:
-    return known is None or name in known or dataset_of(name) is not None
+    is_new = known is None or (seen is not None and name not in seen)
+    return is_new or (known is not None and name in known) or dataset_of(name) is not None
 
 
 def _notes(left_out: Iterable[Identifier]) -> tuple[Note, ...]:

@@ -14,11 +14,13 @@ from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.discovery import dataset_of
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
-from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage import graph_json, ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_CONNECTORS, KEY_SOURCE_TOPICS
+from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
@@ -152,6 +154,31 @@ def test_tables_that_nobody_known_writes_are_counted_and_loaded_once(
     second = enriched(confluent(bucket, name), configured, last=first)
     assert loaded == ["orders"]
     assert (tables(second), report_of(second).notes) == (tables(first), report_of(first).notes)
+
+
+def test_a_new_table_is_loaded_once_and_its_stamp_shows_the_topic(
+    bucket: Bucket, name: Name, loaded: list[str]
+) -> None:
+    configured = catalogs(bucket)
+    last = enriched(confluent(bucket, name), configured)
+    stamped = bucket.create((name[0], "stamped"))
+    try:
+        with bucket.open().load_table(stamped).transaction() as change:
+            change.set_properties({STAMP: f"{ENVIRONMENT}/{CLUSTER}/orders.v1"})
+        loaded.clear()
+        # A stored state has lists in place of tuples.
+        stored = graph_json.loads(graph_json.dumps(last, with_caches=True))
+        found = enriched(confluent(bucket, name), configured, last=stored)
+        assert sorted(loaded) == ["orders", "stamped"]
+        node = next(
+            node for node in iceberg_rest_tables(found.graph) if node.display_name.endswith("stamped")
+        )
+        assert [hop.node.qualified_name for hop in chain_of(found.graph, node.node_id).hops] == ["orders.v1"]
+        assert push(found, configured).counts["updated"] == 2
+        lineage = bucket.lineage(stamped)
+        assert lineage["lineage_bridge.pipeline_type"] == "topic_to_iceberg"
+    finally:
+        bucket.open().drop_table(stamped)
 
 
 @pytest.mark.parametrize(
