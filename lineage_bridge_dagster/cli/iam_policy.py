@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_bridge_dagster.cli.graph import output_option
+from lineage_bridge_dagster.cli.iam_collector import (
+    collector_settings,
+    collector_trust,
+    for_collector,
+    note_role,
+)
 from lineage_bridge_dagster.cli.output import err
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
 _PURPOSES = {
     "read-only": "Discovery and checks: reads Glue's tables and their metadata files.",
     "push": "The same, and updates of tables.",
-    "collector": "Reads the descriptions of all databases and tables.",
+    "collector": "For the inventory collector: reads the descriptions of all databases and tables.",
     "lineage-tables": "Creates and writes the lineage tables.",
     "s3tables": "Tables of an S3 Tables bucket, through Glue's Iceberg endpoint.",
     "athena": "Queries of the tables and of their lineage.",
@@ -49,8 +55,19 @@ def _purpose_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Path(path_type=Path),
     help="A lineage_graph.json, or a folder with nodes.parquet and edges.parquet: its databases and buckets.",
 )
+@click.option(
+    "-c",
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The collector's configuration: its regions, catalog, role, landing place and secrets.",
+)
+@click.option("--landing", metavar="S3_URL", help="Where the collector's files are taken.")
+@click.option("--mark", metavar="S3_URL", help="Where the collector keeps its mark, as in --hwm-path.")
+@click.option("--kms-key", metavar="ARN", help="KMS key of the collector's files and mark.")
+@click.option("--secret", "secrets", multiple=True, help="Secret with the collector's keys; repeatable.")
+@click.option("--lake-formation-tags", is_flag=True, help="The collector reads Lake Formation tags.")
 @click.option("--account", metavar="ID", help="AWS account of the catalog.")
-@click.option("--region", help="Region of the catalog.")
+@click.option("--region", help="Region of the catalog; of the collector several, comma-separated.")
 @click.option("--database", "databases", multiple=True, help="Database of Tableflow's tables; repeatable.")
 @click.option("--bucket", "buckets", multiple=True, help="Bucket of Tableflow's tables; repeatable.")
 @click.option("--lineage-database", help="Database of the lineage tables.  [default: lineage_bridge]")
@@ -63,10 +80,12 @@ def _purpose_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--environment", "environments", multiple=True, metavar="ENV", help="Confluent environment; repeatable."
 )
 @click.option("--provider-integration", metavar="CSPI", help="Confluent's integration, if there are several.")
-@click.option("--principal", metavar="ARN", help="Confluent's role, which assumes yours.")
-@click.option("--external-id", metavar="ID", help="The external id of the provider integration.")
+@click.option("--principal", metavar="ARN", help="Who assumes the role: Confluent's role, or the collector.")
+@click.option("--external-id", metavar="ID", help="The external id of whom assumes the role.")
 @click.option("--identity", metavar="ARN", help="Role or user that has the policy, for --doctor.")
-@click.option("--trust", is_flag=True, help="Print the trust policy of the role that Confluent assumes.")
+@click.option(
+    "--trust", is_flag=True, help="Print the trust policy of the role that Confluent or a collector assumes."
+)
 @click.option("--group", is_flag=True, help="Shorten the policy: names with a common prefix as one pattern.")
 @click.option(
     "--format",
@@ -82,6 +101,7 @@ def iam_policy(
     provider_integration: str | None,
     principal: str | None,
     external_id: str | None,
+    config: Path | None,
     trust: bool,
     group: bool,
     form: str,
@@ -97,7 +117,8 @@ def iam_policy(
 
     The tableflow-* policies are for a role that Confluent assumes. CloudFormation and Terraform create it
     with its trust policy; as JSON, --trust prints that one. Principal and external id are read from
-    Confluent's provider integration with the Cloud API key.
+    Confluent's provider integration with the Cloud API key. --collector alone is likewise for a role, which
+    the account of the catalog, or --principal, may assume.
 
     If Lake Formation governs the tables, it must grant DESCRIBE on them as well, and ALTER for pushes.
 
@@ -108,6 +129,8 @@ def iam_policy(
       lineage-bridge iam-policy --push --graph lineage_graph.json
       lineage-bridge iam-policy --push --doctor --graph lineage_graph.json
       lineage-bridge iam-policy --read-only --account 111122223333 --database lkc-abc123 --bucket tables
+      lineage-bridge iam-policy --collector -c kada_glue_extractor_config.json
+      lineage-bridge iam-policy --collector -c kada_glue_extractor_config.json --format cloudformation
       lineage-bridge iam-policy --tableflow-storage --tableflow-glue --graph lineage_graph.json --trust
       lineage-bridge iam-policy --lineage-tables --athena --format terraform -o lineage_bridge.tf
     """
@@ -121,6 +144,8 @@ def iam_policy(
     purposes = [purpose for purpose in Purpose if given.pop(purpose.replace("-", "_"))]
     settings = Settings.from_env(secrets=_not_read)
     graph = graph_json.load(graph_file).graph if graph_file else None
+    collector = collector_settings(config) if Purpose.COLLECTOR in purposes else None
+    given = for_collector(collector, given)
     scope = _scope(settings, graph, given, names_identity=Purpose.DOCTOR in purposes)
     purposes = purposes or _configured(scope)
     for_confluent = _check_roles(purposes, trust)
@@ -130,12 +155,17 @@ def iam_policy(
         if for_confluent and (trust or form != "json")
         else None
     )
+    if purposes == [Purpose.COLLECTOR]:
+        if trust or form != "json":
+            trusted = collector_trust(scope, collector, principal, external_id)
+        if not trust:
+            note_role(collector, scope)
     if form == "terraform":
         text = render.to_terraform(documents, trusted)
     elif form == "cloudformation":
         text = render.to_cloudformation(documents, trusted)
     else:
-        text = render.to_json([trusted.document()] if trusted else documents)
+        text = render.to_json([trusted.document()] if trusted and trust else documents)
     for note in placeholders(text):
         err.print(f"Note: {note}", style="yellow", markup=False)
     if not trust:
@@ -225,10 +255,10 @@ def _check_roles(purposes: Sequence[Purpose], trust: bool) -> bool:
             "Confluent assumes.",
             hint="Run the command once for each role.",
         )
-    if trust and not confluent:
+    if trust and not confluent and own != ["collector"]:
         raise ConfigurationError(
-            "Only the role that Confluent assumes has a trust policy with an external id.",
-            hint="Add --tableflow-storage or --tableflow-glue.",
+            "Only a role that Confluent or a collector assumes has a trust policy.",
+            hint="Add --tableflow-storage or --tableflow-glue, or name --collector alone.",
         )
     return bool(confluent)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 
 from lineage_bridge_dagster.iam.scope import Scope
@@ -56,8 +57,17 @@ def _push(scope: Scope) -> list[Statement]:
 
 
 def _collector(scope: Scope) -> list[Statement]:
-    """Reads the descriptions of all databases and tables, and nothing else."""
-    return [allow("ReadGlueCatalog", ("glue:GetDatabases", *_READ), _tables(scope, ("*",)))]
+    """Reads the descriptions of all databases and tables in its regions, and what its configuration adds."""
+    collector = scope.collector
+    regions = [replace(scope, region=region) for region in collector.regions or (scope.region,)]
+    catalogs = [arn for each in regions for arn in _tables(each, ("*",))]
+    found = [allow("ReadGlueCatalog", ("glue:GetDatabases", "glue:GetTables"), catalogs)]
+    if collector.tags:
+        # The actions have no resources: Lake Formation's grants say which tags.
+        searches = ("ListLFTags", "SearchDatabasesByLFTags", "SearchTablesByLFTags")
+        found.append(allow("ReadLakeFormationTags", [f"lakeformation:{each}" for each in searches], ["*"]))
+    found += collector.s3_statements(scope.partition, scope.arn("kms", "key/"))
+    return [*found, *_secrets(replace(scope, secrets=collector.secrets), "ReadCollectorKeys")]
 
 
 def _lineage_tables(scope: Scope) -> list[Statement]:
@@ -253,13 +263,13 @@ def _metadata_files(scope: Scope) -> Statement:
     return allow("ReadTableMetadata", ("s3:GetObject",), files)
 
 
-def _secrets(scope: Scope) -> list[Statement]:
+def _secrets(scope: Scope, sid: str = "ReadKeys") -> list[Statement]:
     # Secrets Manager appends a hyphen and six characters to a secret's name in its ARN.
     arns = [
         name if name.startswith("arn:") else scope.arn("secretsmanager", f"secret:{name}-??????")
         for name in scope.secrets
     ]
-    return [allow("ReadKeys", ("secretsmanager:GetSecretValue",), arns)] if arns else []
+    return [allow(sid, ("secretsmanager:GetSecretValue",), arns)] if arns else []
 
 
 def _databases(scope: Scope, databases: Iterable[str]) -> list[str]:

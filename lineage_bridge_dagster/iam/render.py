@@ -12,9 +12,8 @@ from lineage_bridge_dagster.iam.trust import Trust
 
 T = TypeVar("T")
 
-#: The name of the policy in IAM; the role of Confluent is named by its provider integration.
+#: The name of a policy without a role of its own in IAM.
 POLICY_NAME = "LineageBridge"
-CONFLUENT_POLICY_NAME = "ConfluentTableflow"
 
 
 def to_json(documents: Sequence[Mapping[str, Any]]) -> str:
@@ -57,10 +56,10 @@ def to_terraform(documents: Sequence[Mapping[str, Any]], trust: Trust | None = N
     ]
     if trust is not None:
         names = {"name": trust.role_name, "path": trust.role_path}
-        resources.append(_block("aws_iam_role", "confluent", names, {"assume_role_policy": trust.document()}))
+        resources.append(_block("aws_iam_role", trust.label, names, {"assume_role_policy": trust.document()}))
         resources += [
-            f'resource "aws_iam_role_policy_attachment" "confluent{suffix}" {{\n'
-            "  role       = aws_iam_role.confluent.name\n"
+            f'resource "aws_iam_role_policy_attachment" "{trust.label}{suffix}" {{\n'
+            f"  role       = aws_iam_role.{trust.label}.name\n"
             f"  policy_arn = aws_iam_policy.lineage_bridge{suffix}.arn\n"
             "}\n"
             for suffix, _ in numbered
@@ -75,7 +74,7 @@ def _numbered(documents: Sequence[T], separator: str = "") -> Iterator[tuple[str
 
 
 def _name(trust: Trust | None, suffix: str) -> str:
-    return (POLICY_NAME if trust is None else CONFLUENT_POLICY_NAME) + suffix
+    return (POLICY_NAME if trust is None else trust.policy_name) + suffix
 
 
 class _Plain(yaml.SafeDumper):

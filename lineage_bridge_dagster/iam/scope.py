@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from lineage_bridge_dagster.config.glue_iceberg import table_bucket_of
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.glue.links import LINEAGE_DATABASE, partition_of
+from lineage_bridge_dagster.iam.collector import KMS_KEY, CollectorScope
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables
 
@@ -44,6 +45,7 @@ HOW_TO_SET = {
     "pass --environment or --graph, or pass --principal with the iam_role_arn of the provider integration.",
     IDENTITY: "The identity with this policy is unknown: pass --identity with the ARN of its role or user, "
     "or set LINEAGE_BRIDGE_AWS_ROLE_ARN, or run it with that identity.",
+    KMS_KEY: "A policy names a KMS key by its ARN, never by an alias: pass --kms-key with the key's ARN.",
     EXTERNAL_ID: "The external id is unknown: it comes with Confluent's role, or from --external-id.",
 }
 
@@ -65,6 +67,7 @@ class Scope:
         workgroup: of Athena; `results` is the bucket and prefix of its results.
         secrets: names or ARNs of the secrets with keys.
         identity: ARN of the role or user that has the policy.
+        collector: what an inventory collector uses.
     """
 
     account: str = ACCOUNT
@@ -80,6 +83,7 @@ class Scope:
     results: str = RESULTS
     secrets: tuple[str, ...] = field(default_factory=tuple)
     identity: str = IDENTITY
+    collector: CollectorScope = field(default_factory=CollectorScope)
 
     @property
     def partition(self) -> str:

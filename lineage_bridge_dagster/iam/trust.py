@@ -1,4 +1,4 @@
-"""The trust policy of the role that Confluent assumes, from a provider integration."""
+"""The trust policy of a role that Confluent assumes, from a provider integration, or a collector."""
 
 from __future__ import annotations
 
@@ -22,16 +22,28 @@ class Trust:
         principal: ARN of Confluent's role: `config.iam_role_arn` of `pim/v1` Integration.
         external_id: `config.external_id`.
         role_arn: the role to create, `config.customer_iam_role_arn`; empty if unknown.
+        for_collector: whether an inventory collector assumes it, which may have no external id.
     """
 
     principal: str = PRINCIPAL
     external_id: str = EXTERNAL_ID
     role_arn: str = ""
+    for_collector: bool = False
+
+    @property
+    def policy_name(self) -> str:
+        """The name of the policy in IAM, and of a role that nobody named."""
+        return "LineageBridgeCollector" if self.for_collector else "ConfluentTableflow"
+
+    @property
+    def label(self) -> str:
+        """What the role is called within a template."""
+        return "collector" if self.for_collector else "confluent"
 
     @property
     def role_name(self) -> str:
-        """The name that the integration expects, without its path."""
-        return self.role_arn.rpartition("/")[2] or "ConfluentTableflow"
+        """The name that the integration or the collector expects, without its path."""
+        return self.role_arn.rpartition("/")[2] or self.policy_name
 
     @property
     def role_path(self) -> str:
@@ -45,6 +57,16 @@ class Trust:
         Confluent tags its sessions, and `sts:TagSession` carries no external id.
         """
         principal = {"AWS": self.principal}
+        if self.for_collector:
+            assume: dict[str, Any] = {
+                "Sid": "AssumeByCollector",
+                "Effect": "Allow",
+                "Principal": principal,
+                "Action": "sts:AssumeRole",
+            }
+            if self.external_id:
+                assume["Condition"] = {"StringEquals": {"sts:ExternalId": self.external_id}}
+            return {"Version": VERSION, "Statement": [assume]}
         return {
             "Version": VERSION,
             "Statement": [

@@ -68,7 +68,7 @@ def test_read_only_writes_nothing() -> None:
         "s3:GetObject",
         "secretsmanager:GetSecretValue",
     }
-    assert actions(Purpose.COLLECTOR) == {"glue:GetDatabases", "glue:GetTable", "glue:GetTables"}
+    assert actions(Purpose.COLLECTOR) == {"glue:GetDatabases", "glue:GetTables"}
 
 
 def test_push_adds_updates_of_tables_alone() -> None:
