@@ -6,12 +6,10 @@ Users edit its YAML instance in `defs/`. To change more, subclass it and overrid
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,7 +34,7 @@ from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.list_client import ListClient
-from lineage_bridge_dagster.automation.loaded import loaded_tables
+from lineage_bridge_dagster.automation.loaded import loaded_tables, no_garbage_collection
 from lineage_bridge_dagster.automation.schedules import (
     freshness_schedule,
     nightly_schedule,
@@ -46,6 +44,7 @@ from lineage_bridge_dagster.automation.schedules import (
 from lineage_bridge_dagster.automation.sensor import lineage_sensor
 from lineage_bridge_dagster.automation.state import StateStore, read_state, warn_unreadable
 from lineage_bridge_dagster.automation.sweep import SweepSettings
+from lineage_bridge_dagster.collector_assets.component import InventoryCollectorComponent
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import contradictions
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
@@ -81,7 +80,7 @@ from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
 
 #: `dg` lists the components of this module.
-__all__ = ["LineageBridgeComponent", "TopicToIcebergComponent"]
+__all__ = ["InventoryCollectorComponent", "LineageBridgeComponent", "TopicToIcebergComponent"]
 
 _log = logging.getLogger(__name__)
 
@@ -195,7 +194,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     ) -> Definitions:
         """Build the definitions of a state; without one, those of the sensor and the refresh job."""
         self._fetched = True
-        with _no_garbage_collection():
+        with no_garbage_collection():
             return self._definitions(state_path)
 
     def _definitions(self, state_path: Path | None) -> Definitions:
@@ -379,22 +378,6 @@ def _shown(discovery: Discovery, settings: SettingsReader) -> Discovery:
         _log.warning("The assets show no SQL until the settings are corrected: %s", error)
         sql = "none"
     return limited(discovery, sql or mode_of(discovery) or "redacted")
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Pause the cyclic garbage collector.
-
-    The specs of ten thousand tables contain no garbage, and scanning them repeatedly takes a quarter of the
-    load time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _version(key: str) -> str:

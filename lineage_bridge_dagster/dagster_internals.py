@@ -44,7 +44,11 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 from dagster._core.storage.defs_state.base import DefsStateStorage
 
 #: Cron expressions as Dagster's scheduler validates and iterates them.
-from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedule
+from dagster._utils.schedules import (
+    cron_string_iterator,
+    is_valid_cron_schedule,
+    reverse_cron_string_iterator,
+)
 
 __all__ = [
     "ASSET_SUBSET_INPUT_PREFIX",
@@ -61,6 +65,7 @@ __all__ = [
     "code_server",
     "cron_string_iterator",
     "is_valid_cron_schedule",
+    "reverse_cron_string_iterator",
     "state_folder",
     "stored_instance_id",
 ]

@@ -14,6 +14,8 @@ from lineage_bridge_dagster_tests.wheel import ROOT, WheelEnvironment, build_whe
 pytestmark = pytest.mark.xdist_group("wheel")
 
 COMPONENT = "lineage_bridge_dagster.component.LineageBridgeComponent"
+COLLECTOR = "lineage_bridge_dagster.component.InventoryCollectorComponent"
+TOPICS = "lineage_bridge_dagster.component.TopicToIcebergComponent"
 
 _ASSET = """\
 from dagster import asset
@@ -77,11 +79,11 @@ def test_lineagebridges_command_is_installed(environment: WheelEnvironment, proj
     assert not (project / "lineage_graph.json").exists()
 
 
-def test_dg_lists_the_component(environment: WheelEnvironment, project: Path) -> None:
+def test_dg_lists_the_components(environment: WheelEnvironment, project: Path) -> None:
     listed = json.loads(environment.run("dg", "list", "components", "--json", cwd=project).stdout)["items"]
     ours = [item for item in listed if item["key"].startswith("lineage_bridge_dagster")]
-    assert [item["key"] for item in ours] == [COMPONENT]
-    assert ours[0]["summary"]
+    assert [item["key"] for item in ours] == [COLLECTOR, COMPONENT, TOPICS]
+    assert all(item["summary"] for item in ours)
 
 
 def test_dg_describes_the_component_and_each_of_its_fields(

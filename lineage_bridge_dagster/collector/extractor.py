@@ -16,15 +16,13 @@ from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
 from lineage_bridge_dagster.collector.files import ExtractFiles, WrittenFile
 from lineage_bridge_dagster.collector.known import SeenFile
 from lineage_bridge_dagster.collector.lake_formation import LakeFormationReader
-from lineage_bridge_dagster.collector.layout import KINDS, LF_TAGS, LINEAGE, SCHEMA_VERSION
+from lineage_bridge_dagster.collector.layout import KINDS, LF_TAGS, LINEAGE, SCHEMA_VERSION, Kind
 from lineage_bridge_dagster.collector.lineage_rows import lineage_rows
 from lineage_bridge_dagster.collector.mark_homes import marks_of
 from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, Marks, checked
 from lineage_bridge_dagster.collector.masking import Masker
 from lineage_bridge_dagster.collector.reading import Region, list_databases, pages
-from lineage_bridge_dagster.collector.rows import (
-    Source,
-)
+from lineage_bridge_dagster.collector.rows import Row, Source
 from lineage_bridge_dagster.collector.tag_rows import TagsRead, write_tags
 from lineage_bridge_dagster.config.aws import AwsKeys
 from lineage_bridge_dagster.config.collector import CollectorSettings
@@ -78,7 +76,7 @@ class Extractor:
     Args:
         name: The first part of the names of files and of the mark.
         mark_path: Folder of the mark, by default the current one, or `s3://bucket/prefix`.
-        marks: Another home of the mark, in place of `mark_path` and `name`.
+        home: The home of the mark for the settings, in place of `mark_path`.
         mask_key: Key of the tokens; by default that of `LINEAGE_BRIDGE_COLLECTOR_MASK_KEY`.
         progress: Receives lines of progress.
         clock: The time of the extract.
@@ -93,14 +91,14 @@ class Extractor:
         *,
         name: str = "glue",
         mark_path: str | Path | None = None,
-        marks: Marks | None = None,
+        home: Callable[[CollectorSettings], Marks] | None = None,
         mask_key: str = "",
         progress: ReportLine = lambda _line: None,
         clock: Callable[[], datetime] = utc_now,
         **config: Any,
     ) -> None:
         self.settings = CollectorSettings.of(config)
-        self.marks = marks or marks_of(name, mark_path, self.settings)
+        self.marks = home(self.settings) if home else marks_of(name, mark_path, self.settings)
         self._progress = progress
         self._clock = clock
         classes = self.settings.mask_classes if self.settings.mask else ()
@@ -133,7 +131,12 @@ class Extractor:
         return found
 
     def run(
-        self, start_hwm: str | None = None, end_hwm: str | None = None, *, discovery: Discovery | None = None
+        self,
+        start_hwm: str | None = None,
+        end_hwm: str | None = None,
+        *,
+        discovery: Discovery | None = None,
+        observe: Callable[[Kind, Row], None] | None = None,
     ) -> Extract:
         """Extract what changed between two marks, and the identifiers of everything.
 
@@ -141,6 +144,7 @@ class Extractor:
             start_hwm: By default the published mark; without one, everything has changed.
             end_hwm: By default now. Publish it when the files have arrived.
             discovery: The lineage to extract; without it, no file of lineage is written.
+            observe: Receives each row as it is written, masked.
 
         Raises:
             ConfigurationError: A mark is no time, or the folder cannot be written to. There are no files.
@@ -174,6 +178,7 @@ class Extractor:
                 format_=self.settings.format,
                 compress=self.settings.compress,
                 mask=self._masker.row_masker,
+                observe=observe,
             ) as files,
         ):
             for kind in kinds:

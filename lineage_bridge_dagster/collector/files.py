@@ -201,6 +201,7 @@ class ExtractFiles:
         prefix: The first part of each name.
         started: The last part of each name, before the extension, to the second; later if it is taken.
         mask: What masks the rows of a kind, or None.
+        observe: Receives each row as it is written, masked.
 
     Raises:
         ConfigurationError: The folder cannot be written to.
@@ -215,12 +216,14 @@ class ExtractFiles:
         format_: str,
         compress: bool,
         mask: Callable[[Kind], Callable[[Row], Row] | None],
+        observe: Callable[[Kind, Row], None] | None = None,
     ) -> None:
         self._folder = folder
         self._prefix = prefix
         self._format = format_
         self._compress = compress and format_ != "parquet"
         self._mask = mask
+        self._observe = observe
         self._writers: dict[str, tuple[RowWriter, Callable[[Row], Row] | None]] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -253,10 +256,13 @@ class ExtractFiles:
             LineageBridgeError: The disk is full, or the folder is gone. So for all methods.
         """
         writer, mask = self._writers[kind.name]
+        row = mask(row) if mask else row
         try:
-            writer.write(mask(row) if mask else row)
+            writer.write(row)
         except OSError as error:
             raise self._failed(error) from error
+        if self._observe:
+            self._observe(kind, row)
 
     def finish(self) -> list[WrittenFile]:
         """Close all files, and move each to its name; none of them if one cannot be moved."""

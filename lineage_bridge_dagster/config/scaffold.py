@@ -45,9 +45,13 @@ class InstanceScaffolder(Scaffolder[Any]):
         module, _, name = request.type_name.rpartition(".")
         path = request.target_path if request.append else request.target_path / "defs.yaml"
         component = getattr(import_module(module), name)
-        text = instance_yaml(component, request.type_name, instance_name=_instance_name(request, path))
+        text = self.text(component, request, path)
         with path.open("a" if request.append else "w", encoding="utf-8") as file:
             file.write(("---\n" if request.append else "") + text)
+
+    def text(self, component: type[YamlSection], request: ScaffoldRequest[Any], path: Path) -> str:
+        """The YAML to write to a path."""
+        return instance_yaml(component, request.type_name, instance_name=_instance_name(request, path))
 
 
 def instance_yaml(component: type[YamlSection], type_name: str, *, instance_name: str = "") -> str:
