@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _CATALOG = "spark.sql.catalog."
+#: Avro reserves as much memory as a value claims to have, so that a corrupt record could end the JVM: the
+#: most that one may claim, in bytes and in elements.
+_AVRO_LIMITS = {
+    "org.apache.avro.limits.bytes.maxLength": str(64 << 20),
+    "org.apache.avro.limits.string.maxLength": str(64 << 20),
+    "org.apache.avro.limits.collectionItems.maxLength": str(16 << 20),
+}
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 #: Prefix of the settings that record which of Java's system properties are this project's.
 _OURS = "spark.lineage_bridge.java."
@@ -178,10 +185,10 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
             "Spark assumes the role of a catalog with the keys in AWS_ACCESS_KEY_ID, and everything else "
             "with the profile: unset AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN."
         )
-    if properties := catalogs.java_properties():
-        settings |= {_OURS + name: value for name, value in properties.items()}
-        options = " ".join(_option(f"-D{name}={value}") for name, value in properties.items())
-        settings |= dict.fromkeys(_JAVA_OPTIONS, options)
+    properties = catalogs.java_properties()
+    settings |= {_OURS + name: value for name, value in properties.items()}
+    options = " ".join(_option(f"-D{name}={value}") for name, value in {**_AVRO_LIMITS, **properties}.items())
+    settings |= dict.fromkeys(_JAVA_OPTIONS, options)
     for keys, separator in ((("spark.jars", "spark.sql.extensions"), ","), (_JAVA_OPTIONS, " ")):
         for key in keys:
             if key in user and key in settings:

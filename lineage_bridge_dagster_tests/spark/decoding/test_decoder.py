@@ -56,10 +56,16 @@ def test_payload_that_names_no_version_has_an_error(spark: SparkSession) -> None
 def test_bytes_that_do_not_match_their_schema_have_an_error(spark: SparkSession) -> None:
     whole = order_v1(1)
     corrupt = [whole[:5], whole[:-1], whole + b"\0", whole + whole[5:], whole[:5] + b"\2\xff\xff"]
-    # A string of two gigabytes and one of a negative length.
-    corrupt += [whole[:6] + b"\xfe\xff\xff\xff\x0f", whole[:6] + b"\x01"]
+    # Strings that claim to have one and two gigabytes, and a negative length.
+    corrupt += [whole[:6] + length for length in (b"\xfe\xff\xff\xff\x07", b"\xfe\xff\xff\xff\x0f", b"\x01")]
     found = errors(decode(spark, ORDERS, *corrupt))
     assert found == ["its bytes do not match the Avro schema of id 7"] * len(corrupt)
+
+
+def test_array_that_claims_a_billion_elements_has_an_error(spark: SparkSession) -> None:
+    schema: Any = {"type": "array", "items": "null"}
+    found = decode(spark, subject("o", (3, schema)), b"\0\0\0\0\3" + b"\xfe\xff\xff\xff\x07\0")
+    assert errors(found) == ["its bytes do not match the Avro schema of id 3"]
 
 
 def test_record_of_nulls_is_a_value(spark: SparkSession) -> None:
