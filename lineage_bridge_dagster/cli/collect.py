@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -77,7 +81,8 @@ def collect(
     # A wrong landing place is an error before anything is read.
     landing = landing_of(extractor.settings.landing) if extractor.settings.landing else None
     discovery = graph_json.load(graph) if graph else None
-    extract = extractor.run(start, end, discovery=discovery)
+    with _stoppable():
+        extract = extractor.run(start, end, discovery=discovery)
     click.echo(summary(extract.files))
     click.echo(f"             {extract.manifest.name}")
     for scope in extract.incomplete:
@@ -96,6 +101,16 @@ def collect(
         err.print(f"The mark is {mark} (UTC), in {extractor.marks.location}", markup=False)
     if extract.incomplete:
         raise SystemExit(EXIT_INCOMPLETE)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let SIGTERM, with which schedulers stop a job, end the extract as Ctrl-C does: it removes its files."""
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _warn(text: str) -> None:

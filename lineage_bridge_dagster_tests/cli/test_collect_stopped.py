@@ -1,0 +1,69 @@
+"""`lineage-bridge collect`, stopped half-way as a scheduler stops a job."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def endless() -> Iterator[str]:
+    """The endpoint of a Glue with one database, whose pages never end."""
+    numbers = count()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            answer: dict[str, Any] = {"DatabaseList": [{"Name": "sales"}]}
+            if self.headers["X-Amz-Target"].endswith("GetTables"):
+                number = next(numbers)
+                time.sleep(0.01)
+                answer = {"TableList": [{"Name": f"t{number}"}], "NextToken": str(number)}
+            content = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            return None
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stopped_extract_leaves_neither_files_nor_a_mark(
+    endless: str, tmp_path: Path, number: signal.Signals
+) -> None:
+    config = {"regions": ["us-east-1"], "endpoint_url": endless, "output_path": str(tmp_path / "files")}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    main = "from lineage_bridge_dagster.cli.main import main; main()"
+    command = [sys.executable, "-c", main, "collect", "-c", "config.json"]
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+    with subprocess.Popen(command, cwd=tmp_path, env=os.environ | keys, stderr=subprocess.PIPE) as run:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("files/.glue_*.partial/glue_tables_*")):
+            assert time.monotonic() < deadline
+            assert run.poll() is None
+            time.sleep(0.05)
+        run.send_signal(number)
+        errors = run.communicate(timeout=60)[1].decode()
+    assert run.returncode == (143 if number == signal.SIGTERM else 1)
+    assert "Traceback" not in errors
+    assert list((tmp_path / "files").iterdir()) == []
+    assert not list(tmp_path.glob("glue_*"))
