@@ -22,12 +22,14 @@ from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.worker_process import Backoff
 from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
+from lineage_bridge_dagster.iceberg.progress import Progress
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit
 from lineage_bridge_dagster.spark.decoding.avro import decoded
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, ensure_namespace, exists
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
-from lineage_bridge_dagster.spark.tableflow.append import TopicRecords, next_range
+from lineage_bridge_dagster.spark.tableflow.config import Acceptable, TopicRecords
+from lineage_bridge_dagster.spark.tableflow.offsets import TopicState, next_batch
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ OFFSETS = "kafka.connect.source-offsets"
 INTERVAL = 2.0
 
 _MAX_RECORDS = 100_000
+_ACCEPT: frozenset[Acceptable] = frozenset({"lost_records", "recreated_topic"})
 
 _PROPERTIES = {
     "format-version": "2",
@@ -111,7 +114,10 @@ class SinkTable:
         if schemas.reader is None:
             return 0
         self._ensure(schemas)
-        start, end = next_range(self._offsets(), first, last, _MAX_RECORDS)
+        batch = next_batch(
+            self._progress(), TopicState(self._topic.name, first, last), _MAX_RECORDS, accept=_ACCEPT
+        )
+        start, end = batch.start, batch.end
         count = sum(end[partition] - start[partition] for partition in end)
         if count:
             frame = self._topic.read(self._spark, start, end).select(*self._columns(schemas))
@@ -145,11 +151,12 @@ class SinkTable:
         columns = [value.getField(name).alias(name) for name in names]
         return [*columns, F.col("topic").alias(self._topic_field)] if self._topic_field else columns
 
-    def _offsets(self) -> Offsets:
+    def _progress(self) -> Progress | None:
         for snapshot in ancestors(self._spark, self._name):
             if OFFSETS in snapshot.summary:
-                return {int(p): int(offset) for p, offset in json.loads(snapshot.summary[OFFSETS]).items()}
-        return {}
+                offsets = json.loads(snapshot.summary[OFFSETS]).items()
+                return Progress(snapshot.snapshot_id, {int(p): int(offset) for p, offset in offsets})
+        return None
 
 
 class IcebergSinks:

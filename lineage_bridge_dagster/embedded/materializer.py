@@ -58,13 +58,9 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
-from lineage_bridge_dagster.spark.tableflow.append import (
-    SuspendedError,
-    TopicSchemas,
-    TopicTable,
-    TopicTableConfig,
-    drop,
-)
+from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.creation import drop
+from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import httpx
 from lineage_bridge_dagster.confluent.graph.tableflow import DEFAULT_ERROR_TOPIC
 from lineage_bridge_dagster.embedded.world.model import MANAGED_STORAGE
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.tableflow.append import Failures, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.config import Failures, TopicTableConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,15 @@ class Entry:
 
     def table_config(self, catalog: str) -> TopicTableConfig:
         name = TableName(catalog, self.database, self.table)
-        return TopicTableConfig(name, self.table_path, self.failures, self.portable_names)
+        return TopicTableConfig(
+            name,
+            self.table_path,
+            self.failures,
+            self.portable_names,
+            # Confluent documents no error for either.
+            accept=frozenset({"lost_records", "recreated_topic"}),
+            replace_moved=True,
+        )
 
 
 class Emulator:

@@ -34,17 +34,13 @@ from pydantic import ValidationError
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.cadence import Cadence
+from lineage_bridge_dagster.iceberg.progress import COMMITTED_TAG, RawSnapshot, progress
 
 if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 #: Metadata files read at the same time.
 CONCURRENCY = 16
-
-#: Key of a snapshot's summary: a JSON object, partition -> offset after the last one whose record is a row.
-#: The embedded Tableflow writes it. What other writers keep are no offsets of the topic: Iceberg's Kafka
-#: Connect sink has those of its control topic in `kafka.connect.offsets.*`; Confluent documents none.
-OFFSETS = "tableflow.offsets"
 
 #: The newest commits of rows whose intervals count.
 _COMMITS = 100
@@ -127,7 +123,7 @@ class TableState:
             rows=None if deletes else total,
             updated_ms=updated_ms,
             cadence=Cadence.of(history.additions(current.snapshot_id)),
-            offsets=history.offsets(current.snapshot_id),
+            offsets=history.offsets(current.snapshot_id, _tagged(document.get("refs"))),
         )
 
 
@@ -194,16 +190,14 @@ class _History:
         commits = (raw["timestamp-ms"] for raw in self._back_from(snapshot_id) if _adds_rows(raw))
         return list(islice(commits, _COMMITS))
 
-    def offsets(self, snapshot_id: int) -> Mapping[int, int] | None:
+    def offsets(self, snapshot_id: int, tagged: int | None) -> Mapping[int, int] | None:
         """The newest offsets in a summary, from this snapshot back: a compaction writes none."""
-        for raw in self._back_from(snapshot_id):
-            text = _summary(raw).get(OFFSETS)
-            if text is not None:
-                try:
-                    return {int(partition): int(offset) for partition, offset in json.loads(text).items()}
-                except (AttributeError, TypeError, ValueError):
-                    return None
-        return None
+        found = progress(snapshot_id, tagged, self._entry)
+        return None if found is None else found.offsets
+
+    def _entry(self, snapshot_id: int) -> RawSnapshot | None:
+        raw = self._raw.get(snapshot_id)
+        return None if raw is None else RawSnapshot(raw)
 
     def _back_from(self, snapshot_id: int) -> Iterator[Mapping[str, Any]]:
         """A snapshot and its ancestors, newest first, as they are in the file: most are not parsed."""
@@ -216,6 +210,12 @@ class _History:
             yield raw
             visited.add(current)
             current = raw.get("parent-snapshot-id")
+
+
+def _tagged(refs: object) -> int | None:
+    ref = refs.get(COMMITTED_TAG) if isinstance(refs, Mapping) else None
+    found = ref.get("snapshot-id") if isinstance(ref, Mapping) else None
+    return found if isinstance(found, int) else None
 
 
 def _summary(raw: Mapping[str, Any]) -> Mapping[str, Any]:

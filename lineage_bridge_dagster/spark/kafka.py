@@ -31,6 +31,10 @@ class KafkaTopic:
         # Cached because a client holds threads and connections, and `bounds` is called every few seconds.
         return TopicReader(self.bootstrap, timeout_seconds=self.timeout_seconds)
 
+    def topic_id(self) -> str:
+        """Return the topic's id, which a topic created again does not share; empty if unknown."""
+        return self._reader.topic_id(self.name)
+
     def bounds(self) -> tuple[Offsets, Offsets]:
         """Return the first and the end offset of every partition; the end excludes open transactions.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.spark.tableflow.append import RECORD_DDL
+from lineage_bridge_dagster.spark.tableflow.config import RECORD_DDL
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class InMemoryTopic:
     partitions: dict[int, list[dict[str, Any]]] = field(default_factory=lambda: {0: [], 1: []})
     first: dict[int, int] = field(default_factory=dict)
     reads: int = 0
+    id: str = ""
 
     def add(
         self,
@@ -92,6 +93,9 @@ class InMemoryTopic:
                     "headers": headers,
                 }
             )
+
+    def topic_id(self) -> str:
+        return self.id
 
     def bounds(self) -> tuple[Offsets, Offsets]:
         first = {p: self.first.get(p, 0) for p in self.partitions}

@@ -64,6 +64,8 @@ class Admin(Protocol):
 
     def list_topics(self, topic: str | None = None, *, timeout: float) -> Any: ...
 
+    def describe_topics(self, topics: Any, *, request_timeout: float) -> Mapping[str, Any]: ...
+
     def list_offsets(
         self, offsets: Mapping[Any, Any], *, request_timeout: float, isolation_level: Any = ...
     ) -> Mapping[Any, Any]: ...
@@ -158,6 +160,22 @@ class TopicReader(AbstractContextManager["TopicReader"]):
             return found
 
         return offsets(OffsetSpec.earliest()), offsets(OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    def topic_id(self, topic: str) -> str:
+        """Return the topic's id, which a topic of its name that is created later does not share.
+
+        It is empty if the brokers do not say: they are older than Kafka 2.8, or no Apache Kafka.
+        """
+        from confluent_kafka import KafkaException, TopicCollection
+
+        try:
+            futures = self._client.describe_topics(TopicCollection([topic]), request_timeout=self._timeout)
+            found = futures[topic].result(timeout=self._timeout + 5).topic_id
+        except (KafkaException, FutureTimeoutError) as error:
+            log.info("%s", self._error(f"the id of topic {topic}", error).message)
+            return ""
+        bits = (found.get_most_significant_bits(), found.get_least_significant_bits()) if found else (0, 0)
+        return str(found) if any(bits) else ""
 
     def first_after(
         self, topics: Iterable[TopicOffsets], since_ms: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""The records of a topic that cannot be decoded, for error handling LOG."""
+"""The records of a topic that cannot be rows, for error handling LOG."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_KEY, UNDECODABLE_VALUE, DeadLetter
-from lineage_bridge_dagster.spark.decoding.avro import decoded, schema_id, unknown_id
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+from lineage_bridge_dagster.dead_letters.letter import DeadLetter
+from lineage_bridge_dagster.spark.tableflow.columns import ERROR, KIND, SCHEMA_IDS
+from lineage_bridge_dagster.spark.tableflow.config import RECORD_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -16,41 +16,19 @@ if TYPE_CHECKING:
 _TIMESTAMP_TYPES = ("CREATE_TIME", "LOG_APPEND_TIME")
 
 
-def dead_letters(records: DataFrame, *subjects: tuple[str, SubjectSchemas]) -> Iterator[DeadLetter]:
-    """The records that have no row because their key or value cannot be decoded.
+def dead_letters(judged: DataFrame, topic_id: str = "") -> Iterator[DeadLetter]:
+    """The records that have an `_error`.
 
     Args:
-        records: in the columns of Spark's Kafka source with headers.
-        subjects: `("key", schemas)` and `("value", schemas)`.
+        judged: records with the columns of Spark's Kafka source with headers.
+        topic_id: the topic's id; empty if unknown.
     """
-    from pyspark.sql import functions as F
-
-    frame, errors, found = records, [], {}
-    for side, subject in subjects:
-        if subject.reader is None:
-            continue
-        raw = F.col(side)
-        frame = frame.withColumn(f"_{side}", decoded(raw, subject, corrupt="PERMISSIVE"))
-        reason = F.when(unknown_id(raw, subject), F.lit(f"is not of subject {subject.subject}"))
-        message = F.concat(
-            F.lit(f"a {side} of schema id "),
-            F.coalesce(schema_id(raw).cast("string"), F.lit("(none)")),
-            F.lit(" "),
-            reason.otherwise("does not match that schema"),
-        )
-        errors.append(F.when(raw.isNotNull() & F.col(f"_{side}").isNull(), message))
-        found[f"_{side}_schema_id"] = schema_id(raw)
-    if not errors:
-        return
-    kind = F.when(F.col("_error").startswith("a key "), UNDECODABLE_KEY).otherwise(UNDECODABLE_VALUE)
-    frame = frame.withColumn("_error", F.concat_ws("; ", *errors)).where(F.col("_error") != "")
-    frame = frame.withColumns({"_kind": kind, **found})
-    for row in frame.select(*records.columns, "_error", "_kind", *found).toLocalIterator():
-        yield _letter(row)
+    found = judged.where(f"{ERROR} is not null").select(*RECORD_COLUMNS, ERROR, KIND, *SCHEMA_IDS)
+    for row in found.toLocalIterator():
+        yield _letter(row, topic_id)
 
 
-def _letter(row: Any) -> DeadLetter:
-    fields = row.asDict()
+def _letter(row: Any, topic_id: str) -> DeadLetter:
     return DeadLetter(
         topic=row.topic,
         partition=row.partition,
@@ -61,10 +39,11 @@ def _letter(row: Any) -> DeadLetter:
         headers=tuple((header.key, _bytes(header.value)) for header in row.headers or ()),
         key=_bytes(row.key),
         value=_bytes(row.value),
-        error=row._error,
-        kind=row._kind,
-        key_schema_id=fields.get("_key_schema_id"),
-        value_schema_id=fields.get("_value_schema_id"),
+        error=row[ERROR],
+        kind=row[KIND],
+        key_schema_id=row[SCHEMA_IDS[0]],
+        value_schema_id=row[SCHEMA_IDS[1]],
+        topic_id=topic_id,
     )
 
 

@@ -1,0 +1,110 @@
+"""The change that each record makes to a table by key: its row, or its deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.dead_letters.letter import MISSING_KEY, UNDECODABLE_VALUE
+from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark.tableflow.columns import ERROR, refused
+from lineage_bridge_dagster.spark.tableflow.config import Mode, SuspendedError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+#: The boolean column that is true on records that delete their key.
+DELETED = "_deleted"
+
+#: Longer keys are compared by their SHA-256.
+KEY_BYTES = 256
+
+#: Operations of Debezium's envelope that have the row after them.
+_WRITES = ("c", "r", "u")
+
+
+def with_changes(frame: DataFrame, topic: str, mode: Mode) -> DataFrame:
+    """Decoded records with `_deleted`, and `_value` as the row; appends are as they are.
+
+    Records that change no key get an `_error`.
+
+    Raises:
+        SuspendedError: the values of a Debezium topic are no envelopes.
+    """
+    from pyspark.sql import functions as F
+
+    if mode == "append":
+        return frame
+    no_key = F.when(F.col("key").isNull(), F.lit(f"it has no key, which mode {mode} needs"))
+    frame = refused(frame, no_key, MISSING_KEY)
+    if mode == "upsert":
+        return frame.withColumn(DELETED, F.col("value").isNull())
+    return _debezium(frame, topic)
+
+
+def latest(frame: DataFrame, keys: Sequence[Column]) -> DataFrame:
+    """The last record of each key in its partition."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    last = Window.partitionBy("partition", *keys).orderBy(F.col("offset").desc())
+    return frame.withColumn("_rank", F.row_number().over(last)).where("_rank = 1").drop("_rank")
+
+
+def compared(column: str, kind: DataType) -> str:
+    """A key's column as it is compared, in SQL: long texts and bytes by their SHA-256."""
+    from pyspark.sql.types import BinaryType, StringType
+
+    if isinstance(kind, StringType):
+        return f"if(octet_length({column}) > {KEY_BYTES}, sha2({column}, 256), {column})"
+    if isinstance(kind, BinaryType):
+        return f"if(octet_length({column}) > {KEY_BYTES}, unhex(sha2({column}, 256)), {column})"
+    return column
+
+
+def _debezium(frame: DataFrame, topic: str) -> DataFrame:
+    """The after-state of Debezium's envelopes, or of those that `ExtractNewRecordState` has flattened.
+
+    An envelope has `op`: `c` (create), `r` (read by a snapshot) and `u` (update) have the row in `after`, `d`
+    (delete) has none; `t` (truncate) and `m` (message) are of no key. A flattened record is the row, with
+    `__deleted` if its deletions are rewritten. A tombstone deletes, as it may be all that compaction left.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StructType
+
+    kind = frame.schema["_value"].dataType
+    fields = {f.name: f.dataType for f in kind.fields} if isinstance(kind, StructType) else {}
+    tombstone = F.col("value").isNull()
+    if isinstance(fields.get("after"), StructType) and "op" in fields:
+        op, after = F.col(quoted("_value", "op")), F.col(quoted("_value", "after"))
+        error = F.when(
+            ~tombstone & F.col(ERROR).isNull(),
+            F.when(~F.coalesce(op.isin(*_WRITES, "d"), F.lit(False)), _unsupported(op)).when(
+                (op != "d") & after.isNull(), F.concat(F.lit("it has no after-state, and its op is "), op)
+            ),
+        )
+        deleted, value = tombstone | F.coalesce(op == "d", F.lit(False)), after
+    elif "__deleted" in fields or "__op" in fields:
+        flag = F.lit(False)
+        if "__deleted" in fields:
+            flag = flag | F.coalesce(F.col(quoted("_value", "__deleted")).cast("boolean"), F.lit(False))
+        if "__op" in fields:
+            flag = flag | F.coalesce(F.col(quoted("_value", "__op")) == "d", F.lit(False))
+        deleted, error = tombstone | flag, F.lit(None).cast("string")
+        value = F.col("_value").dropFields("`__deleted`") if "__deleted" in fields else F.col("_value")
+    else:
+        raise SuspendedError(
+            f"The values of topic {topic} are no Debezium envelopes: they have neither op and after nor "
+            "__deleted.",
+            hint="Set mode: upsert for rows as they are; for flattened records, set "
+            "delete.tombstone.handling.mode: rewrite in ExtractNewRecordState.",
+        )
+    return refused(frame, error, UNDECODABLE_VALUE).withColumns({DELETED: deleted, "_value": value})
+
+
+def _unsupported(op: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    text = F.coalesce(op.cast("string"), F.lit("(none)"))
+    return F.concat(F.lit("its op is "), text, F.lit(", which changes no single row"))

@@ -1,0 +1,121 @@
+"""A table's columns follow the topic's schema, and rows follow the table's columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyiceberg.schema import Schema
+from pyiceberg.types import StructType
+
+from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark.java_errors import java_classes
+from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.creation import iceberg_schema
+from lineage_bridge_dagster.topics.errors import EvolutionError
+from lineage_bridge_dagster.topics.evolution import plan_evolution
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import types as t
+
+_ATTEMPTS = 10
+
+
+def evolve(
+    spark: SparkSession,
+    table: Any,
+    config: TopicTableConfig,
+    wanted: t.StructType,
+    identifiers: Sequence[str],
+) -> t.StructType:
+    """Add the columns that a table lacks, and widen those that are too narrow; return all of its columns.
+
+    New columns are added at the table's end, wherever their fields are in the schema.
+
+    Args:
+        spark: the session.
+        table: Iceberg's Java `Table`.
+        config: the table's.
+        wanted: the columns of the rows to come.
+        identifiers: as the table was created with.
+
+    Raises:
+        SuspendedError: a column of the table has a type that the topic's cannot be written to.
+    """
+    for attempt in range(_ATTEMPTS):
+        schema = iceberg_schema(spark, wanted, identifiers)
+        try:
+            changes = plan_evolution(_struct(spark, table.schema()), _struct(spark, schema))
+        except EvolutionError as error:
+            raise SuspendedError(f"{config.name}: {error.message}", hint=error.hint) from error
+        if not changes:
+            break
+        try:
+            table.updateSchema().unionByNameWith(schema).commit()
+        except Exception as error:
+            if "CommitFailedException" not in java_classes(error) or attempt + 1 == _ATTEMPTS:
+                raise
+            # Lineage was pushed meanwhile.
+            table.refresh()
+    return spark_columns(spark, table)
+
+
+def _struct(spark: SparkSession, schema: Any) -> StructType:
+    """Iceberg's Java schema as PyIceberg's."""
+    jvm: Any = spark._jvm
+    return Schema.model_validate_json(jvm.org.apache.iceberg.SchemaParser.toJson(schema)).as_struct()
+
+
+def spark_columns(spark: SparkSession, table: Any) -> t.StructType:
+    """The columns of Iceberg's Java `Table`."""
+    from pyspark.sql.types import StructType
+
+    jvm: Any = spark._jvm
+    struct = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(table.schema())
+    return StructType.fromJson(json.loads(struct.json()))
+
+
+def aligned(frame: DataFrame, columns: t.StructType, *, extra: Sequence[str] = ()) -> DataFrame:
+    """Rows with exactly the table's columns, null where they have none; `extra` columns are kept."""
+    from pyspark.sql import functions as F
+
+    present = {field.name: field.dataType for field in frame.schema}
+    selected = [
+        _aligned(F.col(quoted(field.name)), present[field.name], field.dataType).alias(field.name)
+        if field.name in present
+        else F.lit(None).cast(field.dataType).alias(field.name)
+        for field in columns
+    ]
+    return frame.select(*selected, *extra)
+
+
+def _aligned(column: Column, written: t.DataType, stored: t.DataType) -> Column:
+    """A column as its type in the table: nested fields in their order there, null if it lacks them."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if _same(written, stored):
+        return column
+    if isinstance(stored, StructType) and isinstance(written, StructType):
+        present = {field.name: field.dataType for field in written}
+        fields = [
+            _aligned(column.getField(field.name), present[field.name], field.dataType).alias(field.name)
+            if field.name in present
+            else F.lit(None).cast(field.dataType).alias(field.name)
+            for field in stored
+        ]
+        return F.when(column.isNotNull(), F.struct(*fields))
+    if isinstance(stored, ArrayType) and isinstance(written, ArrayType):
+        inner, outer = written.elementType, stored.elementType
+        return F.transform(column, lambda item: _aligned(item, inner, outer))
+    if isinstance(stored, MapType) and isinstance(written, MapType):
+        value, target = written.valueType, stored.valueType
+        return F.transform_values(column, lambda _, item: _aligned(item, value, target))
+    return column.cast(stored)
+
+
+def _same(written: t.DataType, stored: t.DataType) -> bool:
+    """Whether two types have the same fields in the same order."""
+    return written.simpleString() == stored.simpleString()

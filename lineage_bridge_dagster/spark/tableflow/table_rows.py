@@ -1,0 +1,123 @@
+"""The rows that a table gets for a range of records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyiceberg.types import StructType
+
+from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark.tableflow.changes import DELETED, compared, latest, with_changes
+from lineage_bridge_dagster.spark.tableflow.columns import (
+    Decoders,
+    good,
+    key_columns,
+    metadata_name,
+    rows,
+    with_decoded,
+)
+from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
+from lineage_bridge_dagster.topics.columns import value_type
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Observation
+    from pyspark.sql.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """Rows for a table, or the changes to them.
+
+    Attributes:
+        frame: the table's columns, and `_deleted` unless they are appended.
+        keys: the columns that identify a row; empty if rows are appended.
+    """
+
+    frame: DataFrame
+    keys: tuple[str, ...] = ()
+
+
+def judged(records: DataFrame, topic: str, decoders: Decoders, config: TopicTableConfig) -> DataFrame:
+    """Decoded records with `_error`, why one cannot be a row."""
+    return with_changes(with_decoded(records, decoders), topic, config.mode)
+
+
+def table_rows(
+    judged: DataFrame, decoders: Decoders, config: TopicTableConfig, observed: Observation | None = None
+) -> TableRows:
+    """The rows for `judged` records.
+
+    Args:
+        judged: the records.
+        decoders: the topic's.
+        config: the table's.
+        observed: is to count the records that can be rows, as `n`.
+
+    Raises:
+        SuspendedError: the record's key cannot identify a row.
+    """
+    from pyspark.sql import functions as F
+
+    frame = good(judged, strict=config.failures == "SUSPEND")
+    if observed is not None:
+        frame = frame.observe(observed, F.count(F.lit(1)).alias("n"))
+    portable = config.portable_names
+    if config.mode == "append":
+        return TableRows(frame.select(*rows(frame, decoders, portable=portable)))
+    key = key_columns(frame, decoders.key)
+    kinds = {field.name: field for field in frame.select(*(c.alias(n) for n, c in key.items())).schema}
+    for name, field in kinds.items():
+        _check_comparable(name, field.dataType, config)
+    frame = frame.withColumns({f"_by_{name}": column for name, column in key.items()})
+    by = [F.expr(compared(quoted(f"_by_{name}"), kinds[name].dataType)) for name in key]
+    frame = latest(frame, by)
+    columns = rows(frame, decoders, portable=portable, key_wins=True)
+    keys = (metadata_name("partition", portable), *key)
+    return TableRows(frame.select(*columns, F.col(DELETED)), keys)
+
+
+def required_keys(rows: TableRows, key: SubjectSchemas) -> tuple[str, ...]:
+    """The columns that identify a row, if none of them can be null; else none."""
+    kind = value_type(key)
+    optional = {
+        field.name
+        for field in (kind.type.fields if kind and isinstance(kind.type, StructType) else ())
+        if not field.required
+    }
+    return () if optional & {*rows.keys} else rows.keys
+
+
+def _check_comparable(name: str, kind: DataType, config: TopicTableConfig) -> None:
+    if "map<" in kind.simpleString():
+        raise SuspendedError(
+            f"{config.name}: the key's field {name} holds a map, which cannot identify a row.",
+            hint="Key the topic by fields without maps, or set mode: append.",
+        )
+
+
+def merge_statement(rows: TableRows, target: str, source: str, kinds: dict[str, DataType]) -> str:
+    """The MERGE INTO statement of changes by key.
+
+    Args:
+        rows: the changes.
+        target: the table's quoted name.
+        source: the name of the view of the changes, which have all of the table's columns.
+        kinds: the table's columns with their types.
+    """
+    on = " AND ".join(
+        f"{compared(f't.{quoted(name)}', kinds[name])} <=> {compared(f's.{quoted(name)}', kinds[name])}"
+        for name in rows.keys
+    )
+    sets = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in kinds)
+    names, values = ", ".join(map(quoted, kinds)), ", ".join(f"s.{quoted(name)}" for name in kinds)
+    return "\n".join(
+        (
+            f"MERGE INTO {target} t USING {source} s ON {on}",
+            f"WHEN MATCHED AND s.{quoted(DELETED)} THEN DELETE",
+            f"WHEN MATCHED THEN UPDATE SET {sets}",
+            f"WHEN NOT MATCHED AND NOT s.{quoted(DELETED)} THEN",
+            f"INSERT ({names}) VALUES ({values})",  # noqa: S608 - all quoted
+        )
+    )

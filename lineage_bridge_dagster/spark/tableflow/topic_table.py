@@ -1,0 +1,239 @@
+"""A topic materialized as an Iceberg table, as Tableflow does.
+
+In mode `append` every record becomes one row. In `upsert` and `debezium` the table has one row for each key
+of each partition, from its last record. How that is exactly once is told in `staging`.
+
+With error handling LOG, records that cannot be rows go to a dead letter queue before the commit that leaves
+them out: none is lost, and one is written twice only if the process ends in between.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from lineage_bridge_dagster.dead_letters.letter import DeadLetter, DeadLetterQueue, batches
+from lineage_bridge_dagster.iceberg.progress import (
+    ACCEPTED,
+    OFFSETS,
+    START,
+    TOPIC_ID,
+    WRITER,
+    Progress,
+    summary_of,
+)
+from lineage_bridge_dagster.spark.commits import conflict_of
+from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.spark.tableflow import creation
+from lineage_bridge_dagster.spark.tableflow.changes import DELETED
+from lineage_bridge_dagster.spark.tableflow.columns import Decoders, undecodable
+from lineage_bridge_dagster.spark.tableflow.config import (
+    RECORD_DDL,
+    Advance,
+    SecondWriterError,
+    SuspendedError,
+    TopicRecords,
+    TopicSchemas,
+    TopicTableConfig,
+)
+from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters
+from lineage_bridge_dagster.spark.tableflow.evolution import aligned, evolve
+from lineage_bridge_dagster.spark.tableflow.offsets import Batch, TopicState, next_batch
+from lineage_bridge_dagster.spark.tableflow.staging import MovedError, StagedTable, writer_session
+from lineage_bridge_dagster.spark.tableflow.table_rows import judged, required_keys, table_rows
+from lineage_bridge_dagster.spark.tableflow.writes import append, merge
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: Times that a batch is written when compactions keep changing the table meanwhile.
+_ATTEMPTS = 5
+
+_log = logging.getLogger(__name__)
+
+
+class TopicTable:
+    """Keeps a topic's table up to date. A second writer of the same table is noticed, and refused."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        topic: TopicRecords,
+        config: TopicTableConfig,
+        schemas: Callable[[], TopicSchemas],
+        *,
+        max_records: int = 100_000,
+        dead_letter_queue: DeadLetterQueue | None = None,
+        origin: Callable[[], Offsets] | None = None,
+    ) -> None:
+        """Schemas evolve: each step calls `schemas`. A step reads at most about `max_records`.
+
+        `origin` returns the offsets at which a table without rows begins, instead of the topic's first ones.
+
+        Raises:
+            ValueError: failures are logged, and there is no dead letter queue to log them to.
+        """
+        if config.failures == "LOG" and dead_letter_queue is None:
+            raise ValueError(f"{config.name} logs its failures, so it needs a dead letter queue.")
+        self.config = config
+        self.writer = uuid.uuid4().hex
+        self._dead_letter_queue = dead_letter_queue if config.failures == "LOG" else None
+        #: The dead letters that are written and that no commit has passed yet.
+        self._written: set[str] = set()
+        self._spark = spark
+        self._topic = topic
+        self._schemas = schemas
+        self._max_records = max_records
+        self._origin = origin
+        #: The progress that this writer has seen last.
+        self._seen: Progress | None = None
+
+    def progress(self) -> Progress | None:
+        """What the table has of the topic; None before the first batch."""
+        return StagedTable(self._spark, self.config.name).progress()
+
+    def offsets(self) -> Offsets:
+        """The offsets up to which the topic was read; empty before the first batch."""
+        done = self.progress()
+        return done.offsets if done else {}
+
+    def ensure(self) -> None:
+        """Create the database and the table if they do not exist.
+
+        Raises:
+            NotOurTableError: there is a table of this name that is not this topic's, in this mode.
+            ConfigurationError: the partitions or the sort order do not suit the columns.
+        """
+        if self._dead_letter_queue is not None:
+            self._dead_letter_queue.prepare()
+        session = writer_session(self._spark)
+        empty: list[Any] = []
+        schemas, config = self._schemas(), self.config
+        records = session.createDataFrame(empty, RECORD_DDL)
+        decoders = Decoders.of(schemas)
+        shaped = table_rows(judged(records, self._topic.name, decoders, config), decoders, config)
+        required = required_keys(shaped, schemas.key)
+        creation.ensure_table(session, config, shaped.frame.drop(DELETED).schema, required)
+
+    def advance(self, until: Offsets | None = None) -> Advance:
+        """Write the records that the table does not have yet, in one batch.
+
+        Args:
+            until: the offsets at which to stop; by default the topic's end.
+
+        Raises:
+            LineageBridgeError: the topic could not be read, or the commit failed; the next call goes on.
+            OffsetsLostError: retention removed records that the table does not have.
+            TopicRecreatedError: the topic is not the one that the table was loaded from.
+            SuspendedError: a record cannot be a row, and failures suspend the table.
+            SecondWriterError: another writer has moved the offsets.
+        """
+        session = writer_session(self._spark)
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._step(session, until)
+            except MovedError as error:
+                if attempt == _ATTEMPTS:
+                    raise
+                _log.info("%s", error.message)
+        raise AssertionError("unreachable")
+
+    def _step(self, session: SparkSession, until: Offsets | None) -> Advance:
+        table = StagedTable(session, self.config.name)
+        table.prepare()
+        done = table.progress()
+        self._check_single(done)
+        self._seen = done
+        topic_id, (first, last) = self._topic.topic_id(), self._topic.bounds()
+        batch = next_batch(
+            done,
+            TopicState(self._topic.name, first, last, topic_id),
+            self._max_records,
+            accept=self.config.accept,
+            origin=self._origin() if self._origin and done is None else None,
+            until=until,
+        )
+        if batch.is_empty:
+            return Advance(0, 0, batch.start, batch.caught_up)
+        head = table.head
+        try:
+            counts = self._stage(session, table, batch, topic_id)
+        except Exception as error:
+            if (explained := self._explained(error)) is None:
+                raise
+            raise explained from error
+        table.refresh()
+        staged = table.staged
+        entry = None if staged is None else table.snapshot(staged)
+        written = Progress.of(entry) if entry else None
+        if written is None or (written.writer, written.offsets) != (self.writer, batch.end):
+            raise MovedError(f"{self.config.name}: another writer has staged a batch.")
+        if topic_id != self._topic.topic_id():
+            table.discard()
+            raise MovedError(f"Topic {self._topic.name} was created again while it was read.")
+        table.publish(written.snapshot_id, head)
+        self._seen = written
+        self._written.clear()
+        return counts
+
+    def _stage(self, session: SparkSession, table: StagedTable, batch: Batch, topic_id: str) -> Advance:
+        """Write the batch's rows and its summary to the staged branch."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        config, schemas, name = self.config, self._schemas(), self._topic.name
+        decoders = Decoders.of(schemas)
+        records = self._topic.read(session, batch.start, batch.end)
+        if self._dead_letter_queue is not None:
+            letters = dead_letters(judged(records, name, decoders, config), topic_id)
+            self._log_failures(self._dead_letter_queue, letters)
+        seen, kept = Observation(), Observation()
+        counted = records.observe(seen, F.count(F.lit(1)).alias("n"))
+        shaped = table_rows(judged(counted, name, decoders, config), decoders, config, kept)
+        required = required_keys(shaped, schemas.key)
+        columns = evolve(session, table.java, config, shaped.frame.drop(DELETED).schema, required)
+        summary = self._summary(batch, topic_id)
+        if not shaped.keys:
+            append(aligned(shaped.frame, columns), config.name, summary)
+        else:
+            merge(aligned(shaped.frame, columns, extra=[DELETED]), config.name, shaped, columns, summary)
+        good = int(kept.get["n"])
+        return Advance(good, int(seen.get["n"]) - good, batch.end, batch.caught_up)
+
+    def _summary(self, batch: Batch, topic_id: str) -> dict[str, str]:
+        """What the batch's snapshot says of it."""
+        summary = {OFFSETS: summary_of(batch.end), START: summary_of(batch.start), WRITER: self.writer}
+        if topic_id:
+            summary[TOPIC_ID] = topic_id
+        if batch.accepted:
+            summary[ACCEPTED] = "; ".join(batch.accepted)
+        return summary
+
+    def _check_single(self, done: Progress | None) -> None:
+        """Refuse to go on beside another writer that has moved the offsets since this one saw them."""
+        if done is None or self._seen is None or done.writer in ("", self.writer):
+            return
+        if done.snapshot_id == self._seen.snapshot_id or not done.is_after(self._seen):
+            return
+        raise SecondWriterError(
+            f"Another writer loads topic {self._topic.name} into {self.config.name}: it has committed "
+            f"snapshot {done.snapshot_id} since this one's last step. Nothing is lost or doubled.",
+            hint="Let one of the two run; this one, restarted, goes on from the table's offsets.",
+        )
+
+    def _explained(self, error: Exception) -> Exception | None:
+        """The error of a batch that could not be written in the user's terms, None if it is already."""
+        if (found := undecodable(error)) is not None:
+            return SuspendedError(
+                f"Topic {self._topic.name}: {found}",
+                hint="Set the Tableflow topic's error_handling to SKIP or LOG to leave such records out.",
+            )
+        return conflict_of(error, self.config.name)
+
+    def _log_failures(self, queue: DeadLetterQueue, letters: Iterator[DeadLetter]) -> None:
+        """Write the records that will have no row, but for those of a step before whose commit failed."""
+        for letters_ in batches(letter for letter in letters if letter.identity not in self._written):
+            queue.write(letters_)
+            self._written.update(letter.identity for letter in letters_)

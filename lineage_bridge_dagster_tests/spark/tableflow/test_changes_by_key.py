@@ -1,0 +1,163 @@
+"""Tables with a row for each key: upserts, and Debezium's changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
+from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
+from lineage_bridge_dagster_tests.spark.records import (
+    ORDERS_V1,
+    InMemoryTopic,
+    order_v1,
+    payload,
+    subject,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+KEY = {
+    "type": "record",
+    "name": "K",
+    "fields": [{"name": "shop", "type": "string"}, {"name": "number", "type": "int"}],
+}
+ROW = {
+    "type": "record",
+    "name": "Row",
+    "fields": [{"name": "id", "type": "long"}, {"name": "item", "type": "string"}],
+}
+ENVELOPE = {
+    "type": "record",
+    "name": "Envelope",
+    "fields": [
+        {"name": "before", "type": ["null", ROW], "default": None},
+        {"name": "after", "type": ["null", "Row"], "default": None},
+        {"name": "op", "type": "string"},
+    ],
+}
+FLAT = {**ROW, "fields": [*ROW["fields"], {"name": "__deleted", "type": ["null", "string"], "default": None}]}
+
+
+def config(database: str, **options: Any) -> TopicTableConfig:
+    return TopicTableConfig(TableName("glue", database, "orders"), **options)
+
+
+def opened(
+    spark: SparkSession, topic: InMemoryTopic, table: TopicTableConfig, schemas: TopicSchemas
+) -> TopicTable:
+    found = TopicTable(spark, topic, table, lambda: schemas)
+    found.ensure()
+    return found
+
+
+def items(spark: SparkSession, table: TopicTableConfig, *columns: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in spark.table(table.name.sql).select(*columns).collect())
+
+
+def key_of(shop: str, number: int) -> bytes:
+    return payload(3, KEY, {"shop": shop, "number": number})
+
+
+UPSERTS = TopicSchemas(subject("orders.v1-key", (3, KEY)), ORDERS_V1)
+RAW_KEYS = TopicSchemas(value=ORDERS_V1)
+
+
+def test_last_record_of_a_key_is_its_row_within_and_across_batches(
+    spark: SparkSession, database: str
+) -> None:
+    topic, table = InMemoryTopic(), config(database, mode="upsert")
+    topic.add(0, order_v1(1), order_v1(2), key=key_of("a", 1))
+    topic.add(0, order_v1(3), key=key_of("a", 2))
+    # A partition has keys of its own, though they are spelled the same.
+    topic.add(1, order_v1(4), key=key_of("a", 1))
+    writer = opened(spark, topic, table, UPSERTS)
+    writer.advance()
+    columns = ("shop", "number", "$$partition", "id")
+    assert items(spark, table, *columns) == [("a", 1, 0, 2), ("a", 1, 1, 4), ("a", 2, 0, 3)]
+
+    topic.add(0, order_v1(5), None, key=key_of("a", 2))
+    topic.add(0, None, order_v1(6), key=key_of("b", 1))
+    topic.add(1, order_v1(7), key=key_of("a", 1))
+    topic.add(0, None, key=key_of("never", 0))
+    assert writer.advance().caught_up
+    assert items(spark, table, *columns) == [("a", 1, 0, 2), ("a", 1, 1, 7), ("b", 1, 0, 6)]
+    snapshot = current_snapshot(spark, table.name)
+    assert snapshot is not None
+    assert snapshot.count("total-records") - snapshot.count("total-position-deletes") == 3
+
+
+def test_long_keys_are_told_apart(spark: SparkSession, database: str) -> None:
+    topic, table = InMemoryTopic(), config(database, mode="upsert")
+    long = b"k" * 1000
+    topic.add(0, order_v1(1), key=long + b"1")
+    topic.add(0, order_v1(2), key=long + b"2")
+    writer = opened(spark, topic, table, RAW_KEYS)
+    writer.advance()
+    topic.add(0, order_v1(3), key=long + b"2")
+    writer.advance()
+    assert items(spark, table, "id") == [(1,), (3,)]
+
+
+def test_record_without_a_key_cannot_be_upserted(spark: SparkSession, database: str) -> None:
+    topic = InMemoryTopic()
+    topic.add(0, order_v1(1), key=b"k")
+    topic.add(0, order_v1(2))
+    with pytest.raises(SuspendedError, match="partition 0 offset 1: it has no key, which mode upsert needs"):
+        opened(spark, topic, config(database, mode="upsert"), RAW_KEYS).advance()
+    skipping = config(database, mode="upsert", failures="SKIP")
+    done = opened(spark, topic, skipping, RAW_KEYS).advance()
+    assert (done.rows, done.skipped, items(spark, skipping, "id")) == (1, 1, [(1,)])
+
+
+def test_key_identifies_the_rows_of_the_table(spark: SparkSession, database: str) -> None:
+    from lineage_bridge_dagster.spark.iceberg_tables import load_table
+
+    table = config(database, mode="upsert")
+    opened(spark, InMemoryTopic(), table, UPSERTS)
+    schema = load_table(spark, table.name).schema()
+    assert set(schema.identifierFieldNames()) == {"$$partition", "shop", "number"}
+
+
+def envelope(op: str, number: int | None) -> bytes:
+    row = None if number is None else {"id": number, "item": "x"}
+    return payload(5, ENVELOPE, {"before": None, "after": row, "op": op})
+
+
+def test_debezium_envelopes_become_their_after_state(spark: SparkSession, database: str) -> None:
+    schemas = TopicSchemas(UPSERTS.key, subject("orders.v1-value", (5, ENVELOPE)))
+    topic, table = InMemoryTopic(), config(database, mode="debezium", failures="SKIP")
+    for number in (1, 2, 3):
+        topic.add(0, envelope("r", number), key=key_of("a", number))
+    topic.add(0, envelope("u", 20), key=key_of("a", 2))
+    topic.add(0, envelope("d", None), None, key=key_of("a", 3))
+    # A truncation changes no single row; neither has it a key.
+    topic.add(0, envelope("t", None), key=key_of("a", 1))
+    topic.add(0, envelope("c", None), key=key_of("a", 1))
+    writer = opened(spark, topic, table, schemas)
+    assert writer.advance().skipped == 2
+    assert items(spark, table, "number", "id", "item") == [(1, 1, "x"), (2, 20, "x")]
+    topic.add(0, envelope("d", None), key=key_of("a", 2))
+    writer.advance()
+    assert items(spark, table, "number", "id") == [(1, 1)]
+
+
+def test_flattened_debezium_records_delete_by_their_flag(spark: SparkSession, database: str) -> None:
+    schemas = TopicSchemas(UPSERTS.key, subject("orders.v1-value", (5, FLAT)))
+    topic, table = InMemoryTopic(), config(database, mode="debezium")
+    for number, flag in ((1, "false"), (2, None), (2, "true")):
+        value = payload(5, FLAT, {"id": number, "item": "x", "__deleted": flag})
+        topic.add(0, value, key=key_of("a", number))
+    opened(spark, topic, table, schemas).advance()
+    assert items(spark, table, "id") == [(1,)]
+    assert "__deleted" not in spark.table(table.name.sql).columns
+
+
+def test_debezium_topic_without_envelopes_is_refused(spark: SparkSession, database: str) -> None:
+    with pytest.raises(SuspendedError, match="no Debezium envelopes"):
+        opened(spark, InMemoryTopic(), config(database, mode="debezium"), UPSERTS)
