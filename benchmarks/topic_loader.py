@@ -23,7 +23,8 @@ from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.session import spark_session
-from lineage_bridge_dagster.spark.tableflow.append import TopicSchemas, TopicTable, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _load(spark: SparkSession, load: Load, topic: str) -> None:
         SubjectSchemas(f"{topic}-key", (RegisteredSchema(KEY_ID, KEY_SCHEMA),)),
         SubjectSchemas(f"{topic}-value", (RegisteredSchema(VALUE_ID, VALUE_SCHEMA),)),
     )
-    config = TopicTableConfig(_table(load, topic), f"{load.location}/{topic}")
+    config = TopicTableConfig(_table(load, topic), f"{load.location}/{topic}", mode=load.mode)
     source = KafkaTopic(topic, Bootstrap.parse(load.bootstrap))
     table = TopicTable(spark, source, config, lambda: schemas, max_records=load.max_records)
     table.ensure()

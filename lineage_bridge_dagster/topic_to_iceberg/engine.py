@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.record_times import oldest_after
@@ -13,16 +12,15 @@ from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.dead_letters.headers import Origin
 from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue
 from lineage_bridge_dagster.dead_letters.topic import DeadLetterTopic
-from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, exists
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
-from lineage_bridge_dagster.spark.tableflow.append import (
+from lineage_bridge_dagster.spark.tableflow.config import (
     Failures,
     TopicRecords,
     TopicSchemas,
-    TopicTable,
     TopicTableConfig,
 )
+from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
@@ -37,7 +35,7 @@ _DELETES = ("total-equality-deletes", "total-position-deletes")
 
 
 class TableLoader:
-    """Loads one topic with a session of its thread's own."""
+    """Loads one topic."""
 
     def __init__(
         self,
@@ -67,8 +65,7 @@ class TableLoader:
 
     def ensure(self) -> None:
         # A table at another location than the configured one stays where it is.
-        if not exists(self._spark, self._name):
-            self._table.ensure()
+        self._table.ensure()
 
     def ends(self) -> Offsets:
         return self._topic.bounds()[1]
@@ -135,20 +132,16 @@ class RegisteredSchemas:
 
 
 def table_config(load: TopicLoad) -> TopicTableConfig:
-    """The engine's configuration of a table.
-
-    Raises:
-        ConfigurationError: the engine can't do what the configuration asks for.
-    """
-    if load.mode != "append":
-        raise ConfigurationError(
-            f"The topic {load.topic} can't be loaded in mode {load.mode} yet.", hint="Write mode: append."
-        )
+    """The engine's configuration of a table."""
     return TopicTableConfig(
         TableName(load.catalog, load.database, load.table),
-        load.location or "",
+        load.location,
         cast("Failures", load.failures.upper()),
         load.portable_names,
+        mode=load.mode,
+        partition_by=load.partition_by,
+        sort_by=load.sort_by,
+        properties=load.properties,
     )
 
 
@@ -158,26 +151,14 @@ def _queue(connection: ClusterConnection, load: TopicLoad) -> DeadLetterQueue:
 
 
 def loaders(spark: SparkSession, connection: ClusterConnection) -> OpenLoader:
-    """Open loaders of a cluster's topics. Each thread gets a Spark session of its own: the settings of a
-    statement (a branch, a snapshot's properties) are a session's, and must not meet those of another topic.
-    """
-    local = threading.local()
-
-    def session() -> SparkSession:
-        from pyspark.sql import SparkSession
-
-        if not hasattr(local, "spark"):
-            jvm_session: Any = spark._jsparkSession
-            local.spark = SparkSession(spark.sparkContext, jvm_session.cloneSession())
-        found: SparkSession = local.spark
-        return found
+    """Open loaders of a cluster's topics."""
 
     def open_loader(load: TopicLoad) -> Loader:
         def oldest_unread(offsets: Offsets, ends: Offsets) -> int | None:
             return oldest_after(connection.bootstrap, load.topic, offsets, ends)
 
         return TableLoader(
-            session(),
+            spark,
             load,
             KafkaTopic(load.topic, connection.bootstrap),
             RegisteredSchemas(connection, load.topic),

@@ -69,7 +69,7 @@ class LoadError:
     def of(cls, error: Exception) -> LoadError:
         from pyspark.errors import AnalysisException
 
-        from lineage_bridge_dagster.spark.tableflow.append import SuspendedError
+        from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
 
         suspended = isinstance(error, SuspendedError | AnalysisException)
         if isinstance(error, LineageBridgeError):

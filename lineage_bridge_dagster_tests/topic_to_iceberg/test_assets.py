@@ -13,10 +13,10 @@ from dagster import (
     Definitions,
     ExecuteInProcessResult,
 )
-from lineage_bridge_dagster.spark.tableflow.append import SuspendedError
 
 from lineage_bridge_dagster.assets.times import now_ms
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import FakeCluster, FakeTopic, loaded, step
 
 
