@@ -171,7 +171,7 @@ def _line(
     refused = f"  {traffic.refused:,} refused" if traffic.refused else ""
     print(
         f"{label:<26}{measured.tables:>9,}{measured.seconds:>9.1f}{measured.cpu:>8.1f}{ratio:>10}"
-        f"{measured.peak:>10,}{measured.peak - measured.before:>10,}{traffic.served:>8,}{refused}",
+        f"{measured.peak:>10,}{measured.peak - measured.before:>10,}{traffic.calls.total():>8,}{refused}",
         flush=True,
     )
     return measured, traffic.calls

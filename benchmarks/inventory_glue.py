@@ -26,18 +26,10 @@ _VIEW_EVERY, _OWN_COMMENT_EVERY = 50, 5
 
 @dataclass
 class InventoryTraffic:
-    """The calls that arrived, and how many of them were refused.
-
-    Attributes:
-        calls: By region and operation, those that were refused as well.
-    """
+    """The calls that were served, by region and operation, and how many were refused besides."""
 
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: int = 0
-
-    @property
-    def served(self) -> int:
-        return self.calls.total() - self.refused
 
 
 class InventoryGlue:
@@ -89,8 +81,8 @@ class InventoryGlue:
     def answer(self, region: str, operation: str, body: bytes) -> tuple[int, bytes]:
         """Handle a request: the HTTP status and the body of its response, after the latency."""
         with self._lock:
-            self._traffic.calls[region, operation] += 1
             served = self._limits[region].serves()
+            self._traffic.calls[region, operation] += served
             self._traffic.refused += not served
         if not served:
             content = json.dumps({"__type": "ThrottlingException", "message": "Rate exceeded"}).encode()
