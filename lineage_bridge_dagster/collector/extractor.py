@@ -159,7 +159,10 @@ class Extractor:
                 hint="Correct the mark, or the clock of this machine.",
             )
         started = self._clock()
-        previous = self.marks.state(mark) if mark else None
+        published, previous = mark, self.marks.state(mark) if mark else None
+        if start != mark and (known := self.marks.state(start)) is not None:
+            # A script that keeps its mark under another name says by it which extract was the last.
+            mark, previous = start, known
         self._progress(f"Listing the databases of {plural(len(self.settings.regions), 'region')}")
         regions = list_databases(self._sources(), self._reader)
         errors = self._advised({region.source.region: region.error for region in regions})
@@ -191,9 +194,11 @@ class Extractor:
                 for row in lineage_rows(discovery, self.settings.server):
                     files.write(LINEAGE, row)
             state = delta.finish(self.settings.regions)
-            if not mark or end > mark:
+            if not published or end > published:
                 # The mark only moves forward, and what stands beside it changes only when it moves.
                 self.marks.keep(end, state)
+            if not published and mark:
+                self.marks.remove_older(mark)
             extract = Extract(
                 tuple(files.finish()),
                 files.manifest,

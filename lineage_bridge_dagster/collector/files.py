@@ -29,7 +29,7 @@ from lineage_bridge_dagster.text import byte_size
 _GROUP_ROWS = 20_000
 _EXTENSIONS = {"csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
 #: An extract that wrote nothing for this long does not run any more.
-_ABANDONED_SECONDS = 24 * 3600
+ABANDONED_SECONDS = 24 * 3600
 _BOOLEANS = {True: "true", False: "false"}
 
 
@@ -344,7 +344,7 @@ def _remove_abandoned(folder: Path, prefix: str) -> None:
     for partial in folder.glob(f".{prefix}_*.partial"):
         with suppress(OSError):
             written = max(path.stat().st_mtime for path in (partial, *partial.iterdir()))
-            if time.time() - written > _ABANDONED_SECONDS:
+            if time.time() - written > ABANDONED_SECONDS:
                 shutil.rmtree(partial, ignore_errors=True)
 
 

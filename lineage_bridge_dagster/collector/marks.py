@@ -111,6 +111,10 @@ class Marks(Protocol):
         """Store what the next extract compares with, before the mark is published."""
         ...
 
+    def remove_older(self, mark: str) -> None:
+        """Remove what was kept for older marks."""
+        ...
+
     def publish(self, mark: str) -> str:
         """Move the mark forward, and remove what stood beside older ones. A later mark stays.
 
@@ -175,8 +179,11 @@ class MarkFile:
             return published
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path, [mark + "\n"])
-        remove_older(self.folder, self.prefix, mark)
+        self.remove_older(mark)
         return mark
+
+    def remove_older(self, mark: str) -> None:
+        remove_older(self.folder, self.prefix, mark)
 
     def _state_path(self, mark: str) -> Path:
         return self.folder / state_name(self.prefix, mark)

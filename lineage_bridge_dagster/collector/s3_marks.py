@@ -76,7 +76,7 @@ class S3Marks:
             if published is not None and published >= mark:
                 return published
             if self._write(mark, version):
-                self._remove_older(mark)
+                self.remove_older(mark)
                 return mark
         raise LineageBridgeError(
             f"The mark in {self.location} was not moved: others write it all the time.",
@@ -120,7 +120,7 @@ class S3Marks:
         extra = {"ChecksumAlgorithm": "SHA256", **self._place.encryption}
         self._place.client.upload_fileobj(file, self._place.bucket, self._place.key(name), ExtraArgs=extra)
 
-    def _remove_older(self, mark: str) -> None:
+    def remove_older(self, mark: str) -> None:
         """Remove what stands beside older marks. It does no harm where it cannot be removed."""
         place, newest = self._place, self._place.key(state_name(self.prefix, mark))
         with suppress(BotoCoreError, ClientError):

@@ -62,11 +62,14 @@ class InstanceMarks:
                 hint="Set output_path to a folder that you may write to.",
             ) from error
 
+    def remove_older(self, mark: str) -> None:
+        remove_older(self._states.folder, self.prefix, mark)
+
     def publish(self, mark: str) -> str:
         mark = checked(mark, "The mark")
         published = self.read()
         if published is not None and published >= mark:
             return published
         self._instance.report_runless_asset_event(AssetMaterialization(self._key, metadata={MARK: mark}))
-        remove_older(self._states.folder, self.prefix, mark)
+        self.remove_older(mark)
         return mark

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage_bridge_dagster.collector import Extract
+from lineage_bridge_dagster.collector import Extract, get_hwm, publish_hwm
 from lineage_bridge_dagster.collector.marks import FORMAT
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -270,3 +270,26 @@ def test_table_whose_time_of_change_moved_comes_although_it_is_before_the_mark(
     catalog.edit("orders", "sales", Description="changed")
     second = extractor(overlap_seconds=0).run(end_hwm=later(2 * LONG_AGO))
     assert names(second, "tables") == {"sales.orders"}
+
+
+def test_script_that_names_its_mark_and_not_the_extractor_sees_what_was_dropped(
+    extractor: MakeExtractor, catalog: Catalog, tmp_path: Path
+) -> None:
+    def script(until: int) -> Extract:
+        """As KADA documents it, run with `-n acme`."""
+        start, _ = get_hwm("acme", tmp_path / "mark")
+        end = later(until)
+        extract = extractor(overlap_seconds=0).run(start_hwm=start, end_hwm=end)
+        publish_hwm("acme", end, tmp_path / "mark")
+        return extract
+
+    catalog.create("kept", "sales")
+    catalog.create("dropped", "sales")
+    assert names(script(LONG_AGO), "tables") == {"sales.kept", "sales.dropped"}
+    catalog.glue.delete_table(DatabaseName="sales", Name="dropped")
+    second = script(2 * LONG_AGO)
+    assert (names(second, "tables"), names(second, "deletions")) == (set(), {"sales.dropped"})
+    third = script(3 * LONG_AGO)
+    assert (names(third, "tables"), names(third, "deletions")) == (set(), set())
+    # What stands beside marks that nobody needs is removed: that of the last two is left.
+    assert len(list((tmp_path / "mark").glob("*.state.gz"))) == 2

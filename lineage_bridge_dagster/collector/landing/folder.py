@@ -6,9 +6,11 @@ import contextlib
 import hashlib
 import os
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from lineage_bridge_dagster.collector.files import ABANDONED_SECONDS
 from lineage_bridge_dagster.collector.landing.landed import Landed
 from lineage_bridge_dagster.errors import LineageBridgeError
 
@@ -25,6 +27,7 @@ class FolderLanding:
         partial = self.folder / f".{name}.{os.getpid()}.partial"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(self.folder, name.partition("_")[0])
             try:
                 with path.open("rb") as source, partial.open("wb") as target:
                     shutil.copyfileobj(source, target, 1 << 20)
@@ -45,6 +48,14 @@ class FolderLanding:
                 hint="Name a folder that you may write to, with room for the files.",
             ) from error
         return Landed(name, str(final), final.stat().st_size)
+
+
+def _remove_abandoned(folder: Path, prefix: str) -> None:
+    """Remove what uploads left that were killed."""
+    for partial in folder.glob(f".{prefix}_*.partial"):
+        with contextlib.suppress(OSError):
+            if time.time() - partial.stat().st_mtime > ABANDONED_SECONDS:
+                partial.unlink()
 
 
 def _digest(path: Path) -> bytes:
