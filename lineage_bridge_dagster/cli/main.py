@@ -15,6 +15,7 @@ from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableGroup
 from lineage_bridge_dagster.cli.setup import setup
 from lineage_bridge_dagster.cli.sql import sql
+from lineage_bridge_dagster.cli.topics import topics
 
 
 @click.group(cls=ReadableGroup, context_settings=HELP_OPTIONS)
@@ -33,5 +34,17 @@ def main() -> None:
     """
 
 
-for _command in (extract, chains, push, clean, collect, sql, iam_policy, setup, doctor, local_command()):
+for _command in (
+    extract,
+    chains,
+    push,
+    clean,
+    collect,
+    sql,
+    topics,
+    iam_policy,
+    setup,
+    doctor,
+    local_command(),
+):
     main.add_command(_command)

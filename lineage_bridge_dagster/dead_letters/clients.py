@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 #: The client's own limit of a record in bytes, far above those of topics, and of what it holds in memory.
 _MAX_BYTES = 200_000_000
 _MAX_QUEUE_KIB = 262_144
+
+#: Seconds between two looks at whether a record of a transaction has failed.
+_TICK = 0.1
+
+#: Options of a producer that sends each record by itself: the limit of a topic applies to all records that
+#: are sent as one, so that a small one could be refused because of its neighbours.
+ALONE: Mapping[str, Any] = {"batch.num.messages": 1}
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +90,6 @@ def producer(bootstrap: Bootstrap, timeout_seconds: float, options: Mapping[str,
                 "compression.type": "zstd",
                 "message.max.bytes": _MAX_BYTES,
                 "queue.buffering.max.kbytes": _MAX_QUEUE_KIB,
-                # A topic's limit applies to a batch as a whole.
                 "batch.size": 100_000,
                 "delivery.timeout.ms": int(timeout_seconds * 1000),
                 # A topic that does not exist is waited for, as one that was just created may be unknown.
@@ -96,11 +103,17 @@ def producer(bootstrap: Bootstrap, timeout_seconds: float, options: Mapping[str,
 
 
 def send(
-    client: Producer, records: Iterable[Outgoing], timeout_seconds: float
+    client: Producer, records: Iterable[Outgoing], timeout_seconds: float, *, all_or_none: bool = False
 ) -> list[int | KafkaError | None]:
     """Send records and wait for them: the offset of each, or its error, or None if no answer came.
 
     The order of the records of a partition is kept.
+
+    Args:
+        client: sends them.
+        records: what to send.
+        timeout_seconds: how long to wait.
+        all_or_none: whether to stop waiting at the first error, as a transaction can't be committed then.
     """
     from confluent_kafka import KafkaException
 
@@ -118,7 +131,13 @@ def send(
             _enqueue(client, record, on_delivery(index))
         except KafkaException as error:
             results[index] = error.args[0]
-    client.flush(timeout_seconds)
+    if not all_or_none:
+        client.flush(timeout_seconds)
+        return results
+    deadline = time.monotonic() + timeout_seconds
+    while client.flush(_TICK) and time.monotonic() < deadline:
+        if any(result is not None and not isinstance(result, int) for result in results):
+            break
     return results
 
 
@@ -161,7 +180,7 @@ def explained(error: KafkaError | None, topic: str) -> tuple[str, str]:
         "WRITE and DESCRIBE on it, in Confluent Cloud the role DeveloperWrite on TransactionalId.",
         Codes.UNKNOWN_TOPIC_OR_PART: f"{topic} does not exist, or the key may not see it.",
         Codes._UNKNOWN_TOPIC: f"{topic} does not exist, or the key may not see it.",
-        Codes._UNKNOWN_PARTITION: f"{topic} has fewer partitions than it had.",
+        Codes._UNKNOWN_PARTITION: f"{topic} was deleted, or created again with fewer partitions.",
         Codes.INVALID_TIMESTAMP: f"The record is older than {topic} accepts: see its "
         "message.timestamp.before.max.ms.",
         Codes.INVALID_RECORD: f"{topic} is compacted, so it takes no record without a key; or the brokers "

@@ -56,7 +56,7 @@ class Origin:
     Attributes:
         table: dotted name.
         mode: `append`, `upsert` or `debezium`; empty if unknown.
-        cluster: Kafka's own id of the topic's cluster; empty if unknown.
+        cluster: of the topic: its id in Confluent Cloud, or the name that the settings give it.
     """
 
     table: str

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.dead_letters.clients import (
+    ALONE,
     DeadLetterError,
     Outgoing,
     Producer,
@@ -21,6 +23,9 @@ from lineage_bridge_dagster.dead_letters.headers import Origin, letter_headers
 from lineage_bridge_dagster.dead_letters.letter import DeadLetter
 from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.times import utc_now
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
 
 #: Bytes that a letter may have besides its record: the headers of its account, and the batch's own.
 ROOM = 16 * 1024
@@ -69,7 +74,7 @@ class DeadLetterTopic:
         origin: the table that rejects the records.
         creation: how the topic is created if it does not exist.
         timeout_seconds: after which a letter that is not acknowledged has failed.
-        open_producer: replaces confluent-kafka's producer.
+        open_producer: replaces confluent-kafka's producer; gets further options.
         admin: replaces confluent-kafka's admin client.
         clock: the time of the errors.
     """
@@ -83,7 +88,7 @@ class DeadLetterTopic:
         *,
         creation: Creation | None = None,
         timeout_seconds: float = 60.0,
-        open_producer: Callable[[], Producer] | None = None,
+        open_producer: Callable[[Mapping[str, Any]], Producer] | None = None,
         admin: Admin | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -93,7 +98,7 @@ class DeadLetterTopic:
         self._origin = origin
         self._creation = creation or Creation()
         self._timeout = timeout_seconds
-        self._open = open_producer or (lambda: producer(bootstrap, timeout_seconds, {}))
+        self._open = open_producer or partial(producer, bootstrap, timeout_seconds)
         self._given_admin = admin
         self._clock = clock
         self._producer: Producer | None = None
@@ -150,21 +155,15 @@ class DeadLetterTopic:
                 if described is None:
                     raise self._failure("does not exist", self._command(_DEFAULT_LIMIT))
                 self._partitions = len(described.partitions)
-            if self._producer is None:
-                self._producer = self._open()
-            at = self._clock()
-            records = [self._record(letter, at) for letter in letters]
-            results = send(self._producer, records, self._timeout + 5)
+            failed = self._send(letters)
         except KafkaException as error:
             self._producer = None
             raise self._failure(f"could not be written to: {_text(error)}", "") from error
-        failed = [pair for pair in zip(letters, results, strict=True) if not isinstance(pair[1], int)]
         if not failed:
             return
-        # What the client still holds must not be sent later, when the same letters are written again.
-        self._producer, self._partitions = None, 0
+        self._partitions = 0
         letter, result = failed[0]
-        why, hint = explained(None if isinstance(result, int) else result, self.name)
+        why, hint = explained(result, self.name)
         others = f" (and {len(failed) - 1:,} more)" if len(failed) > 1 else ""
         raise DeadLetterError(
             f"A record of topic {letter.topic} without a row in {self._origin.table} could not be kept as a "
@@ -172,6 +171,35 @@ class DeadLetterTopic:
             f"{letter.size:,} bytes, and was rejected because of this: {letter.error}",
             hint=f"{hint} The record stays in its topic, and the table goes on when it can be written.",
         )
+
+    def _send(self, letters: Sequence[DeadLetter]) -> list[tuple[DeadLetter, KafkaError | None]]:
+        """Send letters; returns those that were not stored, with their errors."""
+        from confluent_kafka import KafkaError as Codes
+
+        if self._producer is None:
+            self._producer = self._open({})
+        failed = self._sent(self._producer, letters)
+        if failed:
+            # What the client still holds must not be sent later, when the same letters are written again.
+            self._producer = None
+        large = [
+            one for one, error in failed if error is not None and error.code() == Codes.MSG_SIZE_TOO_LARGE
+        ]
+        if len(large) > 1 and len(large) == len(failed):
+            return self._sent(self._open(ALONE), large)
+        return failed
+
+    def _sent(
+        self, client: Producer, letters: Sequence[DeadLetter]
+    ) -> list[tuple[DeadLetter, KafkaError | None]]:
+        at = self._clock()
+        records = [self._record(letter, at) for letter in letters]
+        results = send(client, records, self._timeout + 5)
+        return [
+            (letter, result)
+            for letter, result in zip(letters, results, strict=True)
+            if not isinstance(result, int)
+        ]
 
     def _record(self, letter: DeadLetter, at: datetime) -> Outgoing:
         headers = letter_headers(letter, self._origin, at)

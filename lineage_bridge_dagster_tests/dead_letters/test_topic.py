@@ -24,7 +24,7 @@ def queue(producer: FakeProducer, admin: FakeAdmin | None = None, **options: Any
         "orders.v1",
         Bootstrap.parse("127.0.0.1:9092"),
         Origin("sales.orders", "append"),
-        open_producer=lambda: producer,
+        open_producer=lambda _options: producer,
         admin=admin or FakeAdmin(dict(EXISTING)),
         clock=lambda: AT,
         **options,
@@ -62,7 +62,7 @@ class TestWriting:
             (KafkaError.MSG_SIZE_TOO_LARGE, "Raise max.message.bytes of errors"),
             (KafkaError.TOPIC_AUTHORIZATION_FAILED, "ACL for WRITE"),
             (KafkaError.UNKNOWN_TOPIC_OR_PART, "errors does not exist"),
-            (KafkaError._UNKNOWN_PARTITION, "fewer partitions"),
+            (KafkaError._UNKNOWN_PARTITION, "was deleted, or created again with fewer"),
             (KafkaError._MSG_TIMED_OUT, "Check the brokers"),
             (None, "no broker acknowledged it in errors in time"),
         ],
@@ -87,7 +87,7 @@ class TestWriting:
             "orders.v1",
             Bootstrap.parse("127.0.0.1:9092"),
             Origin("sales.orders"),
-            open_producer=lambda: opened.pop(0),
+            open_producer=lambda _options: opened.pop(0),
             admin=FakeAdmin(dict(EXISTING)),
         )
         with pytest.raises(DeadLetterError):

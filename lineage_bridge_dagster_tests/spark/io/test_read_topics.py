@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +11,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
-from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.increments import Downstream, run_marker
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
 from lineage_bridge_dagster.spark.io.read import read_asset
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.io.write import write_frame
+from lineage_bridge_dagster_tests.kafka_broker import running_broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -29,33 +25,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 FIRST = 1_770_000_000_000
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    folder = tmp_path_factory.mktemp("broker")
-    broker = KafkaBroker("lkc-test", free_port(), free_port(), folder / "data", folder / "run")
-    broker.prepare()
-    with Path(folder / "log").open("w") as log:
-        process = subprocess.Popen(broker.command(), stdout=log, stderr=subprocess.STDOUT)
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                broker.check()
-                break
-            except LineageBridgeError:
-                assert process.poll() is None, (folder / "log").read_text()[-2000:]
-                assert time.monotonic() < deadline, (folder / "log").read_text()[-2000:]
-                time.sleep(0.3)
+    with running_broker(tmp_path_factory.mktemp("broker")) as broker:
         yield broker
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 @pytest.fixture
