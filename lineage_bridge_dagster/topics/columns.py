@@ -18,7 +18,8 @@ from lineage_bridge_dagster.topics import types
 from lineage_bridge_dagster.topics.avro import avro_type
 from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
 from lineage_bridge_dagster.topics.evolution import merged
-from lineage_bridge_dagster.topics.schemas import AVRO, RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.topics.json_schema import json_node
+from lineage_bridge_dagster.topics.schemas import AVRO, JSON, RegisteredSchema, SubjectSchemas
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,8 @@ def own_type(schema: RegisteredSchema) -> IcebergType:
     """
     if schema.type == AVRO:
         return avro_type(schema.text)[0]
+    if schema.type == JSON:
+        return json_node(schema).type()
     raise SchemaError(
         f"{schema.type} schemas are not decoded.",
         hint="Read the raw bytes, or register an Avro schema.",

@@ -9,19 +9,18 @@ a later version gives it.
 from __future__ import annotations
 
 import json
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from pyiceberg.types import IcebergType
+
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.decoding.framing import framed
-from lineage_bridge_dagster.spark.decoding.spark_types import conformed, spark_type
-from lineage_bridge_dagster.topics.columns import ValueType
+from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.topics.types import spelled
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql import Column
 
 HEADER_BYTES = 5
 
@@ -31,81 +30,53 @@ Corrupt = Literal["FAILFAST", "PERMISSIVE"]
 _END = bytes.fromhex("8d1f6cb3e24a597ed0c83b95f7a2610e")
 
 
-class AvroDecoder:
-    """Decodes the records of a subject whose latest version is an Avro schema."""
+class AvroFormat:
+    """Bodies in Avro's binary encoding.
 
-    def __init__(self, subject: SubjectSchemas, value: ValueType) -> None:
-        self._subject = subject
-        self._value = value
-        self.is_record = value.is_record
+    Args:
+        types: schema id -> the schema's own type.
+    """
 
-    @cached_property
-    def type(self) -> DataType:
-        """Spark's type, which holds the values of all versions."""
-        return spark_type(self._value.type)
+    def __init__(self, types: Mapping[int, IcebergType]) -> None:
+        self._types = types
 
-    def decode(self, records: DataFrame, side: Literal["key", "value"]) -> DataFrame:
-        """Add `_{side}` and `_{side}_error`; see `Decoder`."""
-        from pyspark.sql import functions as F
+    def shape(self, schema: RegisteredSchema) -> str:
+        """The schema's own type."""
+        return spelled(self._types[schema.id])
 
-        frame = framed(records, side, self._subject)
-        number, error = F.col(f"_{side}_id"), F.col(f"_{side}_error")
-        # Versions of the same type share a column. Each is a column of its own because Spark would repeat
-        # the decoding for every use of a column within the same projection.
-        shapes: dict[str, list[RegisteredSchema]] = {}
-        for schema in self._subject.versions:
-            if schema.id in self._value.versions:
-                shapes.setdefault(spelled(self._value.versions[schema.id]), []).append(schema)
-        names = {shape: f"_{side}_{n}" for n, shape in enumerate(shapes)}
-        frame = frame.withColumns(
-            {names[shape]: self._decoded(side, schemas) for shape, schemas in shapes.items()}
-        )
-        result, whole = F.lit(None).cast(self.type), F.lit(False)
-        for shape, schemas in shapes.items():
-            column = F.col(names[shape])
-            ids = number.isin(*(schema.id for schema in schemas))
-            # In place of a record that it cannot read, Spark returns one whose fields are all null.
-            is_whole = ids & F.coalesce(column["end"] == F.lit(_END), F.lit(False))
-            own = self._value.versions[schemas[0].id]
-            value = conformed(column["value"], own, self._value.type)
-            result = F.when(is_whole, value).otherwise(result)
-            whole = whole | is_whole
-        frame = frame.withColumns(
-            {
-                f"_{side}": result,
-                f"_{side}_error": F.when(number.isNotNull() & ~whole, self._mismatch(number)).otherwise(
-                    error
-                ),
-            }
-        )
-        return frame.drop(f"_{side}_id", f"_{side}_body", *names.values())
-
-    def _decoded(self, side: str, schemas: list[RegisteredSchema]) -> Column:
-        """A struct of the value, in the type that the schemas share, and of the bytes after it."""
+    def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
+        """A struct of the value and of the bytes after it."""
         from pyspark.sql import functions as F
         from pyspark.sql import types as t
         from pyspark.sql.avro.functions import from_avro
 
-        body = F.concat(F.col(f"_{side}_body"), F.lit(_END))
-        own = spark_type(self._value.versions[schemas[0].id])
+        own = spark_type(self._types[schemas[0].id])
         kind = t.StructType([t.StructField("value", own), t.StructField("end", t.BinaryType())])
         column: Any = F
         for schema in schemas:
             # Spark names the alternatives of a union by their position, by which a cast maps them.
-            value = from_avro(body, _with_end(schema.text), {"mode": "PERMISSIVE"}).cast(kind)
+            whole = F.concat(body, F.lit(_END))
+            value = from_avro(whole, _with_end(schema.text), {"mode": "PERMISSIVE"}).cast(kind)
             # CASE is lazy: this decoder sees only the rows of its id.
-            column = column.when(F.col(f"_{side}_id") == schema.id, value)
+            column = column.when(number == schema.id, value)
         result: Column = column
         return result
 
-    def _mismatch(self, number: Column) -> Column:
+    def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
+        """Whether the bytes after the value are those appended; Spark reads a malformed record as nulls."""
         from pyspark.sql import functions as F
 
-        message = F.concat(F.lit("its bytes do not match the Avro schema of id "), number.cast("string"))
-        for schema_id, reason in self._value.errors.items():
-            refused = f"its schema id {schema_id} does not agree with the latest version: {reason}"
-            message = F.when(number == schema_id, F.lit(refused)).otherwise(message)
-        return message
+        return parsed["end"] == F.lit(_END)
+
+    def value(self, parsed: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
+        """The value."""
+        return parsed["value"]
+
+    def problem(self, body: Column, number: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
+        """Avro's encoding has no names or types, so that nothing more is known."""
+        from pyspark.sql import functions as F
+
+        return F.concat(F.lit("its bytes do not match the Avro schema of id "), number.cast("string"))
 
 
 def _with_end(schema: str) -> str:

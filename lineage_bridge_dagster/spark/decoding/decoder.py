@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from lineage_bridge_dagster.spark.decoding.avro import AvroDecoder
+from lineage_bridge_dagster.spark.decoding.avro import AvroFormat
+from lineage_bridge_dagster.spark.decoding.json import JsonFormat
+from lineage_bridge_dagster.spark.decoding.versions import Format, VersionedDecoder
 from lineage_bridge_dagster.topics.columns import value_type
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+from lineage_bridge_dagster.topics.schemas import JSON, SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,5 +64,10 @@ def decoder_for(subject: SubjectSchemas) -> Decoder:
     Raises:
         SchemaError: no table can hold the values of the latest version.
     """
-    value = value_type(subject)
-    return BytesDecoder() if value is None else AvroDecoder(subject, value)
+    value, latest = value_type(subject), subject.latest
+    if value is None or latest is None:
+        return BytesDecoder()
+    format_: Format = AvroFormat(value.versions)
+    if latest.type == JSON:
+        format_ = JsonFormat(schema for schema in subject.versions if schema.id in value.versions)
+    return VersionedDecoder(subject, value, format_)

@@ -1,0 +1,315 @@
+"""JSON records, read by Spark in one pass, with the checks that Spark leaves out.
+
+Spark's `from_json` takes a number, an object or an array where a string is due for its text, rounds
+decimals, reads numbers too large as infinity, repairs invalid UTF-8 and ignores what follows a value. So
+strings, decimals and unions are read as variants, which know what they are; and the text is read as the
+first element of an array, with a null behind it, so that what follows the value is no valid JSON or makes
+the array longer. A property that the schema does not name is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
+from lineage_bridge_dagster.topics.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.topics.json_schema import json_node
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema
+from lineage_bridge_dagster.topics.types import joined
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+#: A name that no record has, so that no record can end the array and begin another.
+_ROOT = "8d1f6cb3e24a597ed0c83b95f7a2610e"
+_CORRUPT = "corrupt"
+_OPTIONS = {
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": _CORRUPT,
+    "allowNonNumericNumbers": "false",
+    "allowSingleQuotes": "false",
+}
+
+#: Kinds that a variant reports, by the beginning of what `schema_of_variant` says.
+_NUMBERS = ("BIGINT", "DECIMAL", "DOUBLE")
+_VARIANTS = {
+    Kind.STRING: ("STRING",),
+    Kind.BOOLEAN: ("BOOLEAN",),
+    Kind.BINARY: ("STRING",),
+    Kind.DECIMAL_BASE64: ("STRING",),
+    Kind.DECIMAL_NUMBER: _NUMBERS,
+    Kind.FLOAT: _NUMBERS,
+    Kind.DOUBLE: _NUMBERS,
+    Kind.INT: ("BIGINT",),
+    Kind.LONG: ("BIGINT",),
+    Kind.DATE: ("BIGINT",),
+    Kind.TIMESTAMP: ("BIGINT",),
+    Kind.TIMESTAMPTZ: ("BIGINT",),
+    Kind.OBJECT: ("OBJECT",),
+    Kind.MAP: ("OBJECT",),
+    Kind.ARRAY: ("ARRAY",),
+}
+_NAMES = {"STRING": "a string", "BOOLEAN": "a boolean", "BIGINT": "an integer", "OBJECT": "an object",
+          "ARRAY": "an array", "DECIMAL": "a number", "DOUBLE": "a number"}  # fmt: skip
+
+
+class JsonFormat:
+    """Bodies of JSON text.
+
+    Args:
+        schemas: the versions that can be read.
+    """
+
+    def __init__(self, schemas: Iterable[RegisteredSchema]) -> None:
+        self._nodes = {schema.id: json_node(schema) for schema in schemas}
+
+    def shape(self, schema: RegisteredSchema) -> JsonNode:
+        """What the schema says of a value."""
+        return self._nodes[schema.id]
+
+    def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
+        """The array of the value and a null, and the text if it is not of the schema."""
+        from pyspark.sql import functions as F
+
+        ours = number.isin(*(schema.id for schema in schemas)) & F.is_valid_utf8(body.cast("string"))
+        return F.when(ours, _read(body.cast("string"), self._nodes[schemas[0].id]))
+
+    def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:
+        """Whether there is one value, which is of the schema."""
+        return _is_whole(parsed, self._nodes[schema.id])
+
+    def value(self, parsed: Column, schema: RegisteredSchema) -> Column:
+        """The value."""
+        from pyspark.sql import functions as F
+
+        return _value(F.get(parsed[_ROOT], F.lit(0)), self._nodes[schema.id])
+
+    def problem(self, body: Column, number: Column, schema: RegisteredSchema) -> Column:
+        """The first property that has not the type that is due."""
+        from pyspark.sql import functions as F
+
+        text = body.cast("string")
+        variant = F.try_parse_json(text)
+        column = F.when(~F.is_valid_utf8(text), F.lit("its JSON is not valid UTF-8"))
+        column = column.when(F.length(F.trim(text)) == 0, F.lit("its JSON is empty"))
+        column = column.when(variant.isNull(), F.lit("it is not JSON"))
+        for path, found, expected in _mismatches(variant, self._nodes[schema.id], ""):
+            where = f"its field {path}" if path else "it"
+            due = " or ".join(dict.fromkeys(_NAMES[each] for each in expected))
+            message = F.concat(F.lit(f"{where} is "), F.lower(found), F.lit(" where the JSON Schema of id "),
+                               number.cast("string"), F.lit(f" has {due}"))  # fmt: skip
+            column = column.when(~_begins(found, (*expected, "VOID")), message)
+        rest = F.concat(
+            F.lit("it does not match the JSON Schema of id "),
+            number.cast("string"),
+            F.lit(", in an element, a number's range or what follows the value"),
+        )
+        return column.otherwise(rest)
+
+
+def _read(text: Column, node: JsonNode) -> Column:
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as t
+
+    kind = t.StructType(
+        [t.StructField(_ROOT, t.ArrayType(_raw_type(node))), t.StructField(_CORRUPT, t.StringType())]
+    )
+    return F.from_json(F.concat(F.lit(f'{{"{_ROOT}":['), text, F.lit(",null]}")), kind, _OPTIONS)
+
+
+def _is_whole(parsed: Column, node: JsonNode) -> Column:
+    from pyspark.sql import functions as F
+
+    value = F.get(parsed[_ROOT], F.lit(0))
+    whole = parsed[_CORRUPT].isNull() & (F.size(parsed[_ROOT]) == 2)
+    if not node.nullable:
+        whole = whole & value.isNotNull()
+    wrong = _wrong(value, node)
+    return whole if wrong is None else whole & ~wrong
+
+
+def _raw_type(node: JsonNode) -> DataType:
+    """The type that the JSON is read as."""
+    from pyspark.sql import types as t
+
+    match node.kind:
+        case Kind.OBJECT:
+            return t.StructType([t.StructField(each.name, _raw_type(each.node)) for each in node.properties])
+        case Kind.MAP if node.inner:
+            return t.MapType(t.StringType(), _raw_type(node.inner))
+        case Kind.ARRAY if node.inner:
+            return t.ArrayType(_raw_type(node.inner))
+        case Kind.BOOLEAN:
+            return t.BooleanType()
+        case Kind.INT | Kind.DATE:
+            return t.IntegerType()
+        case Kind.LONG | Kind.TIMESTAMP | Kind.TIMESTAMPTZ:
+            return t.LongType()
+        case Kind.FLOAT | Kind.DOUBLE:
+            return t.DoubleType()
+        case Kind.BINARY:
+            return t.BinaryType()
+    return t.VariantType()
+
+
+def _wrong(raw: Column, node: JsonNode) -> Column | None:
+    """Whether a value is not of the schema although Spark could read it; None if that cannot be."""
+    from pyspark.sql import functions as F
+
+    def flag(column: Column) -> Column:
+        return F.coalesce(column, F.lit(False))
+
+    match node.kind:
+        case Kind.STRING | Kind.DECIMAL_BASE64:
+            return flag(~_begins(F.schema_of_variant(raw), ("STRING", "VOID")))
+        case Kind.DECIMAL_NUMBER:
+            precision, scale = node.decimal
+            is_number = _begins(F.schema_of_variant(raw), _NUMBERS)
+            # Casts of variants round: a wider decimal tells.
+            wider = F.try_variant_get(raw, "$", f"decimal(38,{min(38, scale + 6)})")
+            exact = flag(is_number & (_decimal(raw, precision, scale) == wider))
+            return flag(F.schema_of_variant(raw) != "VOID") & ~exact
+        case Kind.FLOAT | Kind.DOUBLE:
+            number = raw.cast(spark_type(node.type()))
+            return flag(F.abs(number) == F.lit(float("inf")).cast(spark_type(node.type())))
+        case Kind.UNION:
+            matched = _any(match for match, _ in _alternatives(raw, node))
+            return flag(F.schema_of_variant(raw) != "VOID") & ~(F.lit(False) if matched is None else matched)
+        case Kind.OBJECT:
+            parts = [_wrong(raw.getField(each.name), each.node) for each in node.properties]
+            return _any(part for part in parts if part is not None)
+        case Kind.ARRAY | Kind.MAP if node.inner:
+            inner = node.inner
+            if not _is_checked(inner):
+                return None
+            values = raw if node.kind is Kind.ARRAY else F.map_values(raw)
+            return flag(F.exists(values, lambda each: _wrong(each, inner)))  # type: ignore[arg-type, return-value]
+    return None
+
+
+def _is_checked(node: JsonNode) -> bool:
+    """Whether `_wrong` has something to check."""
+    if node.kind in (Kind.OBJECT, Kind.ARRAY, Kind.MAP):
+        inner = [each.node for each in node.properties] + ([node.inner] if node.inner else [])
+        return any(map(_is_checked, inner))
+    return node.kind in (
+        Kind.STRING, Kind.DECIMAL_BASE64, Kind.DECIMAL_NUMBER, Kind.FLOAT, Kind.DOUBLE, Kind.UNION,
+    )  # fmt: skip
+
+
+def _any(columns: Iterable[Column]) -> Column | None:
+    result: Column | None = None
+    for column in columns:
+        result = column if result is None else result | column
+    return result
+
+
+def _value(raw: Column, node: JsonNode) -> Column:
+    """The value of what was read, in the type of its column."""
+    from pyspark.sql import functions as F
+
+    match node.kind:
+        case Kind.STRING:
+            return F.try_variant_get(raw, "$", "string")
+        case Kind.ANY:
+            return F.when(F.schema_of_variant(raw) != "VOID", F.to_json(raw))
+        case Kind.DATE:
+            return F.date_from_unix_date(raw)
+        case Kind.TIMESTAMPTZ:
+            return F.timestamp_millis(raw)
+        case Kind.TIMESTAMP:
+            epoch = F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
+            return epoch + F.make_dt_interval(secs=raw / F.lit(1000).cast("decimal(4,0)"))
+        case Kind.FLOAT:
+            return raw.cast("float")
+        case Kind.DECIMAL_NUMBER:
+            return _decimal(raw, *node.decimal)
+        case Kind.DECIMAL_BASE64:
+            return _unscaled(F.unbase64(F.try_variant_get(raw, "$", "string")), *node.decimal)
+        case Kind.UNION:
+            fields = [
+                F.when(match, value).alias(each.name)
+                for each, (match, value) in zip(node.properties, _alternatives(raw, node), strict=True)
+            ]
+            return F.when(raw.isNotNull() & (F.schema_of_variant(raw) != "VOID"), F.struct(*fields))
+        case Kind.OBJECT:
+            values = [_value(raw.getField(each.name), each.node).alias(each.name) for each in node.properties]
+            return F.when(raw.isNotNull(), F.struct(*values))
+        case Kind.ARRAY if node.inner and _raw_type(node) != spark_type(node.type()):
+            inner = node.inner
+            return F.transform(raw, lambda each: _value(each, inner))
+        case Kind.MAP if node.inner and _raw_type(node) != spark_type(node.type()):
+            inner = node.inner
+            return F.transform_values(raw, lambda _, each: _value(each, inner))
+    return raw
+
+
+def _decimal(raw: Column, precision: int, scale: int) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.try_variant_get(raw, "$", f"decimal({precision},{scale})")
+
+
+def _unscaled(data: Column, precision: int, scale: int) -> Column:
+    """The decimal of an unscaled big-endian two's complement number, as an Avro decoder reads it."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.avro.functions import from_avro
+
+    schema = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+    # Avro writes the length of short bytes as one byte of twice its value.
+    length = F.unhex(F.lpad(F.hex(F.length(data) * 2), 2, "0"))
+    return F.when(F.length(data) < 64, from_avro(F.concat(length, data), json.dumps(schema)))
+
+
+def _alternatives(raw: Column, node: JsonNode) -> list[tuple[Column, Column]]:
+    """For each alternative whether a variant is of it, and its value.
+
+    The most specific one is taken: that with the most constants, then with the most required properties.
+    """
+    from pyspark.sql import functions as F
+
+    kind, taken = F.schema_of_variant(raw), F.lit(False)
+    found: dict[str, tuple[Column, Column]] = {}
+    for each in sorted(node.properties, key=lambda each: _specific(each.node), reverse=True):
+        parsed = _read(F.to_json(raw), each.node)
+        match = _begins(kind, _VARIANTS[each.node.kind]) if each.node.kind in _VARIANTS else F.lit(True)
+        for name, constant in each.node.constants:
+            match = match & (F.try_variant_get(raw, _path(name), "string") == constant)
+        for inner in each.node.properties if each.node.kind is Kind.OBJECT else ():
+            if inner.required:
+                match = match & F.try_variant_get(raw, _path(inner.name), "variant").isNotNull()
+        match = F.coalesce(match & _is_whole(parsed, each.node), F.lit(False))
+        found[each.name] = match & ~taken, _value(F.get(parsed[_ROOT], F.lit(0)), each.node)
+        taken = taken | match
+    return [found[each.name] for each in node.properties]
+
+
+def _specific(node: JsonNode) -> tuple[int, int]:
+    return len(node.constants), sum(each.required for each in node.properties)
+
+
+def _begins(column: Column, starts: Sequence[str]) -> Column:
+    result = column.startswith(starts[0])
+    for each in starts[1:]:
+        result = result | column.startswith(each)
+    return result
+
+
+def _mismatches(variant: Column, node: JsonNode, path: str) -> Iterator[tuple[str, Column, tuple[str, ...]]]:
+    """The path, the found and the expected kinds of each value that is not within an array or a map."""
+    from pyspark.sql import functions as F
+
+    if expected := _VARIANTS.get(node.kind):
+        yield path, F.schema_of_variant(variant), expected
+    for each in node.properties if node.kind is Kind.OBJECT else ():
+        inner = F.try_variant_get(variant, _path(each.name), "variant")
+        yield from _mismatches(inner, each.node, joined(path, each.name))
+
+
+def _path(name: str) -> str:
+    """The path of a property in a variant, which has no escapes."""
+    quote = '"' if "'" in name else "'"
+    return f"$[{quote}{name}{quote}]"

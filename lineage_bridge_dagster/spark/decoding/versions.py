@@ -1,0 +1,87 @@
+"""Records of several versions of a schema, each decoded with its own."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from lineage_bridge_dagster.spark.decoding.framing import framed
+from lineage_bridge_dagster.spark.decoding.spark_types import conformed, spark_type
+from lineage_bridge_dagster.topics.columns import ValueType
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+
+class Format(Protocol):
+    """How bodies of one format are read."""
+
+    def shape(self, schema: RegisteredSchema) -> Hashable:
+        """What versions share that are read into one column, and told apart by `parsed` alone."""
+
+    def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
+        """A first column, which the others are computed from: null or not whole for a malformed body.
+
+        Args:
+            body: the bytes after the schema id.
+            number: the schema id, which is that of one of the schemas, or the result is null.
+            schemas: versions of the same shape.
+        """
+
+    def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:
+        """Whether the body is a value of the schema, and nothing else."""
+
+    def value(self, parsed: Column, schema: RegisteredSchema) -> Column:
+        """The value, in the Spark type of the schema's own type."""
+
+    def problem(self, body: Column, number: Column, schema: RegisteredSchema) -> Column:
+        """Why a body is not a value of the schema."""
+
+
+class VersionedDecoder:
+    """Decodes each record with the schema it was written with, into a type that holds all versions."""
+
+    def __init__(self, subject: SubjectSchemas, value: ValueType, format_: Format) -> None:
+        self._subject = subject
+        self._value = value
+        self._format = format_
+        self.is_record = value.is_record
+
+    @cached_property
+    def type(self) -> DataType:
+        """Spark's type, which holds the values of all versions."""
+        return spark_type(self._value.type)
+
+    def decode(self, records: DataFrame, side: Literal["key", "value"]) -> DataFrame:
+        """Add `_{side}` and `_{side}_error`; see `Decoder`."""
+        from pyspark.sql import functions as F
+
+        frame = framed(records, side, self._subject)
+        number, body = F.col(f"_{side}_id"), F.col(f"_{side}_body")
+        # Versions of the same shape share a column. Each is a column of its own because Spark would repeat
+        # the decoding for every use of a column within the same projection.
+        shapes: dict[Hashable, list[RegisteredSchema]] = {}
+        for schema in self._subject.versions:
+            if schema.id in self._value.versions:
+                shapes.setdefault(self._format.shape(schema), []).append(schema)
+        names = {shape: f"_{side}_{n}" for n, shape in enumerate(shapes)}
+        frame = frame.withColumns(
+            {names[shape]: self._format.parsed(body, number, schemas) for shape, schemas in shapes.items()}
+        )
+        result, error = F.lit(None).cast(self.type), F.col(f"_{side}_error")
+        for schema_id, reason in self._value.errors.items():
+            refused = f"its schema id {schema_id} does not agree with the latest version: {reason}"
+            error = F.when(number == schema_id, F.lit(refused)).otherwise(error)
+        for shape, schemas in shapes.items():
+            column, ours = F.col(names[shape]), number.isin(*(schema.id for schema in schemas))
+            is_whole = F.coalesce(self._format.is_whole(column, schemas[0]), F.lit(False))
+            own = self._value.versions[schemas[0].id]
+            value = conformed(self._format.value(column, schemas[0]), own, self._value.type)
+            result = F.when(ours & is_whole, value).otherwise(result)
+            problem = self._format.problem(body, number, schemas[0])
+            error = F.when(ours & ~is_whole, problem).otherwise(error)
+        frame = frame.withColumns({f"_{side}": result, f"_{side}_error": error})
+        return frame.drop(f"_{side}_id", f"_{side}_body", *names.values())

@@ -1,0 +1,126 @@
+"""What a JSON Schema says of a value, as far as a table and a decoder must know it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from lineage_bridge_dagster.topics import types
+
+
+class Kind(StrEnum):
+    """How a value is written in JSON, and what it means."""
+
+    STRING = "string"
+    BOOLEAN = "boolean"
+    INT = "int"
+    LONG = "long"
+    FLOAT = "float"
+    DOUBLE = "double"
+    #: Days since 1970; milliseconds since 1970 of an instant and of a local time.
+    DATE = "date"
+    TIMESTAMPTZ = "timestamptz"
+    TIMESTAMP = "timestamp"
+    #: Base64.
+    BINARY = "binary"
+    DECIMAL_NUMBER = "decimal_number"
+    #: Base64 of the unscaled value's bytes, as Connect's converter writes it unless told otherwise.
+    DECIMAL_BASE64 = "decimal_base64"
+    OBJECT = "object"
+    MAP = "map"
+    ARRAY = "array"
+    #: One of several; the column is a row of alternatives.
+    UNION = "union"
+    #: Anything; the column is its JSON text.
+    ANY = "any"
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property of an object, or an alternative of a union."""
+
+    name: str
+    node: JsonNode
+    required: bool = False
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class JsonNode:
+    """A value.
+
+    Attributes:
+        kind: what it is.
+        properties: of an object; the alternatives of a union.
+        inner: elements of an array, values of a map.
+        nullable: whether it may be null.
+        decimal: precision and scale.
+        constants: properties whose value is fixed, by which an alternative is told from others.
+    """
+
+    kind: Kind
+    properties: tuple[Property, ...] = ()
+    inner: JsonNode | None = None
+    nullable: bool = False
+    decimal: tuple[int, int] = (0, 0)
+    constants: tuple[tuple[str, str], ...] = ()
+
+    def type(self, path: str = "") -> IcebergType:
+        """The type of its column.
+
+        Raises:
+            SchemaError: no column can have its name.
+        """
+        match self.kind:
+            case Kind.OBJECT | Kind.UNION:
+                return types.struct(
+                    (
+                        types.field(
+                            each.name,
+                            each.node.type(types.joined(path, each.name)),
+                            required=each.required and not each.node.nullable,
+                            doc=each.doc,
+                        )
+                        for each in self.properties
+                    ),
+                    path,
+                )
+            case Kind.ARRAY if self.inner:
+                element = self.inner.type(types.joined(path, "element"))
+                return types.listing(element, element_required=not self.inner.nullable)
+            case Kind.MAP if self.inner:
+                value = self.inner.type(types.joined(path, "value"))
+                return types.mapping(value, value_required=not self.inner.nullable)
+            case Kind.DECIMAL_NUMBER | Kind.DECIMAL_BASE64:
+                return DecimalType(*self.decimal)
+        return _TYPES[self.kind]
+
+
+_TYPES = {
+    Kind.STRING: StringType(),
+    Kind.BOOLEAN: BooleanType(),
+    Kind.INT: IntegerType(),
+    Kind.LONG: LongType(),
+    Kind.FLOAT: FloatType(),
+    Kind.DOUBLE: DoubleType(),
+    Kind.DATE: DateType(),
+    Kind.TIMESTAMPTZ: TimestamptzType(),
+    Kind.TIMESTAMP: TimestampType(),
+    Kind.BINARY: BinaryType(),
+    Kind.ANY: StringType(),
+}
