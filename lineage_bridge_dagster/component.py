@@ -70,10 +70,11 @@ from lineage_bridge_dagster.dagster_internals import DefinitionsLoadContext, Def
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
+from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
-from lineage_bridge_dagster.specs.graph_view import NodeContext
+from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translation import NodeTranslation
 from lineage_bridge_dagster.specs.translator import LineageTranslator
@@ -139,6 +140,8 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     _translator: LineageTranslator = PrivateAttr(default_factory=LineageTranslator)
     #: Whether the last build could fetch the stored state, if there is one.
     _fetched: bool = PrivateAttr(default=False)
+    #: The components of the code location that load topics into tables.
+    _loading: Sequence[TopicToIcebergComponent] = PrivateAttr(default=())
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
@@ -178,6 +181,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             ConfigurationError: another instance in the code location has the same name or stored state.
         """
         _check_distinct(context.component_tree.get_all_components(of_type=LineageBridgeComponent))
+        self._loading = context.component_tree.get_all_components(of_type=TopicToIcebergComponent)
         self._fetched = False
         try:
             return super().build_defs(context)
@@ -284,8 +288,17 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             return None
         discovery = _shown(discovery, settings)
         include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
-        inventory = build_inventory(discovery, self.get_asset_spec, include)
+        inventory = build_inventory(discovery, self._spec_with_loader, include)
         return ComponentInstance(names, inventory, settings.push, self._namespace)
+
+    def _spec_with_loader(self, node: Node, context: NodeContext) -> AssetSpec:
+        """The spec of a node; a table that an asset of this code location loads depends on that asset."""
+        spec = self.get_asset_spec(node, context)
+        if context.role is Role.ITSELF and takes_lineage(node):
+            found = (each.loader_of(node) for each in self._loading)
+            if (loader := next(filter(None, found), None)) is not None:
+                return spec.merge_attributes(deps=[loader])
+        return spec
 
     def _assets(self, instance: ComponentInstance) -> list[AssetsDefinition | AssetSpec]:
         return asset_definitions(

@@ -54,8 +54,8 @@ ALLOWED["assets"] = {
 }  # fmt: skip
 ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "targets"}
 ALLOWED["topic_to_iceberg"] = {
-    "assets", "config", "confluent", "dagster_internals", "dead_letters", "iceberg", "lineage", "spark",
-    "specs", "topics",
+    "assets", "config", "confluent", "dagster_internals", "dead_letters", "glue", "iceberg", "lineage",
+    "spark", "specs", "topics",
 }  # fmt: skip
 ALLOWED["collector_assets"] = {"assets", "collector", "config", "dagster_internals", "lineage", "specs"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector_assets", "topic_to_iceberg"}

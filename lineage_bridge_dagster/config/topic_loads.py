@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lineage_bridge_dagster.config.topic_tables import (
     DEAD_LETTER_TOPIC,
+    Accepted,
     DefaultsConfig,
     Failures,
     LoadFields,
@@ -53,6 +54,7 @@ class TopicLoad(BaseModel):
     portable_names: bool = False
     batch_records: int = 1_000_000
     start: str = "earliest"
+    accept: frozenset[Accepted] = frozenset()
     max_lag_seconds: float = 3600.0
     max_lag_records: int | None = None
 

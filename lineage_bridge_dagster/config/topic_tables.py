@@ -22,6 +22,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 
 Mode = Literal["append", "upsert", "debezium"]
 Failures = Literal["suspend", "skip", "log"]
+Accepted = Literal["lost_records", "recreated_topic"]
 Running = Literal["schedule", "continuous", "manual"]
 
 #: The topic that dead letters go to if none is named, as Tableflow's do.
@@ -178,6 +179,12 @@ class LoadFields(YamlSection):
         description="Where a new table begins: earliest, latest, or the first record at or after a time. "
         "Default: earliest.",
         examples=["2026-01-01T00:00:00Z"],
+    )
+    accept: Annotated[list[str] | str | None, Accepts(list[Accepted])] = Field(
+        default=None,
+        description="What a table goes on after instead of stopping: lost_records (retention removed records "
+        "that were not read) and recreated_topic (the topic was deleted and created again).",
+        examples=["[lost_records]"],
     )
     max_lag_seconds: Annotated[float | str | None, Accepts(Annotated[float, Field(gt=0)])] = Field(
         default=None,

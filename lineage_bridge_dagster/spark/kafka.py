@@ -44,6 +44,15 @@ class KafkaTopic:
         """
         return self._reader.committed_bounds(self.name)
 
+    def offsets_at(self, at_ms: int) -> Offsets:
+        """Return the offset of each partition's first record at or after a time in Unix milliseconds.
+
+        Raises:
+            TopicNotFoundError: the cluster has no such topic.
+            BrokerError: the brokers did not respond, or rejected the request.
+        """
+        return self._reader.offsets_at(self.name, at_ms)
+
     def read(
         self,
         spark: SparkSession,

@@ -159,9 +159,7 @@ class LineageMetadata(_MetadataSet):
     # Topics that are loaded into Iceberg tables, since the last materialization; `offsets` and the lag are
     # above.
     load_mode: str | None = None
-    rows_inserted: int | None = None
-    rows_updated: int | None = None
-    rows_deleted: int | None = None
+    rows_removed: int | None = None
     records_skipped: int | None = None
     dead_letters: int | None = None
     commits: int | None = None

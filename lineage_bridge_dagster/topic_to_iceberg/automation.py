@@ -27,7 +27,7 @@ from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.text import duration
-from lineage_bridge_dagster.topic_to_iceberg.definitions import CONTINUOUS
+from lineage_bridge_dagster.topic_to_iceberg.execution import CONTINUOUS
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 
 #: Tag of the runs of an instance, with its job's name.

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from dagster import (
     AssetExecutionContext,
+    AssetKey,
     ComponentLoadContext,
     Definitions,
     in_process_executor,
@@ -37,9 +38,13 @@ from lineage_bridge_dagster.config.yaml_fields import (
 )
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.lineage.catalog_tables import name_of
+from lineage_bridge_dagster.lineage.loaded_topics import loaded_topic_of
+from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.topic_to_iceberg.automation import load_automation
 from lineage_bridge_dagster.topic_to_iceberg.definitions import load_assets
-from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster, LoadInstance, LoadNames
+from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster, LoadInstance, LoadNames, asset_key
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
@@ -187,7 +192,28 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         names = LoadNames(self.name)
         settings = getattr(context.resources, names.confluent).settings()
         connection = connect(settings, self.kafka)
-        return loaders(getattr(context.resources, names.spark).spark_session, connection)
+        spark = getattr(context.resources, names.spark)
+        return loaders(spark.spark_session, connection, spark.all_catalogs)
+
+    def loader_of(self, table: Node) -> AssetKey | None:
+        """The asset that loads a catalog table, by the table's stamp; None if this instance does not."""
+        topic = loaded_topic_of(table)
+        cluster = self._known_cluster()
+        if topic is None or (cluster is not None and cluster.cluster_id != topic.cluster):
+            return None
+        load = self.plan(topic.cluster).load_of(topic.topic)
+        if load is None:
+            return None
+        name = name_of(table)
+        in_glue = is_glue_table(table)
+        if in_glue != (self._kinds.type_of(load.catalog) == "glue"):
+            return None
+        database = load.database if in_glue else f"{load.catalog}.{load.database}"
+        same = (name.database.casefold(), name.table.casefold()) == (
+            database.casefold(),
+            load.table.casefold(),
+        )
+        return asset_key(load) if same else None
 
     def _entries(self) -> Sequence[tuple[tuple[str | int, ...], TopicConfig]]:
         return [(("topics", index), entry) for index, entry in enumerate(self.topics)]

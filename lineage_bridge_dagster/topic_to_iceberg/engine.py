@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
+from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.record_times import oldest_after
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
@@ -12,7 +16,13 @@ from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.dead_letters.headers import Origin
 from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue
 from lineage_bridge_dagster.dead_letters.topic import DeadLetterTopic
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, exists
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.glue.client import glue_client
+from lineage_bridge_dagster.glue.stamp import stamp_table
+from lineage_bridge_dagster.iceberg.progress import summary_of
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
+from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, exists, load_table
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 from lineage_bridge_dagster.spark.tableflow.config import (
     Failures,
@@ -34,60 +44,119 @@ OldestUnread = Callable[[Offsets, Offsets], int | None]
 _DELETES = ("total-equality-deletes", "total-position-deletes")
 
 
+#: Rows that a snapshot of a MERGE took away: in files that it rewrote, or by files of positions.
+_REMOVED = ("deleted-records", "added-position-deletes")
+
+#: Property of a table that does not begin at its topic's first records: partition -> offset.
+START = "topic_to_iceberg.start-offsets"
+
+_log = logging.getLogger(__name__)
+
+
+class LoadedRecords(TopicRecords, Protocol):
+    """A topic that can be read from a time on, too."""
+
+    def offsets_at(self, at_ms: int) -> Offsets:
+        """The offset of each partition's first record at or after a time in Unix milliseconds."""
+
+
 class TableLoader:
-    """Loads one topic."""
+    """Loads one topic.
+
+    Args:
+        spark: the session.
+        load: the topic and its table.
+        topic: its records.
+        schemas: fetches its schemas.
+        oldest_unread: finds the time of the oldest record that waits.
+        origin: the stamp of the table: the topic with its environment and cluster.
+        queue: where dead letters go, for failures that are logged.
+        stamp: puts the stamp where discoveries look for it, once the table exists.
+    """
 
     def __init__(
         self,
         spark: SparkSession,
         load: TopicLoad,
-        topic: TopicRecords,
+        topic: LoadedRecords,
         schemas: Callable[[], TopicSchemas],
         oldest_unread: OldestUnread,
         *,
+        origin: LoadedTopic,
         queue: DeadLetterQueue | None = None,
+        stamp: Callable[[TopicLoad, LoadedTopic], None] = lambda _load, _origin: None,
     ) -> None:
         self._spark = spark
+        self._load = load
         self._topic = topic
         self._logs = load.failures == "log"
         self._fetch = schemas
         self._last = TopicSchemas()
         self._oldest_unread = oldest_unread
+        self._origin = origin
+        self._queue = queue
+        self._stamp = stamp
         self._name = TableName(load.catalog, load.database, load.table)
-        self._table = TopicTable(
-            spark,
-            topic,
-            table_config(load),
+        self._table = self._open(load)
+
+    def _open(self, load: TopicLoad) -> TopicTable:
+        return TopicTable(
+            self._spark,
+            self._topic,
+            table_config(load, self._origin),
             self._schemas,
             max_records=load.batch_records,
-            dead_letter_queue=queue,
+            dead_letter_queue=self._queue,
+            origin=self._start_offsets,
         )
 
     def ensure(self) -> None:
-        # A table at another location than the configured one stays where it is.
+        """Create the table if it does not exist, with the offsets where it begins.
+
+        They are a property from its creation: a start at the end of the topic is the end of that time, also
+        for a later run, if no record came in between.
+        """
+        if self._load.start != "earliest" and not exists(self._spark, self._name):
+            properties = {**self._load.properties, START: summary_of(self._first_offsets())}
+            self._table = self._open(self._load.model_copy(update={"properties": properties}))
         self._table.ensure()
+        self._stamp(self._load, self._origin)
 
     def ends(self) -> Offsets:
         return self._topic.bounds()[1]
 
     def advance(self) -> Step:
         done = self._table.advance()
+        if not done.rows and not done.skipped:
+            return Step(done.offsets, done.caught_up)
+        snapshot = current_snapshot(self._spark, self._name)
+        merged = self._load.mode != "append" and snapshot is not None
         return Step(
             done.offsets,
             done.caught_up,
-            rows=done.rows,
-            inserted=done.rows,
+            rows=snapshot.count("added-records") if merged and snapshot else done.rows,
+            removed=sum(map(snapshot.count, _REMOVED)) if merged and snapshot else 0,
             skipped=0 if self._logs else done.skipped,
             dead_letters=done.skipped if self._logs else 0,
-            committed=bool(done.rows or done.skipped),
+            committed=True,
         )
+
+    def _first_offsets(self) -> Offsets:
+        at = self._load.start_time
+        return self.ends() if at is None else self._topic.offsets_at(int(at.timestamp() * 1000))
+
+    def _start_offsets(self) -> Offsets:
+        """Where the table begins: as its property says, else at the topic's first records."""
+        text = load_table(self._spark, self._name).properties().get(START)
+        return {} if text is None else {int(p): int(at) for p, at in json.loads(str(text)).items()}
 
     def look(self) -> TableLook:
         first, ends = self._topic.bounds()
-        offsets = self._table.offsets() if exists(self._spark, self._name) else {}
+        has_table = exists(self._spark, self._name)
+        offsets = (self._table.offsets() or self._start_offsets()) if has_table else {}
         # What retention removed, or what was before the start, does not wait.
         done = {p: max(offsets.get(p, begin), begin) for p, begin in first.items()}
-        if not exists(self._spark, self._name):
+        if not has_table:
             return TableLook(offsets=done, ends=ends, oldest_unread_ms=self._oldest_unread(done, ends))
         snapshot = current_snapshot(self._spark, self._name)
         columns = {
@@ -131,7 +200,7 @@ class RegisteredSchemas:
         return self._last
 
 
-def table_config(load: TopicLoad) -> TopicTableConfig:
+def table_config(load: TopicLoad, origin: LoadedTopic) -> TopicTableConfig:
     """The engine's configuration of a table."""
     return TopicTableConfig(
         TableName(load.catalog, load.database, load.table),
@@ -142,7 +211,39 @@ def table_config(load: TopicLoad) -> TopicTableConfig:
         partition_by=load.partition_by,
         sort_by=load.sort_by,
         properties=load.properties,
+        origin=origin.stamp,
+        accept=load.accept,
     )
+
+
+class GlueStamps:
+    """Puts stamps into the parameters of Glue's tables, where a scan of Glue sees them.
+
+    Iceberg's own catalog for Glue keeps its properties in the table's metadata file alone. Without the right
+    to change the table it is loaded all the same, and only its lineage is missing.
+    """
+
+    def __init__(self, catalogs: Catalogs) -> None:
+        self._catalogs = catalogs
+        self._done: set[str] = set()
+
+    def __call__(self, load: TopicLoad, origin: LoadedTopic) -> None:
+        settings = self._catalogs[load.catalog]
+        if settings.glue_account is None or load.dotted in self._done:
+            return
+        aws = AwsSettings(
+            region=settings.region,
+            profile=settings.profile,
+            role_arn=settings.role_arn,
+            endpoint_url=settings.glue_endpoint,
+            catalog_id=settings.glue_account or None,
+        )
+        try:
+            stamp_table(glue_client(aws), GluePlace(load.database, load.table), STAMP, origin.stamp)
+        except LineageBridgeError as error:
+            _log.warning("The lineage of %s will not be found: %s", load.dotted, error)
+        else:
+            self._done.add(load.dotted)
 
 
 def _queue(connection: ClusterConnection, load: TopicLoad) -> DeadLetterQueue:
@@ -150,8 +251,9 @@ def _queue(connection: ClusterConnection, load: TopicLoad) -> DeadLetterQueue:
     return DeadLetterTopic(load.dead_letter_topic, load.topic, connection.bootstrap, origin)
 
 
-def loaders(spark: SparkSession, connection: ClusterConnection) -> OpenLoader:
-    """Open loaders of a cluster's topics."""
+def loaders(spark: SparkSession, connection: ClusterConnection, catalogs: Catalogs) -> OpenLoader:
+    """Open loaders of a cluster's topics, whose tables are in these catalogs."""
+    stamps = GlueStamps(catalogs)
 
     def open_loader(load: TopicLoad) -> Loader:
         def oldest_unread(offsets: Offsets, ends: Offsets) -> int | None:
@@ -163,6 +265,8 @@ def loaders(spark: SparkSession, connection: ClusterConnection) -> OpenLoader:
             KafkaTopic(load.topic, connection.bootstrap),
             RegisteredSchemas(connection, load.topic),
             oldest_unread,
+            origin=LoadedTopic(connection.environment_id, connection.cluster_id, load.topic),
+            stamp=stamps,
             queue=_queue(connection, load) if load.failures == "log" else None,
         )
 

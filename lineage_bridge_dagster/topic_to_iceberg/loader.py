@@ -16,8 +16,8 @@ class Step:
 
     Attributes:
         offsets: up to which the topic was read.
-        rows: that were written, of all kinds.
-        updated: rows that replaced others, in the modes that do so.
+        rows: that were written.
+        removed: rows of keys that were updated, whose new rows are among `rows`, or deleted.
         skipped: records that were left out for good.
         dead_letters: those that went to the dead letter topic.
         committed: whether there is a new snapshot.
@@ -26,9 +26,7 @@ class Step:
     offsets: Offsets
     caught_up: bool
     rows: int = 0
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
+    removed: int = 0
     skipped: int = 0
     dead_letters: int = 0
     committed: bool = False

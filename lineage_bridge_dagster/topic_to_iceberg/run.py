@@ -30,9 +30,7 @@ class Totals:
     """What the commits of one topic did since its last report."""
 
     rows: int = 0
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
+    removed: int = 0
     skipped: int = 0
     dead_letters: int = 0
     commits: int = 0
@@ -40,9 +38,7 @@ class Totals:
     def plus(self, step: Step) -> Totals:
         return Totals(
             self.rows + step.rows,
-            self.inserted + step.inserted,
-            self.updated + step.updated,
-            self.deleted + step.deleted,
+            self.removed + step.removed,
             self.skipped + step.skipped,
             self.dead_letters + step.dead_letters,
             self.commits + step.committed,
@@ -208,7 +204,7 @@ class LoadRun:
                         self._report_if_due(topic)
                 waits = [topic.due - self._clock() for topic in topics if not topic.done]
                 if waits and (wait := min(waits)) > 0:
-                    self._stop.wait(wait)
+                    self._stop.wait(min(wait, _TICK))
             if self._stop.is_set():
                 for topic in topics:
                     if not topic.done and topic.loader is not None:

@@ -44,14 +44,14 @@ def checks(result: ExecuteInProcessResult, table: str) -> dict[str, Any]:
 def test_a_materialization_has_counts_lag_and_schema_as_numbers_and_tables(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    topic = FakeTopic([step(4, 4), step(6, 2, updated=1, deleted=1)], end=6, columns={"id": "bigint"})
+    topic = FakeTopic([step(4, 4), step(6, 2, removed=1)], end=6, columns={"id": "bigint"})
     FakeCluster(orders=topic).use(monkeypatch)
-    with loaded({"topics": [{"topic": "orders"}]}) as (_, definitions):
+    with loaded({"topics": [{"topic": "orders", "mode": "upsert"}]}) as (_, definitions):
         result = run(definitions, instance)
     assert result.success
     found = metadata(result, "orders")
-    counts = ("rows_written", "rows_inserted", "rows_updated", "rows_deleted", "commits", "lag_records")
-    assert [found[name] for name in counts] == [6, 6, 1, 1, 2, 0]
+    counts = ("rows_written", "rows_removed", "commits", "lag_records")
+    assert [found[name] for name in counts] == [6, 1, 2, 0]
     assert found["lag_seconds"] == 0.0
     # As text: JavaScript, and so the UI, would round it.
     assert found["snapshot_id"] == "9007199254740993"

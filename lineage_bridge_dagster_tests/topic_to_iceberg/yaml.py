@@ -123,4 +123,4 @@ class FakeCluster:
 
 def step(to: int, rows: int = 0, *, last: bool = False, **counts: int) -> Step:
     """A commit up to an offset."""
-    return Step({0: to}, caught_up=last, rows=rows, inserted=rows, committed=True, **counts)
+    return Step({0: to}, caught_up=last, rows=rows, committed=True, **counts)

@@ -161,6 +161,28 @@ class TopicReader(AbstractContextManager["TopicReader"]):
 
         return offsets(OffsetSpec.earliest()), offsets(OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
+    def offsets_at(self, topic: str, at_ms: int) -> dict[int, int]:
+        """Read, by partition, the offset of the first record at or after a time; the end without one.
+
+        Args:
+            topic: the topic.
+            at_ms: Unix milliseconds.
+
+        Raises:
+            TopicNotFoundError: the cluster has no such topic.
+            BrokerError: the brokers did not respond, or rejected the request.
+        """
+        from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+        ends = self.committed_bounds(topic)[1]
+        positions = self._list({(topic, number): OffsetSpec.for_timestamp(at_ms) for number in ends})
+        found = {}
+        for (_, number), position in positions.items():
+            if isinstance(position, BrokerError):
+                raise position
+            found[number] = position.offset if position.offset >= 0 else ends[number]
+        return found
+
     def topic_id(self, topic: str) -> str:
         """Return the topic's id, which a topic of its name that is created later does not share.
 

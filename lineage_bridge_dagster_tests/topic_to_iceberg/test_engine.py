@@ -1,0 +1,153 @@
+"""The assets on Spark: topics in memory become tables in Glue, whose lineage a discovery then finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from dagster import AssetExecutionContext, DagsterInstance, Definitions
+
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.config.topic_loads import TopicLoad
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
+from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
+from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
+from lineage_bridge_dagster.topic_to_iceberg.engine import GlueStamps, TableLoader
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader
+from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
+from lineage_bridge_dagster_tests.spark_session import REGION
+from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import loaded
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+NOW_MS = 1_800_000_000_000
+VALUES = TopicSchemas(value=ORDERS_V1)
+
+
+class Topic(InMemoryTopic):
+    """A topic whose records all have one time, which is before any start."""
+
+    def offsets_at(self, at_ms: int) -> Offsets:
+        return self.bounds()[1]
+
+
+@dataclass
+class Engine:
+    """The topics of an instance, on Spark."""
+
+    spark: SparkSession
+    catalog: CatalogSettings
+    topics: dict[str, Topic]
+
+    def __call__(self, load: TopicLoad) -> Loader:
+        def oldest_unread(offsets: Offsets, ends: Offsets) -> int | None:
+            return NOW_MS if any(offsets[p] < end for p, end in ends.items()) else None
+
+        return TableLoader(
+            self.spark,
+            load,
+            self.topics[load.topic],
+            lambda: VALUES,
+            oldest_unread,
+            origin=LoadedTopic("env-1", "lkc-abc123", load.topic),
+            stamp=GlueStamps(Catalogs.of(self.catalog)),
+        )
+
+
+@pytest.fixture
+def engine(spark: SparkSession, spark_catalog: CatalogSettings, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    found = Engine(spark, spark_catalog, {})
+    for name, value in (("AWS_ACCESS_KEY_ID", ACCESS_KEY), ("AWS_SECRET_ACCESS_KEY", SECRET_KEY)):
+        monkeypatch.setenv(name, value)
+
+    def open_loaders(_self: TopicToIcebergComponent, _context: AssetExecutionContext) -> OpenLoader:
+        return found
+
+    monkeypatch.setattr(TopicToIcebergComponent, "open_loaders", open_loaders)
+    return found
+
+
+def run(definitions: Definitions, instance: DagsterInstance) -> dict[str, dict[str, Any]]:
+    """Load the topics; the metadata of the materializations by table."""
+    result = definitions.resolve_job_def("topic_to_iceberg").execute_in_process(instance=instance)
+    return {
+        str(event.asset_key.path[-1]): {
+            name.removeprefix("lineage_bridge/"): value.value
+            for name, value in event.materialization.metadata.items()
+        }
+        for event in result.get_asset_materialization_events()
+        if event.asset_key
+    }
+
+
+def test_topics_in_both_modes_become_tables_that_carry_their_origin(
+    engine: Engine, database: str, instance: DagsterInstance, spark_aws: StrictAws
+) -> None:
+    orders, customers = Topic("Orders"), Topic("customers")
+    engine.topics = {"Orders": orders, "customers": customers}
+    orders.add(0, order_v1(1), order_v1(2))
+    orders.add(1, order_v1(3))
+    customers.add(0, order_v1(1), key=b"a")
+    customers.add(0, order_v1(2), key=b"b")
+    customers.add(0, order_v1(3), key=b"a")
+    topics = [{"topic": "Orders"}, {"topic": "customers", "mode": "upsert"}]
+    with loaded({"topics": topics, "defaults": {"database": database}}) as (_, definitions):
+        first = run(definitions, instance)
+        customers.add(0, None, key=b"b")
+        customers.add(0, order_v1(4), key=b"a")
+        second = run(definitions, instance)
+        third = run(definitions, instance)
+    found = {name: (each["rows_written"], each["lag_records"]) for name, each in first.items()}
+    assert found == {"orders": (3, 0), "customers": (2, 0)}
+    assert first["orders"]["dagster/row_count"] == 3
+    columns = first["orders"]["dagster/column_schema"].columns
+    assert [column.name for column in columns][:3] == ["key", "id", "item"]
+    # The row of a was replaced, that of b deleted.
+    assert (second["customers"]["rows_written"], second["customers"]["rows_removed"]) == (1, 2)
+    assert [each["commits"] for each in third.values()] == [0, 0]
+    rows = engine.spark.table(f"glue.`{database}`.customers").select("id").collect()
+    assert [row.id for row in rows] == [4]
+    table = spark_aws.client("glue", REGION).get_table(DatabaseName=database, Name="orders")["Table"]
+    assert table["Parameters"][STAMP] == "env-1/lkc-abc123/Orders"
+    properties = engine.spark.sql(f"SHOW TBLPROPERTIES glue.`{database}`.orders").collect()
+    assert {row.key: row.value for row in properties}[STAMP] == "env-1/lkc-abc123/Orders"
+
+
+def test_a_table_that_starts_at_the_end_keeps_that_start_while_no_record_comes(
+    engine: Engine, database: str, instance: DagsterInstance
+) -> None:
+    """A second run must not take the end of its own time, and pass over what came between the two."""
+    topic = engine.topics["orders"] = Topic("orders")
+    topic.add(0, order_v1(1), order_v1(2))
+    attributes = {"topics": [{"topic": "orders", "start": "latest"}], "defaults": {"database": database}}
+    with loaded(attributes) as (_, definitions):
+        assert run(definitions, instance)["orders"]["lag_records"] == 0
+        topic.add(0, order_v1(3))
+        assert run(definitions, instance)["orders"]["rows_written"] == 1
+    rows = engine.spark.table(f"glue.`{database}`.orders").select("id").collect()
+    assert [row.id for row in rows] == [3]
+
+
+def test_a_change_of_mode_fails_this_topic_and_says_what_to_do(
+    engine: Engine, database: str, instance: DagsterInstance
+) -> None:
+    topic = engine.topics["orders"] = Topic("orders")
+    topic.add(0, order_v1(1), key=b"a")
+    defaults = {"database": database}
+    with loaded({"topics": [{"topic": "orders"}], "defaults": defaults}) as (_, definitions):
+        run(definitions, instance)
+    with loaded({"topics": [{"topic": "orders", "mode": "upsert"}], "defaults": defaults}) as (_, changed):
+        result = changed.resolve_job_def("topic_to_iceberg").execute_in_process(
+            instance=instance, raise_on_error=False
+        )
+    (check,) = (each for each in result.get_asset_check_evaluations() if each.check_name == "not_suspended")
+    assert not check.passed
+    assert "append" in (check.description or "")
+    assert "upsert" in (check.description or "")
