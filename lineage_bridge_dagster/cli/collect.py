@@ -55,11 +55,24 @@ def collect(
 ) -> None:
     """Extract the inventory of Glue to files: what changed since the last mark, and all identifiers.
 
+    The files of an extract are whole when its manifest is there. They are then taken to the landing place, if
+    the configuration has one, and the mark moves. Progress goes to stderr, the files' names to stdout.
+
+    Secrets are better not in the file: each of them is also a variable, in the environment or in a secret of
+    AWS Secrets Manager that the configuration names. `lineage-bridge iam-policy --collector` prints what to
+    grant.
+
+    Exits 0 if all was read; 3 if the files are whole, but a region, a database or its tags could not be read;
+    1 if nothing could be read or uploaded, and 2 for wrong options or settings: the mark then stays.
+
     \b
     Examples:
       lineage-bridge collect -c kada_glue_extractor_config.json -n glue --test-connection
       lineage-bridge collect -c kada_glue_extractor_config.json -n glue
       LINEAGE_BRIDGE_COLLECTOR_REGIONS=us-east-1,eu-west-1 lineage-bridge collect --no-publish
+      lineage-bridge collect -c kada_glue_extractor_config.json --hwm-path s3://acme-landing/marks
+      lineage-bridge collect -c kada_glue_extractor_config.json --start "1970-01-01 00:00:00"
+      lineage-bridge collect -c kada_glue_extractor_config.json --graph lineage_graph.json
     """
     from lineage_bridge_dagster.collector import Extractor, load_config
     from lineage_bridge_dagster.collector.files import summary

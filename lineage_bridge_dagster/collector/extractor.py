@@ -21,6 +21,7 @@ from lineage_bridge_dagster.collector.lineage_rows import lineage_rows
 from lineage_bridge_dagster.collector.mark_homes import marks_of
 from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, Marks, checked
 from lineage_bridge_dagster.collector.masking import Masker
+from lineage_bridge_dagster.collector.progress import Progress
 from lineage_bridge_dagster.collector.reading import Region, list_databases, pages
 from lineage_bridge_dagster.collector.rows import Row, Source
 from lineage_bridge_dagster.collector.tag_rows import TagsRead, write_tags
@@ -33,9 +34,6 @@ from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.text import ReportLine, plural
-
-#: Tables between two lines of progress.
-_PROGRESS_TABLES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,16 +250,13 @@ class Extractor:
         for region in regions:
             delta.add_region(region)
         read = [region for region in regions if region.error is None]
-        databases = sum(len(region.databases) for region in read)
-        self._progress(f"Reading the tables of {plural(databases, 'database')}")
-        told = 0
+        progress = Progress(self._progress)
+        progress.listed(regions)
         for page in pages(read, self.settings.max_concurrency):
             if page.error is not None:
                 page = replace(page, error=advised(page.error, page.source.region, self.settings))
             delta.add_page(page)
-            if delta.tables >= told + _PROGRESS_TABLES:
-                told = delta.tables
-                self._progress(f"{delta.tables:,} tables read, {delta.changed:,} of them changed")
+            progress.add(page)
         self._progress(f"Read {plural(delta.tables, 'table')}, {delta.changed:,} of them changed")
 
     def _write_tags(self, files: ExtractFiles, delta: Delta, regions: Sequence[Region]) -> TagsRead:

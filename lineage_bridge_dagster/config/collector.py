@@ -46,6 +46,11 @@ def _empty_as_none(value: object) -> object:
     return None if value == "" else value
 
 
+def _account_as_text(value: object) -> object:
+    """An account that a file has as a number, in its 12 digits."""
+    return f"{value:012d}" if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 class Sensitivity(StrEnum):
     """Classes of values that can be masked."""
 
@@ -120,7 +125,7 @@ class CollectorSettings(BaseModel):
     regions: Annotated[NameList, Field(min_length=1)] = Field(
         description="AWS regions to read, a list or comma-separated."
     )
-    catalog_id: Annotated[str | None, Optional] = Field(
+    catalog_id: Annotated[str | None, Optional, BeforeValidator(_account_as_text)] = Field(
         None,
         validation_alias=AliasChoices("catalogId", "catalog_id"),
         description="AWS account id of the catalog; by default the caller's account.",
@@ -206,7 +211,12 @@ class CollectorSettings(BaseModel):
                     f"{origin}: {name} is a secret, which no file may hold.",
                     hint=f"Take it out, and set {NOT_IN_A_FILE[name]}, or store that in AWS Secrets Manager.",
                 ) from None
-            known = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
+            if first["type"] == "missing" and name in cls.model_fields:
+                raise ConfigurationError(
+                    f"{origin}: {name} is missing.",
+                    hint=f"Set it in the configuration, named with -c, or in {VARIABLES}{name.upper()}.",
+                ) from None
+            known = ", ".join(sorted("catalogId" if key == "catalog_id" else key for key in cls.model_fields))
             raise ConfigurationError(
                 f"{origin}: {name}: {first['msg']}.", hint=f"The keys are: {known}."
             ) from None

@@ -165,3 +165,23 @@ def test_without_the_key_no_secret_is_read(monkeypatch: pytest.MonkeyPatch) -> N
     vault = Vault()
     CollectorSettings.of(DOCUMENTED, secrets=vault)
     assert vault.asked == []
+
+
+@pytest.mark.parametrize("account", [111122223333, 11122223333, "111122223333"])
+def test_account_may_be_written_as_a_number(account: Any) -> None:
+    assert CollectorSettings.of({**DOCUMENTED, "catalogId": account}).catalog_id in (
+        "111122223333",
+        "011122223333",
+    )
+
+
+def test_key_that_is_missing_can_be_set_in_the_file_or_in_its_variable() -> None:
+    with pytest.raises(ConfigurationError, match="regions is missing") as caught:
+        CollectorSettings.of({})
+    assert "LINEAGE_BRIDGE_COLLECTOR_REGIONS" in caught.value.hint
+
+
+def test_unknown_key_is_told_those_that_a_file_may_have() -> None:
+    with pytest.raises(ConfigurationError, match="bucket") as caught:
+        CollectorSettings.of({**DOCUMENTED, "bucket": "x"})
+    assert set(DOCUMENTED) <= set(caught.value.hint.removeprefix("The keys are: ").strip(".").split(", "))

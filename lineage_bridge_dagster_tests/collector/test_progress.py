@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from lineage_bridge_dagster.collector import progress
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.collector.conftest import MakeExtractor
+from lineage_bridge_dagster_tests.glue.catalog import Catalog
+
+
+@pytest.fixture
+def lines(
+    extractor: MakeExtractor, aws: StrictAws, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """The lines of an extract of two regions, of which a third one cannot be listed."""
+    monkeypatch.setattr(progress, "EVERY", 2)
+    for name in ("a", "b", "c"):
+        catalog.create(name, "sales")
+    catalog.create("people", "hr")
+    Catalog(aws, "eu-west-1").create("orders", "lager")
+    aws.fail("GetDatabases", "AccessDeniedException", times=-1, region="ap-east-1")
+    told: list[str] = []
+    made = extractor(regions=["us-east-1", "eu-west-1", "ap-east-1"], max_concurrency=1)
+    made._progress = told.append
+    made.run()
+    return told
+
+
+def test_each_region_says_what_it_has_and_when_it_is_done(lines: list[str]) -> None:
+    assert {
+        "us-east-1: 2 databases",
+        "eu-west-1: 1 database",
+        "ap-east-1: its databases could not be listed",
+        "us-east-1: read all, 4 tables",
+        "eu-west-1: read all, 1 table",
+    } <= set(lines)
+    assert lines[-1] == "Read 5 tables, 5 of them changed"
+
+
+def test_long_run_says_how_far_each_region_is(lines: list[str]) -> None:
+    (far,) = [line for line in lines if "so far" in line]
+    assert "us-east-1 " in far
+    assert " of 2 databases, eu-west-1 " in far
