@@ -55,7 +55,7 @@ class State:
     Attributes:
         behind: Marks of the scopes (`region` or `region/database`) that were not fully read, which are older.
         identifiers: All that was there, or is not known to be gone. Can be iterated again.
-        catalogs: The catalog of each region, as far as Glue told it.
+        catalogs: Digits that tell the catalog of each region from another, as far as Glue told it.
     """
 
     behind: Mapping[str, str] = field(default_factory=dict)

@@ -187,7 +187,12 @@ def test_crash_before_the_mark_moves_repeats_and_leaves_no_partial_file(
 
 @pytest.mark.parametrize("format_", ["csv", "jsonl", "parquet"])
 def test_nothing_that_is_masked_is_in_any_file_log_or_mark(
-    extractor: MakeExtractor, catalog: Catalog, tmp_path: Path, format_: str, caplog: pytest.LogCaptureFixture
+    extractor: MakeExtractor,
+    aws: StrictAws,
+    catalog: Catalog,
+    tmp_path: Path,
+    format_: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     secret = "Geheimnis"
     storage = {
@@ -223,6 +228,7 @@ def test_nothing_that_is_masked_is_in_any_file_log_or_mark(
         assert sum(table.num_rows for table in tables) == sum(extract.rows.values())
     found = b"\n".join([*texts, "\n".join(lines).encode(), caplog.text.encode()])
     assert secret.encode() not in found
+    assert aws.account_id.encode() not in found
     assert b"123456789012" not in found
     assert b"masked_" in found
 
