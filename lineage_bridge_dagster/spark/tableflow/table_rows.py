@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyiceberg.types import StructType
 
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.tableflow.changes import DELETED, compared, latest, with_changes
 from lineage_bridge_dagster.spark.tableflow.columns import (
+    KIND,
+    SCHEMA_IDS,
     Decoders,
     good,
     key_columns,
@@ -39,13 +41,20 @@ class TableRows:
     keys: tuple[str, ...] = ()
 
 
+class Observed(NamedTuple):
+    """Count, as `n`, the records of a batch, and those of them that can be rows."""
+
+    records: Observation
+    good: Observation
+
+
 def judged(records: DataFrame, topic: str, decoders: Decoders, config: TopicTableConfig) -> DataFrame:
     """Decoded records with `_error`, why one cannot be a row."""
     return with_changes(with_decoded(records, decoders), topic, config.mode)
 
 
 def table_rows(
-    judged: DataFrame, decoders: Decoders, config: TopicTableConfig, observed: Observation | None = None
+    judged: DataFrame, decoders: Decoders, config: TopicTableConfig, observed: Observed | None = None
 ) -> TableRows:
     """The rows for `judged` records.
 
@@ -53,16 +62,21 @@ def table_rows(
         judged: the records.
         decoders: the topic's.
         config: the table's.
-        observed: is to count the records that can be rows, as `n`.
+        observed: is to count the records.
 
     Raises:
         SuspendedError: the record's key cannot identify a row.
     """
     from pyspark.sql import functions as F
 
-    frame = good(judged, strict=config.failures == "SUSPEND")
+    count, frame = F.count(F.lit(1)).alias("n"), judged.drop(KIND, *SCHEMA_IDS)
     if observed is not None:
-        frame = frame.observe(observed, F.count(F.lit(1)).alias("n"))
+        # Here and not before the decoding: Spark moves no filter past an observation. It would move that of
+        # the good records to the topic, and decode each record once for the filter and once for its row.
+        frame = frame.observe(observed.records, count)
+    frame = good(frame, strict=config.failures == "SUSPEND")
+    if observed is not None:
+        frame = frame.observe(observed.good, count)
     portable = config.portable_names
     if config.mode == "append":
         return TableRows(frame.select(*rows(frame, decoders, portable=portable)))

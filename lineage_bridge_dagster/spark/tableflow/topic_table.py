@@ -42,7 +42,7 @@ from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters
 from lineage_bridge_dagster.spark.tableflow.evolution import aligned, evolve
 from lineage_bridge_dagster.spark.tableflow.offsets import Batch, TopicState, next_batch
 from lineage_bridge_dagster.spark.tableflow.staging import MovedError, StagedTable, writer_session
-from lineage_bridge_dagster.spark.tableflow.table_rows import judged, required_keys, table_rows
+from lineage_bridge_dagster.spark.tableflow.table_rows import Observed, judged, required_keys, table_rows
 from lineage_bridge_dagster.spark.tableflow.writes import append, merge
 
 if TYPE_CHECKING:
@@ -181,7 +181,6 @@ class TopicTable:
     def _stage(self, session: SparkSession, table: StagedTable, batch: Batch, topic_id: str) -> Advance:
         """Write the batch's rows and its summary to the staged branch."""
         from pyspark.sql import Observation
-        from pyspark.sql import functions as F
 
         config, schemas, name = self.config, self._schemas(), self._topic.name
         decoders = Decoders.of(schemas)
@@ -189,9 +188,8 @@ class TopicTable:
         if self._dead_letter_queue is not None:
             letters = dead_letters(judged(records, name, decoders, config), topic_id)
             self._log_failures(self._dead_letter_queue, letters)
-        seen, kept = Observation(), Observation()
-        counted = records.observe(seen, F.count(F.lit(1)).alias("n"))
-        shaped = table_rows(judged(counted, name, decoders, config), decoders, config, kept)
+        observed = Observed(Observation(), Observation())
+        shaped = table_rows(judged(records, name, decoders, config), decoders, config, observed)
         required = required_keys(shaped, schemas.key)
         columns = evolve(session, table.java, config, shaped.frame.drop(DELETED).schema, required)
         summary = self._summary(batch, topic_id)
@@ -199,8 +197,8 @@ class TopicTable:
             append(aligned(shaped.frame, columns), config.name, summary)
         else:
             merge(aligned(shaped.frame, columns, extra=[DELETED]), config.name, shaped, columns, summary)
-        good = int(kept.get["n"])
-        return Advance(good, int(seen.get["n"]) - good, batch.end, batch.caught_up)
+        good = int(observed.good.get["n"])
+        return Advance(good, int(observed.records.get["n"]) - good, batch.end, batch.caught_up)
 
     def _summary(self, batch: Batch, topic_id: str) -> dict[str, str]:
         """What the batch's snapshot says of it."""
