@@ -57,7 +57,9 @@ ALLOWED["topic_to_iceberg"] = {
     "assets", "config", "confluent", "dagster_internals", "dead_letters", "glue", "iceberg", "lineage",
     "spark", "specs", "topics",
 }  # fmt: skip
-ALLOWED["collector_assets"] = {"assets", "collector", "config", "dagster_internals", "lineage", "specs"}
+ALLOWED["collector_assets"] = {
+    "assets", "automation", "collector", "config", "dagster_internals", "lineage", "specs",
+}  # fmt: skip
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector_assets", "topic_to_iceberg"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {

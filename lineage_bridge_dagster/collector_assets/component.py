@@ -74,6 +74,13 @@ class InventoryCollectorComponent(Component, CollectorConfig):
         examples=[5],
     )
 
+    lineage: str = Field(
+        default="",
+        description="Extract the lineage of a LineageBridgeComponent as well: the key of its stored "
+        "discoveries, LineageBridgeComponent or, of an instance with a name, LineageBridgeComponent[name].",
+        examples=["LineageBridgeComponent"],
+    )
+
     def contradictions(self) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:
         """What is wrong with the configuration as a whole."""
         try:
@@ -120,6 +127,7 @@ class InventoryCollectorComponent(Component, CollectorConfig):
             self.start_date,
             self.require_approval,
             self.preview_rows,
+            self.lineage,
         )
 
 

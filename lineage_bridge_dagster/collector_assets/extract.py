@@ -18,9 +18,11 @@ from dagster import (
 from pydantic import Field
 
 from lineage_bridge_dagster.assets.failures import readable_failures
+from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.collector.extractor import Extract, Extractor
+from lineage_bridge_dagster.collector.layout import LINEAGE
 from lineage_bridge_dagster.collector.manifests import Manifest
-from lineage_bridge_dagster.collector_assets.days import range_of_day
+from lineage_bridge_dagster.collector_assets.days import moves, range_of_day
 from lineage_bridge_dagster.collector_assets.metadata import (
     CollectorMetadata,
     kind_definition,
@@ -33,6 +35,7 @@ from lineage_bridge_dagster.collector_assets.moving import move_mark
 from lineage_bridge_dagster.collector_assets.rows_seen import RowsSeen
 from lineage_bridge_dagster.collector_assets.source import CollectorSource
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.times import utc_now
 
 ANSWERED = "regions_answered"
@@ -62,6 +65,18 @@ def extract_assets(source: CollectorSource) -> AssetsDefinition:
         )
         for region, kind, key in source.of_kinds()
     ]
+    if source.lineage_state:
+        kinds.append(
+            AssetSpec(
+                source.lineage,
+                group_name=source.group(),
+                description=f"{LINEAGE.description}.",
+                kinds={format_},
+                metadata=kind_definition(LINEAGE),
+                # Without a discovery there is no file.
+                skippable=True,
+            )
+        )
     manifest = AssetSpec(
         source.manifest,
         deps=[spec.key for spec in kinds],
@@ -116,18 +131,22 @@ def _collect(
     window = context.partition_time_window
     start, end = range_of_day(mark, window.start, window.end, utc_now(), config.start)
     seen = RowsSeen(source.preview_rows)
+    discovery = _last_discovery(source, context)
     try:
-        extract = extractor.run(start, end, observe=seen)
+        extract = extractor.run(start, end, discovery=discovery, observe=seen)
     except LineageBridgeError as error:
-        yield _answered(source, f"Nothing could be read. {error.reason}", [], [])
+        yield _answered(source, f"There is no extract. {error.reason}", [], [])
         raise
     manifest = Manifest.read(extract.manifest)
     for region, kind, key in source.of_kinds():
         yield MaterializeResult(key, metadata=kind_metadata(extract, kind, region, seen))
+    if discovery is not None:
+        yield MaterializeResult(source.lineage, metadata=kind_metadata(extract, LINEAGE, "", seen))
     lands = extractor.settings.landing is not None
+    after = extract.end if moves(mark, extract.start, extract.end) else mark or "none"
     marks = {
         "mark_before": mark or "none",
-        "mark_after": "moves when the files have landed" if lands else max(mark or "", extract.end),
+        "mark_after": "moves when the files have landed" if lands else after,
         "mark_location": extractor.marks.location,
     }
     metadata = manifest_metadata(extract, manifest, source.kinds, source.regions, seen, **marks)
@@ -138,6 +157,19 @@ def _collect(
     if not lands:
         # After the events above were stored, so that a crash repeats the extract.
         move_mark(source, context, extractor.marks, manifest)
+
+
+def _last_discovery(source: CollectorSource, context: AssetExecutionContext) -> Discovery | None:
+    """The last good discovery of the component whose lineage is extracted."""
+    if not source.lineage_state:
+        return None
+    discovery = StateStore.of(context.instance, source.lineage_state).last_good(context.log.warning)
+    if discovery is None:
+        context.log.warning(
+            f"Nothing is stored under {source.lineage_state}, so no lineage is extracted. Run the refresh "
+            "job of that component, or correct the field lineage."
+        )
+    return discovery
 
 
 def _outcome(source: CollectorSource, extract: Extract) -> AssetCheckResult:

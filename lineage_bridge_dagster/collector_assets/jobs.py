@@ -23,13 +23,13 @@ from lineage_bridge_dagster.dagster_internals import (
 
 def collect_job(source: CollectorSource) -> UnresolvedAssetJobDefinition:
     """The job that extracts a day, and uploads it unless a person has to approve that."""
-    keys = [source.manifest, *(key for _region, _kind, key in source.of_kinds())]
+    selection: AssetSelection = AssetSelection.assets(source.manifest).required_multi_asset_neighbors()
     uploads = source.lands and not source.require_approval
     if uploads:
-        keys.append(source.landing)
+        selection |= AssetSelection.assets(source.landing)
     return define_asset_job(
         source.collect_job,
-        AssetSelection.assets(*keys),
+        selection,
         description=f"Extracts what is in Glue for {source.server}"
         + (" and uploads the files." if uploads else ".")
         + (f" `{source.approve_job}` uploads them." if source.lands and not uploads else ""),

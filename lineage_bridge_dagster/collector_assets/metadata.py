@@ -16,7 +16,7 @@ from dagster import (
 from lineage_bridge_dagster.collector.delta import ScopeRead
 from lineage_bridge_dagster.collector.extractor import Extract
 from lineage_bridge_dagster.collector.files import WrittenFile
-from lineage_bridge_dagster.collector.layout import Kind
+from lineage_bridge_dagster.collector.layout import LINEAGE, Kind
 from lineage_bridge_dagster.collector.manifests import Manifest
 from lineage_bridge_dagster.collector.rows import Row
 from lineage_bridge_dagster.collector_assets.rows_seen import RowsSeen
@@ -27,9 +27,9 @@ from lineage_bridge_dagster.specs.metadata import StandardMetadata, table
 from lineage_bridge_dagster.text import byte_size
 
 #: Characters of a value in a preview: an event is kept forever.
-_PREVIEW_CHARACTERS = 120
-#: Columns of a preview that its asset's key has.
-_IN_THE_KEY = ("server", "region")
+_PREVIEW_CHARACTERS = 60
+#: Columns that are the same in all rows of a preview.
+_SAME_IN_ALL = ("server", "region", "catalog_id")
 #: Characters of a manifest that is shown whole.
 _MANIFEST_CHARACTERS = 100_000
 
@@ -129,6 +129,8 @@ def manifest_metadata(
         [kind.name, *(f"{seen.count(kind, region):,}" for region in regions), f"{extract.rows[kind.name]:,}"]
         for kind in kinds
     ]
+    if LINEAGE.name in extract.rows:
+        rows.append([LINEAGE.name, *("" for _ in regions), f"{extract.rows[LINEAGE.name]:,}"])
     content = dict(manifest.content)
     shown = len(str(content)) <= _MANIFEST_CHARACTERS
     unread = extract.incomplete
@@ -155,11 +157,11 @@ def manifest_metadata(
 
 
 def preview(kind: Kind, rows: Sequence[Row]) -> TableMetadataValue | None:
-    """The first rows as a table, without the columns that are empty or that the key has."""
+    """The first rows as a table, without the columns that are empty or the same in all."""
     columns = [
         (index, name)
         for index, name in enumerate(kind.header)
-        if name not in _IN_THE_KEY and any(row[index] is not None for row in rows)
+        if name not in _SAME_IN_ALL and any(row[index] is not None for row in rows)
     ]
     return table([{name: _short(row[index]) for index, name in columns} for row in rows])
 

@@ -32,6 +32,7 @@ class CollectorSource:
         start_date: The first day, as `2026-11-22`.
         require_approval: Whether a person approves an extract before it is uploaded.
         preview_rows: Rows of each kind and region to show.
+        lineage_state: The key of the stored discovery whose lineage is extracted; empty for none.
     """
 
     values: Mapping[str, Any] = field(repr=False)
@@ -41,6 +42,7 @@ class CollectorSource:
     start_date: str
     require_approval: bool
     preview_rows: int
+    lineage_state: str = ""
 
     @property
     def server(self) -> str:
@@ -90,6 +92,10 @@ class CollectorSource:
 
     def group(self, region: str = "") -> str:
         return "/".join(["collector", self.slug, *([region.replace("-", "_")] if region else [])])
+
+    @property
+    def lineage(self) -> AssetKey:
+        return self.key("lineage")
 
     @property
     def manifest(self) -> AssetKey:

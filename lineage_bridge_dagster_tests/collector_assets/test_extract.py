@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from dagster import AssetCheckSeverity, AssetKey
 
+from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.assets.world import world
 from lineage_bridge_dagster_tests.collector.views import athena_view
 from lineage_bridge_dagster_tests.collector_assets.conftest import SERVER, TODAY, MakeLocation, preview, value
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
@@ -142,6 +144,21 @@ def test_database_that_is_denied_fails_the_check_and_is_named(
         assert not check.passed
         assert "us-east-1/private" in str(check.description)
         assert "glue:GetTables" in str(check.description)
+
+
+def test_lineage_of_the_last_discovery_is_extracted_once_there_is_one(
+    location: MakeLocation, catalog: Catalog, tmp_path: Path
+) -> None:
+    catalog.create("orders", "sales")
+    with location({"lineage": "LineageBridgeComponent"}) as loaded:
+        loaded.run()
+        key = AssetKey(["collector", SERVER, "lineage"])
+        assert loaded.instance.get_latest_materialization_event(key) is None
+        StateStore.of(loaded.instance, "LineageBridgeComponent").store(world().discovery())
+        loaded.run()
+        count = value(loaded.last("lineage"), "dagster/row_count")
+        with next((tmp_path / "files").glob("acme_lineage_*.csv")).open(newline="") as file:
+            assert count == len(list(csv.DictReader(file))) > 0
 
 
 @pytest.mark.parametrize("denied", [False, True])
