@@ -83,6 +83,7 @@ ALLOWED["cli"] = {
     "lineage",
     "setup",
     "sql",
+    "topic_to_iceberg",
 }
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.

@@ -6,6 +6,7 @@ import click
 
 from lineage_bridge_dagster.cli.readable import ReadableGroup
 from lineage_bridge_dagster.cli.topics_replay import replay
+from lineage_bridge_dagster.cli.topics_survey import plan, status
 
 
 @click.group(cls=ReadableGroup)
@@ -13,4 +14,5 @@ def topics() -> None:
     """Topics that are loaded into Iceberg tables."""
 
 
-topics.add_command(replay)
+for _command in (plan, status, replay):
+    topics.add_command(_command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,9 @@ from fnmatch import fnmatchcase
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.topic_tables import (
     DEAD_LETTER_TOPIC,
     Accepted,
@@ -20,6 +24,7 @@ from lineage_bridge_dagster.config.topic_tables import (
     TopicConfig,
     start_time,
 )
+from lineage_bridge_dagster.config.yaml_fields import CatalogConfig, SparkConfig
 
 #: Spark, Glue and most query engines fold the capitals of names.
 _FOLDED_CATALOGS = frozenset({"glue", "hive"})
@@ -89,6 +94,21 @@ class CatalogKinds:
 
     def type_of(self, catalog: str) -> str:
         return self.types.get(catalog, "glue")
+
+
+def catalog_kinds(spark: SparkConfig, catalogs: Sequence[CatalogConfig], instance: str) -> CatalogKinds:
+    """The names and types of an instance's catalogs, from its YAML and the environment, without AWS.
+
+    Args:
+        instance: the instance's name, which its default catalog has too by default.
+    """
+    given = spark.catalog.given()
+    name = given.get("name") or os.environ.get(PREFIX + "CATALOG_NAME")
+    default = str(name or CatalogSettings().name + (f"_{instance}" if instance else ""))
+    kind = given.get("type") or os.environ.get(PREFIX + "CATALOG_TYPE") or "glue"
+    fields = [each.given() for each in catalogs]
+    others = {str(each.get("name", "")): str(each.get("type", "glue")) for each in fields}
+    return CatalogKinds(default, {S3_TABLES: "rest", **others, default: str(kind)})
 
 
 class LoadPlan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,14 +19,10 @@ from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDef
 from dagster.components.component.state_backed_component import StateBackedComponent
 from pydantic import Field
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import contradictions as catalog_contradictions
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
-from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.instance_file import catalogs_given
-from lineage_bridge_dagster.config.prefix import PREFIX
-from lineage_bridge_dagster.config.reader import SettingsReader
-from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, is_cluster_id
+from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, catalog_kinds, is_cluster_id
 from lineage_bridge_dagster.config.topic_tables import DefaultsConfig, KafkaConfig, RunConfig, TopicConfig
 from lineage_bridge_dagster.config.yaml_fields import (
     NAME,
@@ -234,16 +229,7 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
 
     @property
     def _kinds(self) -> CatalogKinds:
-        """The names and types of the catalogs, from the YAML and the environment; definitions load without
-        AWS."""
-        given = self.spark.catalog.given()
-        name = given.get("name") or os.environ.get(PREFIX + "CATALOG_NAME")
-        default = str(name or CatalogSettings().name + (f"_{self.name}" if self.name else ""))
-        kind = given.get("type") or os.environ.get(PREFIX + "CATALOG_TYPE") or "glue"
-        others = {
-            str(each.given().get("name", "")): str(each.given().get("type", "glue")) for each in self.catalogs
-        }
-        return CatalogKinds(default, {S3_TABLES: "rest", **others, default: str(kind)})
+        return catalog_kinds(self.spark, self.catalogs, self.name)
 
     def _confluent(self) -> ConfluentSettingsResource:
         aws = self.aws.given()
@@ -269,19 +255,6 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
                 instance=self.name,
             ),
         }
-
-    @property
-    def settings(self) -> SettingsReader:
-        """The settings in force, for the command line."""
-        return SettingsReader(
-            {
-                "confluent": self.confluent.given(),
-                "aws": self.aws.given(),
-                "catalog": self.spark.catalog.given(),
-                "catalogs": catalogs_given(self.spark, self.catalogs),
-            },
-            self.name,
-        )
 
 
 def _check_distinct(instances: Sequence[TopicToIcebergComponent]) -> None:

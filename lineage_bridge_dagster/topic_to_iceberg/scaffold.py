@@ -16,7 +16,7 @@ type: {type}
 attributes:
   # The cluster, in Confluent Cloud by its id or name; for a self-managed one, a name of your own.
   kafka:
-    cluster: "{{{{ env('LINEAGE_BRIDGE_KAFKA_CLUSTER', 'lkc-abc123') }}}}"
+    cluster: lkc-abc123
     # environment: env-abc123
     # bootstrap_servers: SASL_SSL://broker.example.com:9092
     # schema_registry_url: https://registry.example.com

@@ -1,0 +1,75 @@
+"""An instance of the component that loads topics, read from its YAML without Dagster's definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dagster import DagsterError
+from dagster.components.resolved.errors import ResolutionException
+
+from lineage_bridge_dagster.config.instance_file import catalogs_given
+from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, catalog_kinds
+from lineage_bridge_dagster.config.topic_tables import DefaultsConfig, KafkaConfig, TopicConfig
+from lineage_bridge_dagster.config.yaml_fields import AwsConfig, CatalogConfig, ConfluentConfig, SparkConfig
+from lineage_bridge_dagster.errors import ConfigurationError
+
+_COMPONENT = ".TopicToIcebergComponent"
+
+
+@dataclass(frozen=True)
+class TopicInstance:
+    """What a `defs.yaml` says of the topics, their cluster and their catalogs."""
+
+    kafka: KafkaConfig
+    topics: list[TopicConfig]
+    defaults: DefaultsConfig
+    kinds: CatalogKinds
+    settings: Settings
+
+    def plan(self, cluster: str) -> LoadPlan:
+        """Which topics are loaded and how, with the tables of a cluster of this id."""
+        return LoadPlan(self.topics, self.defaults, database=cluster, catalogs=self.kinds)
+
+
+def read_topic_instance(path: Path) -> TopicInstance:
+    """Read a `defs.yaml`, with its templates rendered, and the settings that it leaves to the environment.
+
+    Raises:
+        ConfigurationError: it is no YAML, has no instance of the component, or sets a wrong value.
+    """
+    try:
+        documents = [each for each in yaml.safe_load_all(path.read_text()) if isinstance(each, Mapping)]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}", hint="Pass a defs.yaml.") from error
+    found = [each for each in documents if str(each.get("type", "")).endswith(_COMPONENT)]
+    if not found:
+        raise ConfigurationError(
+            f"{path} has no instance of TopicToIcebergComponent.",
+            hint="Pass the defs.yaml whose type is that of the component.",
+        )
+    fields: Mapping[str, Any] = found[0].get("attributes") or {}
+    name = str(fields.get("name") or "")
+    try:
+        spark = SparkConfig.resolve_from_dict(fields.get("spark") or {})
+        catalogs = [CatalogConfig.resolve_from_dict(each) for each in fields.get("catalogs") or ()]
+        kinds = catalog_kinds(spark, catalogs, name)
+        given = {
+            "confluent": ConfluentConfig.resolve_from_dict(fields.get("confluent") or {}).given(),
+            "aws": AwsConfig.resolve_from_dict(fields.get("aws") or {}).given(),
+            "catalog": {**spark.catalog.given(), "name": kinds.default},
+            "catalogs": catalogs_given(spark, catalogs),
+        }
+        return TopicInstance(
+            KafkaConfig.resolve_from_dict(fields.get("kafka") or {}),
+            [TopicConfig.resolve_from_dict(each) for each in fields.get("topics") or ()],
+            DefaultsConfig.resolve_from_dict(fields.get("defaults") or {}),
+            kinds,
+            Settings.from_env(given=given, groups=["confluent", "catalogs"]),
+        )
+    except (DagsterError, ResolutionException, KeyError, ValueError) as error:
+        raise ConfigurationError(f"{path}: {error}", hint="Correct the value that is named.") from error

@@ -1,0 +1,172 @@
+"""The tables of an instance as they are, and as they would become, without Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.config.topic_loads import TopicLoad
+from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
+from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.iceberg.snapshots import TableState
+from lineage_bridge_dagster.topics.columns import table_schema
+from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
+from lineage_bridge_dagster.topics.evolution import AddColumn, Change, WidenColumn, plan_evolution
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table
+
+#: First and end offsets of a topic's partitions.
+Bounds = Callable[[str], tuple[Mapping[int, int], Mapping[int, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """A topic and its table now.
+
+    Attributes:
+        offsets: up to which the table has the topic; empty before the first commit.
+        error: why it could not be read.
+    """
+
+    load: TopicLoad
+    exists: bool = False
+    offsets: Mapping[int, int] = field(default_factory=dict)
+    ends: Mapping[int, int] = field(default_factory=dict)
+    firsts: Mapping[int, int] = field(default_factory=dict)
+    snapshot_id: int | None = None
+    committed_ms: int | None = None
+    error: LineageBridgeError | None = None
+
+    @property
+    def lag(self) -> int:
+        """Offsets of records that the topic still has and the table does not."""
+        at = {p: max(self.offsets.get(p, first), first) for p, first in self.firsts.items()}
+        return sum(max(0, end - at.get(p, 0)) for p, end in self.ends.items())
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """What a run would do to a table before it writes rows.
+
+    Attributes:
+        changes: lines, each one change; every column of a table that does not exist.
+        error: why the table cannot be created or changed, or why that is not known.
+    """
+
+    load: TopicLoad
+    exists: bool = False
+    changes: tuple[str, ...] = ()
+    error: LineageBridgeError | None = None
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether a run would suspend the topic."""
+        return isinstance(self.error, SchemaError | EvolutionError)
+
+
+def statuses(loads: Sequence[TopicLoad], catalogs: Catalogs, bounds: Bounds) -> Iterator[TableStatus]:
+    """The status of each topic's table; what could not be read is its error."""
+    opened = _Tables(catalogs)
+    for load in loads:
+        try:
+            firsts, ends = bounds(load.topic)
+            table = opened.table(load)
+        except LineageBridgeError as error:
+            yield TableStatus(load, error=error)
+            continue
+        if table is None:
+            yield TableStatus(load, firsts=firsts, ends=ends)
+            continue
+        state = TableState.parse(json.loads(table.metadata.model_dump_json(by_alias=True)))
+        yield TableStatus(
+            load, True, state.offsets or {}, ends, firsts, state.snapshot_id, state.committed_ms
+        )
+
+
+def plans(
+    loads: Sequence[TopicLoad], catalogs: Catalogs, connection: ClusterConnection
+) -> Iterator[TablePlan]:
+    """What a run would do to each topic's table; what could not be read is its error."""
+    opened = _Tables(catalogs)
+    for load in loads:
+        try:
+            wanted = _wanted(load, connection)
+            table = opened.table(load)
+            current = None if table is None else table.schema()
+            yield TablePlan(load, table is not None, tuple(_lines(current, wanted)))
+        except LineageBridgeError as error:
+            yield TablePlan(load, error=error)
+
+
+def _wanted(load: TopicLoad, connection: ClusterConnection) -> Schema:
+    """The columns of a topic's table, but for the metadata."""
+    from pyiceberg.schema import Schema as IcebergSchema
+    from pyiceberg.types import StructType
+
+    key, value = SubjectSchemas(f"{load.topic}-key"), SubjectSchemas(f"{load.topic}-value")
+    if connection.registry_url:
+        with connection.registry() as registry:
+            key, value = (
+                fetch_schemas(registry, connection.registry_url, each.subject) for each in (key, value)
+            )
+    schema = table_schema(key, value)
+    if load.mode != "debezium":
+        return schema
+    after = next((each.field_type for each in schema.fields if each.name == "after"), None)
+    if not isinstance(after, StructType):
+        raise EvolutionError(
+            f"The values of {load.topic} are no envelopes of Debezium: they have no record `after`.",
+            hint="Write mode: append or mode: upsert.",
+        )
+    return IcebergSchema(*after.fields)
+
+
+def _lines(current: Schema | None, wanted: Schema) -> Iterator[str]:
+    if current is None:
+        for each in wanted.fields:
+            yield f"+ {each.name} {each.field_type}"
+        return
+    for change in plan_evolution(current.as_struct(), wanted.as_struct()):
+        yield _line(change)
+
+
+def _line(change: Change) -> str:
+    name = ".".join(change.path)
+    if isinstance(change, AddColumn):
+        return f"+ {name} {change.type}"
+    if isinstance(change, WidenColumn):
+        return f"~ {name} {change.before} -> {change.type}"
+    return f"~ {name} becomes optional"
+
+
+class _Tables:
+    """Tables by PyIceberg; each catalog is opened once."""
+
+    def __init__(self, catalogs: Catalogs) -> None:
+        self._catalogs = catalogs
+        self._opened: dict[str, Catalog] = {}
+
+    def table(self, load: TopicLoad) -> Table | None:
+        """A topic's table; None if it does not exist.
+
+        Raises:
+            LineageBridgeError: the catalog could not be asked.
+        """
+        from lineage_bridge_dagster.iceberg.table_errors import TableNotFoundError
+        from lineage_bridge_dagster.iceberg.tables import open_table
+
+        if load.catalog not in self._opened:
+            self._opened[load.catalog] = open_catalog(self._catalogs, load.catalog)
+        try:
+            return open_table(self._opened[load.catalog], (*load.database.split("."), load.table))
+        except TableNotFoundError:
+            return None
