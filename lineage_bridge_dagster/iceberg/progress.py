@@ -100,6 +100,12 @@ class Progress:
             str(summary.get(WRITER) or ""),
         )
 
+    def continues(self, before: Progress | None) -> bool:
+        """Whether the batch starts exactly where the one before ended."""
+        if before is None:
+            return True
+        return all(self.start.get(partition) == at for partition, at in before.offsets.items())
+
     def is_after(self, other: Progress) -> bool:
         """Whether it has read a partition further than another."""
         return any(at > other.offsets.get(partition, -1) for partition, at in self.offsets.items())

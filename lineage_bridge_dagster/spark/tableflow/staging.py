@@ -20,8 +20,9 @@ Why nothing is lost or doubled:
   name files that compaction may have replaced. If the other head has offsets, another writer loads the
   table: see `SecondWriterError`.
 - Every error, and every end of the process, leaves a staged snapshot or none. The next step publishes one
-  whose parent is `main`'s head, which is the whole batch after that head's offsets, whoever staged it; any
-  other it discards. A writer that finds its own batch published by another one goes on.
+  whose parent is `main`'s head and which starts at that head's offsets: it is the whole batch after them,
+  whoever staged it. Any other it discards: of two writers at once, the slower one may stage on top of what
+  the other has published meanwhile. A writer that finds its own batch published by another one goes on.
 - A commit whose outcome the catalog did not report needs no further care: the references are read again.
 
 The price is a second commit for each batch, of references alone: one request to read the table and one to
@@ -132,9 +133,10 @@ class StagedTable:
         if staged == head:
             return
         entry = None if staged is None else self.snapshot(staged)
-        if entry is not None and entry.parent_id == head and Progress.of(entry) is not None:
+        batch = None if entry is None or entry.parent_id != head else Progress.of(entry)
+        if batch is not None and batch.continues(self.progress()):
             _log.info("%s: publishing the batch that an earlier run staged", self.name)
-            self.publish(entry.snapshot_id, head)
+            self.publish(batch.snapshot_id, head)
         else:
             # Not left to the write if there is no branch: Iceberg would count its rows from zero.
             self.discard()

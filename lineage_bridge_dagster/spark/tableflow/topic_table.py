@@ -25,6 +25,7 @@ from lineage_bridge_dagster.iceberg.progress import (
     summary_of,
 )
 from lineage_bridge_dagster.spark.commits import conflict_of
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.spark.tableflow import creation
 from lineage_bridge_dagster.spark.tableflow.changes import DELETED
@@ -141,7 +142,8 @@ class TopicTable:
         raise AssertionError("unreachable")
 
     def _step(self, session: SparkSession, until: Offsets | None) -> Advance:
-        table = StagedTable(session, self.config.name)
+        config = self.config
+        table = StagedTable(session, config.name)
         table.prepare()
         done = table.progress()
         self._check_single(done)
@@ -151,7 +153,7 @@ class TopicTable:
             done,
             TopicState(self._topic.name, first, last, topic_id),
             self._max_records,
-            accept=self.config.accept,
+            accept=config.accept,
             origin=self._origin() if self._origin and done is None else None,
             until=until,
         )
@@ -161,15 +163,22 @@ class TopicTable:
         try:
             counts = self._stage(session, table, batch, topic_id)
         except Exception as error:
-            if (explained := self._explained(error)) is None:
+            if conflict_of(error, config.name) is not None:
+                # Another writer's batch, on the same branch.
+                raise _moved(config.name) from error
+            if (found := undecodable(error)) is None:
                 raise
-            raise explained from error
+            raise SuspendedError(
+                f"Topic {self._topic.name}: {found}",
+                hint="To leave such records out, have failures skipped or logged (error_handling SKIP or LOG "
+                "in Tableflow).",
+            ) from error
         table.refresh()
         staged = table.staged
         entry = None if staged is None else table.snapshot(staged)
         written = Progress.of(entry) if entry else None
         if written is None or (written.writer, written.offsets) != (self.writer, batch.end):
-            raise MovedError(f"{self.config.name}: another writer has staged a batch.")
+            raise _moved(config.name)
         if topic_id != self._topic.topic_id():
             table.discard()
             raise MovedError(f"Topic {self._topic.name} was created again while it was read.")
@@ -221,17 +230,15 @@ class TopicTable:
             hint="Let one of the two run; this one, restarted, goes on from the table's offsets.",
         )
 
-    def _explained(self, error: Exception) -> Exception | None:
-        """The error of a batch that could not be written in the user's terms, None if it is already."""
-        if (found := undecodable(error)) is not None:
-            return SuspendedError(
-                f"Topic {self._topic.name}: {found}",
-                hint="Set the Tableflow topic's error_handling to SKIP or LOG to leave such records out.",
-            )
-        return conflict_of(error, self.config.name)
-
     def _log_failures(self, queue: DeadLetterQueue, letters: Iterator[DeadLetter]) -> None:
         """Write the records that will have no row, but for those of a step before whose commit failed."""
         for letters_ in batches(letter for letter in letters if letter.identity not in self._written):
             queue.write(letters_)
             self._written.update(letter.identity for letter in letters_)
+
+
+def _moved(name: TableName) -> MovedError:
+    return MovedError(
+        f"Another writer has staged a batch of {name} meanwhile.",
+        hint="Let one writer at a time load the table.",
+    )
