@@ -10,7 +10,7 @@ from datetime import timedelta
 from lineage_bridge_dagster.collector.files import ExtractFiles
 from lineage_bridge_dagster.collector.known import Known, SeenFile
 from lineage_bridge_dagster.collector.layout import COVERAGE, DELETIONS, IDENTIFIERS
-from lineage_bridge_dagster.collector.marks import Identifier, State, time_of
+from lineage_bridge_dagster.collector.marks import BEGINNING, Identifier, State, time_of
 from lineage_bridge_dagster.collector.reading import Page, Region, status_of
 from lineage_bridge_dagster.collector.rows import (
     Row,
@@ -179,7 +179,8 @@ class Delta:
             if gone:
                 self.deleted += 1
                 place = source.place(identifier.database, identifier.table)
-                last_seen = iso(time_of(self.mark)) if self.mark else None
+                since = self._before.since(identifier.region, identifier.database, self.mark)
+                last_seen = iso(time_of(since)) if since > BEGINNING else None
                 self.files.write(DELETIONS, (*place, identifier.object_type, last_seen))
             else:
                 self._see(source, identifier, "carried")

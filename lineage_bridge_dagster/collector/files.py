@@ -25,8 +25,8 @@ from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.files import write_atomically
 from lineage_bridge_dagster.text import byte_size
 
-#: Rows of a Parquet row group, which are held in memory.
-_GROUP_ROWS = 20_000
+#: The most rows of a Parquet row group, and the most characters in them: they are held in memory.
+_GROUP_ROWS, _GROUP_CHARACTERS = 20_000, 8_000_000
 _EXTENSIONS = {"csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
 #: An extract that wrote nothing for this long does not run any more.
 ABANDONED_SECONDS = 24 * 3600
@@ -166,11 +166,13 @@ class _ParquetWriter(RowWriter):
         self._schema = pa.schema([pa.field(column.name, types[column.type]) for column in kind.columns])
         self._writer = parquet.ParquetWriter(path, self._schema, compression="zstd")
         self._buffer: list[Row] = []
+        self._characters = 0
 
     def write(self, row: Row) -> None:
         self._buffer.append(row)
+        self._characters += sum(len(value) for value in row if isinstance(value, str))
         self.rows += 1
-        if len(self._buffer) >= _GROUP_ROWS:
+        if len(self._buffer) >= _GROUP_ROWS or self._characters >= _GROUP_CHARACTERS:
             self._flush()
 
     def close(self) -> None:
@@ -191,6 +193,7 @@ class _ParquetWriter(RowWriter):
         arrays = [_array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
         self._writer.write_table(pa.table(arrays, schema=self._schema))
         self._buffer = []
+        self._characters = 0
 
 
 class ExtractFiles:

@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -165,25 +166,43 @@ class MarkFile:
             raise _damaged(str(path), error) from error
 
     def keep(self, mark: str, state: State) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = self._state_path(mark)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        with temporary.open("wb") as file:
-            write_state(file, state)
-        temporary.replace(path)
+        with self._writing(path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            try:
+                with temporary.open("wb") as file:
+                    write_state(file, state)
+                    file.flush()
+                    os.fsync(file.fileno())
+                temporary.replace(path)
+            except OSError:
+                temporary.unlink(missing_ok=True)
+                raise
 
     def publish(self, mark: str) -> str:
         mark = checked(mark, "The mark")
         published = self.read()
         if published is not None and published >= mark:
             return published
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.path, [mark + "\n"])
-        self.remove_older(mark)
+        with self._writing(self.path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.path, [mark + "\n"])
+            self.remove_older(mark)
         return mark
 
     def remove_older(self, mark: str) -> None:
         remove_older(self.folder, self.prefix, mark)
+
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ConfigurationError(
+                f"Cannot write {path}: {error.strerror or error}.",
+                hint="Make room in the folder of the mark, or name one that you may write to.",
+            ) from error
 
     def _state_path(self, mark: str) -> Path:
         return self.folder / state_name(self.prefix, mark)

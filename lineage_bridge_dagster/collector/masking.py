@@ -28,7 +28,11 @@ _ACCOUNT = re.compile(r"(?<!\d)\d{12}(?!\d)")
 _AUTHORITY = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<authority>[^/\s\"',;]*)")
 #: Who called, in an error of AWS: a user, or a role with its session.
 _PRINCIPAL = re.compile(r"(?P<arn>arn:aws[a-z-]*:(?:iam|sts)::\d{12}:[a-z-]+/)(?P<name>[^\s\"',;]+)")
-_BUCKET_ARN = re.compile(r"(?P<arn>arn:aws[a-z-]*:s3:::)(?P<bucket>[^/\s\"',;]+)")
+#: What stands before the name of a bucket or an access point where there is no URL.
+_BUCKET_ARN = re.compile(
+    r"(?P<arn>arn:aws[a-z-]*:s3:::|arn:aws[a-z-]*:s3(?:tables)?:[^:\s]*:[^:\s]*:(?:bucket|accesspoint)[/:]"
+    r"|s3tablescatalog/)(?P<bucket>[^/\s\"',;]+)"
+)
 
 
 class Masker:

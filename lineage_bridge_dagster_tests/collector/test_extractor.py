@@ -118,6 +118,8 @@ def test_database_that_could_not_be_listed_is_carried_and_its_changes_come_later
     catalog.glue.delete_table(DatabaseName="private", Name="people")
     third = extractor(overlap_seconds=0).run(end_hwm=later(3 * LONG_AGO))
     assert names(third, "deletions") == {"private.people"}
+    # The second extract did not see it.
+    assert rows(third, "deletions")[0]["last_seen"] == first.end.replace(" ", "T") + ".000Z"
     since = {row["database"]: row["since"] for row in rows(third, "coverage")}
     assert since["private"] < since["sales"]
 
@@ -211,7 +213,7 @@ def test_nothing_that_is_masked_is_in_any_file_log_or_mark(
     view = athena_view(f"VALUES '{secret}' -- {secret}")
     catalog.create("v", "sales", **{**view, "StorageDescriptor": storage})
     lines: list[str] = []
-    made = extractor(mask=True, mask_key="key", format=format_)
+    made = extractor(mask=True, mask_key="key", format=format_, catalogId="123456789012")
     made._progress = lines.append
     extract = made.run()
     publish(extractor, extract)

@@ -104,6 +104,15 @@ def test_parquet_has_a_type_for_each_column_of_each_kind_even_without_rows(tmp_p
     assert times == [STARTED + timedelta(milliseconds=123), None]
 
 
+def test_parquet_holds_few_long_rows_in_memory(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    path = write_columns(tmp_path, "parquet", [str(number) * 100_000 for number in range(10)] * 40)
+    metadata = parquet.read_metadata(path)
+    assert metadata.num_row_groups > 1
+    assert metadata.num_rows == 400
+
+
 @pytest.mark.parametrize("format_", ["csv", "jsonl", "parquet"])
 def test_text_that_is_no_unicode_spoils_neither_the_file_nor_the_extract(
     tmp_path: Path, format_: str

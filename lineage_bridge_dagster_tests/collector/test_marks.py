@@ -66,3 +66,12 @@ def test_damaged_state_is_an_error_that_names_the_file(tmp_path: Path) -> None:
 def test_prefix_cannot_leave_the_folder(prefix: str) -> None:
     with pytest.raises(ConfigurationError, match="prefix of a mark"):
         MarkFile(prefix)
+
+
+def test_folder_that_cannot_have_a_mark_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    marks = MarkFile("glue", tmp_path / "file")
+    with pytest.raises(ConfigurationError, match="file"):
+        marks.keep(EARLIER, State())
+    with pytest.raises(ConfigurationError, match="file"):
+        marks.publish(EARLIER)

@@ -28,6 +28,15 @@ def test_a_value_has_one_token_wherever_it_stands_and_another_with_another_key()
         ("s3://acme-data/orders/v1", "s3://{acme-data}/orders/v1"),
         ("abfss://raw@acme.dfs.core.windows.net/x", "abfss://{raw@acme.dfs.core.windows.net}/x"),
         ("arn:aws:s3:::acme-data/orders", "arn:aws:s3:::{acme-data}/orders"),
+        (
+            "arn:aws:s3tables:us-east-1:123456789012:bucket/acme-data/table/x",
+            "arn:aws:s3tables:us-east-1:{123456789012}:bucket/{acme-data}/table/x",
+        ),
+        (
+            "arn:aws-us-gov:s3:us-gov-west-1:123456789012:accesspoint/acme-data/object/x",
+            "arn:aws-us-gov:s3:us-gov-west-1:{123456789012}:accesspoint/{acme-data}/object/x",
+        ),
+        ("123456789012:s3tablescatalog/acme-data", "{123456789012}:s3tablescatalog/{acme-data}"),
         ("arn:aws:iam::123456789012:role/x", "arn:aws:iam::{123456789012}:role/{x}"),
         ("postgres://pg.acme.example:5432/shop.orders", "postgres://{pg.acme.example:5432}/shop.orders"),
         ("lkc-abc123.orders.v1", "lkc-abc123.orders.v1"),
