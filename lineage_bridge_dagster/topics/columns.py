@@ -19,7 +19,9 @@ from lineage_bridge_dagster.topics.avro import avro_type
 from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
 from lineage_bridge_dagster.topics.evolution import merged
 from lineage_bridge_dagster.topics.json_schema import json_node
-from lineage_bridge_dagster.topics.schemas import AVRO, JSON, RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.topics.protobuf import message_reader
+from lineage_bridge_dagster.topics.protobuf_files import compiled
+from lineage_bridge_dagster.topics.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,11 @@ def own_type(schema: RegisteredSchema) -> IcebergType:
         return avro_type(schema.text)[0]
     if schema.type == JSON:
         return json_node(schema).type()
+    if schema.type == PROTOBUF:
+        return message_reader(compiled(schema)).type
     raise SchemaError(
-        f"{schema.type} schemas are not decoded.",
-        hint="Read the raw bytes, or register an Avro schema.",
+        f"{schema.type} is no type of schemas that is known: {AVRO}, {JSON}, {PROTOBUF} are.",
+        hint="Register a schema of one of these types.",
     )
 
 

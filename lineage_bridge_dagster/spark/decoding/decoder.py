@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from lineage_bridge_dagster.spark.decoding.avro import AvroFormat
 from lineage_bridge_dagster.spark.decoding.json import JsonFormat
+from lineage_bridge_dagster.spark.decoding.protobuf import ProtobufDecoder
 from lineage_bridge_dagster.spark.decoding.versions import Format, VersionedDecoder
 from lineage_bridge_dagster.topics.columns import value_type
-from lineage_bridge_dagster.topics.schemas import JSON, SubjectSchemas
+from lineage_bridge_dagster.topics.schemas import JSON, PROTOBUF, SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,6 +68,8 @@ def decoder_for(subject: SubjectSchemas) -> Decoder:
     value, latest = value_type(subject), subject.latest
     if value is None or latest is None:
         return BytesDecoder()
+    if latest.type == PROTOBUF:
+        return ProtobufDecoder(subject, value)
     format_: Format = AvroFormat(value.versions)
     if latest.type == JSON:
         format_ = JsonFormat(schema for schema in subject.versions if schema.id in value.versions)
