@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema, SchemaRegistryClient
@@ -13,6 +14,8 @@ def fetch_schemas(
     registry: SchemaRegistryClient, endpoint: str, subject: str, *, known: SubjectSchemas | None = None
 ) -> SubjectSchemas:
     """Fetch all versions of a subject: one request, and one per Avro schema with references.
+
+    References of JSON and Protobuf schemas take one request each: registries inline those of Avro alone.
 
     Args:
         registry: the client.
@@ -32,8 +35,26 @@ def fetch_schemas(
     return SubjectSchemas(subject, (*deleted, *found.values()))
 
 
+def with_deleted(registry: SchemaRegistryClient, endpoint: str, schemas: SubjectSchemas) -> SubjectSchemas:
+    """Add the versions of a subject that were deleted softly, of which records may remain: one request.
+
+    For records whose schema id is unknown. The latest version stays the latest.
+
+    Raises:
+        ConfluentError: as `fetch_schemas`.
+    """
+    known = {schema.id for schema in schemas.versions}
+    added = [
+        _registered(registry, endpoint, schema)
+        for schema in registry.versions(endpoint, schemas.subject, deleted=True)
+        if schema.id not in known
+    ]
+    return replace(schemas, versions=(*added, *schemas.versions)) if added else schemas
+
+
 def _registered(registry: SchemaRegistryClient, endpoint: str, schema: Schema) -> RegisteredSchema:
     text = schema.text
+    references: tuple[tuple[str, str], ...] = ()
     if schema.schema_type == AVRO:
         # Spark's decoder needs a self-contained schema.
         text = registry.resolved_text(endpoint, schema) if schema.references else text
@@ -42,7 +63,38 @@ def _registered(registry: SchemaRegistryClient, endpoint: str, schema: Schema) -
                 f"Version {schema.version} of subject {schema.subject} is not an Avro schema: {text[:80]!r}.",
                 hint=f"Check that {endpoint} is a Schema Registry, and the subject's versions in it.",
             )
-    return RegisteredSchema(schema.id, text, schema.schema_type, schema.version, guid=schema.guid)
+    else:
+        references = tuple(_references(registry, endpoint, schema).items())
+    return RegisteredSchema(schema.id, text, schema.schema_type, schema.version, references, schema.guid)
+
+
+def _references(registry: SchemaRegistryClient, endpoint: str, schema: Schema) -> dict[str, str]:
+    """The schemas that a schema imports and those they import, by the names they are imported by."""
+    texts: dict[str, str] = {}
+    waiting = [schema]
+    while waiting:
+        parent = waiting.pop(0)
+        for reference in parent.references:
+            if reference.name in texts:
+                continue
+            if reference.version is None or not reference.subject:
+                raise MalformedResponse(
+                    f"Version {parent.version} of subject {parent.subject} has the reference "
+                    f"{reference.name!r} without a subject or a version.",
+                    hint="Register the schema again with a complete reference.",
+                )
+            subject = _in_context_of(parent.subject, reference.subject)
+            child = registry.version(endpoint, subject, reference.version)
+            texts[reference.name] = child.text
+            waiting.append(child)
+    return texts
+
+
+def _in_context_of(parent: str, subject: str) -> str:
+    """A subject, qualified as the one that refers to it: a name alone is of the same context."""
+    if subject.startswith(":.") or not parent.startswith(":."):
+        return subject
+    return f"{parent[: parent.index(':', 1) + 1]}{subject}"
 
 
 def _is_avro(text: str) -> bool:

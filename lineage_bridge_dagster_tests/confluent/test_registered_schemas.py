@@ -11,7 +11,7 @@ import pytest
 
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
+from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas, with_deleted
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, failure, settings
@@ -65,6 +65,35 @@ def test_references_are_resolved_by_the_registry_once(
     assert fake.requests[-1].url.params["format"] == "resolved"
     assert fetch("a", known=found) == found
     assert len(fake.requests_to("/ids/7")) == 1
+
+
+def test_references_of_json_and_protobuf_schemas_are_walked(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    money = {"name": "money.json", "subject": "money/v1", "version": 3}
+    cents = {"name": "cents.json", "subject": ":.other:cents", "version": 1}
+    fake.routes["/sr/schemas"] = [version(":.shop:o", 1, 7, {}, schemaType="JSON", references=[money, cents])]
+    fake.routes["/sr/subjects/%3A.shop%3Amoney%2Fv1/versions/3"] = version(
+        ":.shop:money/v1", 3, 5, {"a": 1}, schemaType="JSON", references=[cents]
+    )
+    fake.routes["/sr/subjects/%3A.other%3Acents/versions/1"] = version(":.other:cents", 1, 6, {"b": 2})
+    found = fetch(":.shop:o")
+    assert found.versions[0].references == (("money.json", '{"a": 1}'), ("cents.json", '{"b": 2}'))
+    assert len(fake.requests) == 3
+    assert fetch(":.shop:o", known=found) == found
+    assert len(fake.requests) == 4
+
+
+def test_softly_deleted_versions_are_added_before_the_others(
+    fake: FakeConfluent, session: ConfluentSession
+) -> None:
+    fake.routes["/sr/schemas"] = [version("a", 1, 7, V1), version("a", 2, 9, V2), version("a", 3, 11, V1)]
+    known = SubjectSchemas("a", (RegisteredSchema(9, json.dumps(V2)),))
+    client = SchemaRegistryClient(session, "")
+    found = with_deleted(client, "https://psrc-1.confluent.cloud/sr", known)
+    assert [schema.id for schema in found.versions] == [7, 11, 9]
+    assert fake.requests[-1].url.params["deleted"] == "true"
+    assert with_deleted(client, "https://psrc-1.confluent.cloud/sr", found) is found
 
 
 def test_known_schema_deleted_since_is_kept(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import Field
 
@@ -94,19 +95,29 @@ class SchemaRegistryClient:
         params = {"latestOnly": "true", "subjectPrefix": ":*:"}
         return self._schemas(registry.http_endpoint, access, field, params)
 
-    def versions(self, endpoint: str, subject: str) -> list[Schema]:
+    def versions(self, endpoint: str, subject: str, *, deleted: bool = False) -> list[Schema]:
         """All versions of a subject, oldest first, in one request; none if the subject does not exist.
 
         Args:
             endpoint: base URL of the registry.
             subject: qualified by its context unless that is the default one (`:.ctx:orders-value`).
+            deleted: whether to include those that were deleted softly, whose records remain.
         """
         params = {"latestOnly": "false", "subjectPrefix": subject}
+        if deleted:
+            params["deleted"] = "true"
         schemas = self._schemas(
             endpoint, self._access_to(self._registry), "The URL of the Schema Registry", params
         )
         # Subjects that merely start with the name are listed too.
         return sorted((s for s in schemas if s.subject == subject), key=lambda schema: schema.version)
+
+    def version(self, endpoint: str, subject: str, version: int) -> Schema:
+        """One version of a subject, also one that was deleted softly since something refers to it."""
+        path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
+        url = self._session.data_url(endpoint, path, field="The URL of the Schema Registry")
+        body = self._session.get(url, self._access_to(self._registry), {"deleted": "true"})
+        return parse_records(Schema, [body], url.path)[0]
 
     def resolved_text(self, endpoint: str, schema: Schema) -> str:
         """The text of a schema with its references inlined by the registry."""
