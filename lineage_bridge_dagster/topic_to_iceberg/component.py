@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from dagster import (
 )
 from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
 from dagster.components.component.state_backed_component import StateBackedComponent
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.config.catalogs import contradictions as catalog_contradictions
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
@@ -43,6 +44,8 @@ from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster, LoadInstan
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
+
+_log = logging.getLogger(__name__)
 
 _STATE = DefsStateConfigArgs(
     # LOCAL_FILESYSTEM deletes the last good state before it fetches the next one.
@@ -96,6 +99,9 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
     defs_state: ResolvedDefsStateConfig = Field(
         default=_STATE, description="Where the cluster's list of topics is stored."
     )
+
+    #: Whether the last build could fetch the stored state, if there is one.
+    _fetched: bool = PrivateAttr(default=False)
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
@@ -152,8 +158,20 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         LoadState(Cluster(connection.environment_id, connection.cluster_id), tuple(topics)).write(state_path)
 
     def build_defs(self, context: ComponentLoadContext) -> Definitions:
+        """Build the definitions with the stored list of topics, or without it if it cannot be fetched.
+
+        Raises:
+            ConfigurationError: another instance in the code location has the same name.
+        """
         _check_distinct(context.component_tree.get_all_components(of_type=TopicToIcebergComponent))
-        return super().build_defs(context)
+        self._fetched = False
+        try:
+            return super().build_defs(context)
+        except Exception as error:
+            if self._fetched:
+                raise
+            _log.warning("The stored topics cannot be fetched; named topics are loaded alone: %s", error)
+            return self.build_defs_from_state(context, None)
 
     def build_defs_from_state(
         self,
@@ -161,6 +179,7 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         state_path: Path | None,
     ) -> Definitions:
         """Build the definitions of the named topics, and of those that the state has for patterns."""
+        self._fetched = True
         state = LoadState.read(state_path) if state_path else None
         cluster = state.cluster if state else self._known_cluster()
         names = LoadNames(self.name)

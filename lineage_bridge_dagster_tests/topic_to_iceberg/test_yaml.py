@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 import yaml
 from dagster import AssetKey, DagsterInstance, ScaffoldRequest
+from dagster.components.component.state_backed_component import StateBackedComponent
 
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
+from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder, example
+from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
 from lineage_bridge_dagster_tests.bad_instance import project
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import TYPE, load_error, loaded
 
@@ -71,6 +74,36 @@ def test_a_table_of_another_catalog_has_the_catalog_in_its_key_and_keeps_capital
         "catalogs": [{"name": "lake", "type": "rest", "uri": "https://catalog.example.com"}],
     }
     assert keys(attributes) == ["topic_to_iceberg/lake/Sales/Orders"]
+
+
+def test_patterns_become_assets_with_the_stored_list_of_topics(
+    instance: DagsterInstance, tmp_path: Path
+) -> None:
+    path = tmp_path / "state"
+    LoadState(Cluster("env-1", "lkc-xyz"), ("sales.eu", "sales.us", "other")).write(path)
+    with loaded({"kafka": {"cluster": "by-name"}, "topics": [{"topic": "sales.*"}]}) as (component, _):
+        definitions = component.build_defs_from_state(None, path)  # type: ignore[arg-type]
+    graph = definitions.resolve_asset_graph()
+    assert {key.to_user_string() for key in graph.materializable_asset_keys} == {
+        "topic_to_iceberg/lkc-xyz/sales.eu",
+        "topic_to_iceberg/lkc-xyz/sales.us",
+    }
+
+
+def test_a_state_that_cannot_be_read_leaves_the_named_topics(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    path.write_text("{")
+    with loaded({"topics": [{"topic": "orders"}, {"topic": "sales.*"}]}) as (component, _):
+        definitions = component.build_defs_from_state(None, path)  # type: ignore[arg-type]
+    assert len(definitions.resolve_asset_graph().materializable_asset_keys) == 1
+
+
+def test_the_location_loads_while_the_storage_of_states_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    def down(*_: Any, **__: Any) -> Any:
+        raise OSError("the storage is down")
+
+    monkeypatch.setattr(StateBackedComponent, "build_defs", down)
+    assert keys({"topics": [{"topic": "orders"}]}) == ["topic_to_iceberg/lkc-abc123/orders"]
 
 
 def test_a_self_managed_cluster_needs_no_state() -> None:
