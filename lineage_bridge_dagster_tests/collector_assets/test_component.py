@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,16 @@ def test_scaffolded_yaml_has_every_field_and_is_valid() -> None:
     assert attributes.keys() == InventoryCollectorComponent.model_fields.keys()
     assert (attributes["server"], attributes["start_date"]) == ("acme", DAY)
     InventoryCollectorComponent.model().model_validate(attributes)
+
+
+def test_example_of_the_documentation_is_valid() -> None:
+    page = (Path(__file__).parents[2] / "docs/collector.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```yaml\n(type: .*?)```", page, re.DOTALL)
+    example = yaml.safe_load(text)
+    assert example["type"] == TYPE
+    InventoryCollectorComponent.model().model_validate(example["attributes"])
+    (dag,) = re.findall(r"```python\n(@dag.*?)```", page, re.DOTALL)
+    compile(dag, "dag.py", "exec")
 
 
 def test_every_setting_but_secrets_is_a_field() -> None:
