@@ -80,6 +80,12 @@ class Faults:
         return None
 
     @property
+    def pending(self) -> int:
+        """Number of faults that have not affected all of their calls yet."""
+        with self._lock:
+            return len(self._active)
+
+    @property
     def calls(self) -> Counter[str]:
         """Number of calls so far by operation, including calls that failed by a fault."""
         with self._lock:

@@ -117,6 +117,11 @@ class StrictAws:
         """Number of calls by operation since the last `clear_faults`."""
         return self._faults.calls
 
+    @property
+    def pending_faults(self) -> int:
+        """Number of faults that have not affected all of their calls yet."""
+        return self._faults.pending
+
     def client(self, service: str, region: str = "us-east-1", **options: Any) -> Any:
         """Return a boto3 client of this server that ignores the environment's AWS configuration."""
         import boto3
