@@ -93,7 +93,15 @@ class TopicTableConfig:
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """The result of one step: rows committed, rows deleted, records left out, and how far it read."""
+    """The result of one step.
+
+    Attributes:
+        rows: records that are rows now, or that changed the table by key.
+        skipped: records left out.
+        offsets: up to which the topic was read.
+        caught_up: whether that was the end, when the step began.
+        deleted: rows that were replaced or deleted.
+    """
 
     rows: int
     skipped: int

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.dead_letters.letter import DeadLetter, DeadLetterQueue, batches
@@ -185,7 +186,8 @@ class TopicTable:
         table.publish(written.snapshot_id, head)
         self._seen = written
         self._written.clear()
-        return counts
+        deletes = entry.summary.get("added-position-deletes", 0) if entry else 0
+        return replace(counts, deleted=int(deletes))
 
     def _stage(self, session: SparkSession, table: StagedTable, batch: Batch, topic_id: str) -> Advance:
         """Write the batch's rows and its summary to the staged branch."""
