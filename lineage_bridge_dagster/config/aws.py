@@ -77,9 +77,7 @@ def profile_session(settings: AwsSettings, keys: AwsKeys | None = None) -> boto3
     access_key, secret_key, token = keys or (None, None, None)
     hide_secrets_in_logs()
     try:
-        return boto3.Session(
-            access_key, secret_key, token, settings.region, _core_session(), settings.profile
-        )
+        return boto3.Session(access_key, secret_key, token, settings.region, _core_session(settings.profile))
     except ProfileNotFound as error:
         # Without a profile in the settings, botocore's own variables name one.
         name = f"{settings.profile!r} " if settings.profile else ""
@@ -175,10 +173,16 @@ def _assume(session: boto3.Session, role_arn: str, region: str, external_id: str
     return boto3.Session(botocore_session=assumed, region_name=region)
 
 
-def _core_session() -> botocore.session.Session:
-    """A session whose clients share the service models, of which Glue's takes 15 MB."""
+def _core_session(profile: str | None = None) -> botocore.session.Session:
+    """A session whose clients share the service models, of which Glue's takes 15 MB.
+
+    Raises:
+        ProfileNotFound: The profile, or that of the environment, does not exist.
+    """
     session = botocore.session.get_session()
-    session.register_component("data_loader", _loader(os.environ.get("AWS_DATA_PATH")))
+    if profile is not None:
+        session.set_config_variable("profile", profile)
+    session.register_component("data_loader", _loader(session.get_config_variable("data_path")))
     return session
 
 

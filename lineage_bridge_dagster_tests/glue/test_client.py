@@ -12,6 +12,8 @@ from botocore.credentials import AssumeRoleCredentialFetcher
 from lineage_bridge_dagster.config.settings import MAX_CONCURRENCY, AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.glue import glue_client
+from lineage_bridge_dagster.glue.reader import GlueReader
+from lineage_bridge_dagster_tests.glue.light_glue import LightGlue
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.embedded.aws import StrictAws
@@ -47,6 +49,26 @@ def test_boto3s_own_endpoint_variables_work(
 ) -> None:
     monkeypatch.setenv(variable, "http://127.0.0.1:9999")
     assert glue_client(AwsSettings(region="us-east-1")).meta.endpoint_url == "http://127.0.0.1:9999"
+
+
+def test_clients_of_several_regions_share_the_model_of_glue(credentials: None) -> None:
+    clients: list[Any] = [glue_client(AwsSettings(region=region)) for region in ("us-east-1", "eu-west-1")]
+    one, other = (client.meta.service_model._service_description for client in clients)
+    assert one["metadata"] is other["metadata"]
+
+
+@pytest.mark.parametrize("unknown_fields", [True, False])
+def test_fields_that_botocore_does_not_know_are_reported_to_those_who_write(
+    credentials: None, unknown_fields: bool
+) -> None:
+    client = glue_client(
+        AwsSettings(region="us-east-1", endpoint_url="http://127.0.0.1:1"), unknown_fields=unknown_fields
+    )
+    glue = LightGlue()
+    glue.add_table("sales", {"Name": "orders", "OfNextYear": "x"})
+    glue.attach(client)
+    (page,) = GlueReader(client).pages("sales")
+    assert page[0].unknown_fields == (("OfNextYear",) if unknown_fields else ())
 
 
 def test_timeouts_and_attempts_are_bounded(credentials: None) -> None:
