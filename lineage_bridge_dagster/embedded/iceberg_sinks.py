@@ -24,7 +24,7 @@ from lineage_bridge_dagster.embedded.worker_process import Backoff
 from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
 from lineage_bridge_dagster.iceberg.progress import Progress
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit
-from lineage_bridge_dagster.spark.decoding.avro import decoded
+from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, ensure_namespace, exists
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
@@ -33,7 +33,7 @@ from lineage_bridge_dagster.spark.tableflow.offsets import TopicState, next_batc
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 #: Key of a snapshot's summary: partition -> the offset after the last one whose record is a row. Iceberg's
 #: own sink has offsets of its control topic below `kafka.connect.offsets`.
@@ -111,7 +111,7 @@ class SinkTable:
         if self._written == last:
             return 0
         schemas = self._schemas()
-        if schemas.reader is None:
+        if schemas.latest is None:
             return 0
         self._ensure(schemas)
         batch = next_batch(
@@ -120,7 +120,7 @@ class SinkTable:
         start, end = batch.start, batch.end
         count = sum(end[partition] - start[partition] for partition in end)
         if count:
-            frame = self._topic.read(self._spark, start, end).select(*self._columns(schemas))
+            frame = self._rows(self._topic.read(self._spark, start, end), schemas)
             marker = CommitMarker({OFFSETS: json.dumps(dict(sorted(end.items())))})
             commit(self._spark, self._name, marker, marker.writer(frame, self._name.sql).append)
         self._written = end
@@ -137,19 +137,22 @@ class SinkTable:
             return
         ensure_namespace(self._spark, self._name.catalog, self._name.database)
         records = self._spark.createDataFrame([], "value binary, topic string")
-        writer = records.select(*self._columns(schemas)).writeTo(self._name.sql).using("iceberg")
+        writer = self._rows(records, schemas).writeTo(self._name.sql).using("iceberg")
         for key, value in _PROPERTIES.items():
             writer = writer.tableProperty(key, value)
         writer.create()
         _log.info("Created %s", self._name)
 
-    def _columns(self, schemas: SubjectSchemas) -> list[Column]:
+    def _rows(self, records: DataFrame, schemas: SubjectSchemas) -> DataFrame:
         from pyspark.sql import functions as F
 
-        value = decoded(F.col("value"), schemas)
-        names = [field["name"] for field in json.loads(schemas.reader or "{}")["fields"]]
-        columns = [value.getField(name).alias(name) for name in names]
-        return [*columns, F.col("topic").alias(self._topic_field)] if self._topic_field else columns
+        frame = decoder_for(schemas).decode(records, "value")
+        message = F.concat(F.lit(f"A value of {self._topic.name} cannot be decoded: "), F.col("_value_error"))
+        frame = frame.where(
+            F.when(F.col("_value_error").isNotNull(), F.raise_error(message).cast("boolean")).otherwise(True)
+        )
+        topic = [F.col("topic").alias(self._topic_field)] if self._topic_field else []
+        return frame.select("_value.*", *topic)
 
     def _progress(self) -> Progress | None:
         for snapshot in ancestors(self._spark, self._name):

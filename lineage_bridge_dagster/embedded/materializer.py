@@ -122,7 +122,7 @@ class TableWriter:
         first, last = self._topic.bounds()
         if self._written_offsets == last and now - self._checked_at < _RECHECK_INTERVAL:
             return True
-        if first == last and self._schemas().value.reader is None:
+        if first == last and self._schemas().value.latest is None:
             # Without a schema or a record the columns are unknown.
             return False
         self._table.ensure()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,21 +46,3 @@ class SubjectSchemas:
     def types(self) -> frozenset[str]:
         """The types of its versions: `AVRO`, `JSON`, `PROTOBUF`; empty if the subject does not exist."""
         return frozenset(schema.type for schema in self.versions)
-
-    @cached_property
-    def writers(self) -> Mapping[int, str]:
-        """Schema id -> Avro schema (JSON text)."""
-        return {schema.id: schema.text for schema in self.versions if schema.type == AVRO}
-
-    @cached_property
-    def reader(self) -> str | None:
-        """The latest Avro schema; None if the subject has none."""
-        return next((schema.text for schema in reversed(self.versions) if schema.type == AVRO), None)
-
-    @property
-    def is_record(self) -> bool:
-        """Whether values are Avro records, whose fields become columns."""
-        if self.reader is None:
-            return False
-        parsed = json.loads(self.reader)
-        return isinstance(parsed, dict) and parsed.get("type") == "record"

@@ -46,9 +46,10 @@ def test_all_versions_are_fetched_in_one_request(
 ) -> None:
     fake.routes["/sr/schemas"] = [version(SUBJECT, 1, 7, V1), version(SUBJECT, 2, 9, V2)]
     found = fetch(SUBJECT)
-    assert sorted(found.writers) == [7, 9]
-    assert found.reader == json.dumps(V2)
-    assert found.is_record
+    assert [(schema.id, schema.text) for schema in found.versions] == [
+        (7, json.dumps(V1)),
+        (9, json.dumps(V2)),
+    ]
     assert len(fake.requests) == 1
     assert fetch(SUBJECT, known=found) == found
     assert len(fake.requests) == 2
@@ -61,7 +62,7 @@ def test_references_are_resolved_by_the_registry_once(
     fake.routes["/sr/schemas"] = [version("a", 1, 7, ["Order"], references=references)]
     fake.routes["/sr/schemas/ids/7"] = {"schema": json.dumps(V2)}
     found = fetch("a")
-    assert found.reader == json.dumps(V2)
+    assert found.versions[0].text == json.dumps(V2)
     assert fake.requests[-1].url.params["format"] == "resolved"
     assert fetch("a", known=found) == found
     assert len(fake.requests_to("/ids/7")) == 1
@@ -102,15 +103,15 @@ def test_known_schema_deleted_since_is_kept(
     fake.routes["/sr/schemas"] = [version("a", 2, 9, V2)]
     known = SubjectSchemas("a", (RegisteredSchema(7, json.dumps(V1)),))
     found = fetch("a", known=known)
-    assert (sorted(found.writers), found.reader) == ([7, 9], json.dumps(V2))
+    assert [schema.id for schema in found.versions] == [7, 9]
 
 
-def test_missing_or_non_avro_subject_has_no_reader(
+def test_missing_subject_has_no_latest_version(
     fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
 ) -> None:
     fake.routes["/sr/schemas"] = [version("p", 1, 3, {}, schemaType="PROTOBUF")]
-    assert fetch("none").reader is None
-    assert fetch("p").reader is None
+    assert fetch("none").latest is None
+    assert fetch("p").types == {"PROTOBUF"}
 
 
 def test_rejected_key_names_its_variable(fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]) -> None:

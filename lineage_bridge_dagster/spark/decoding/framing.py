@@ -62,6 +62,22 @@ def framed(records: DataFrame, side: Literal["key", "value"], subject: SubjectSc
     )
 
 
+def schema_id(payload: Column) -> Column:
+    """The schema id that a payload begins with; null without one."""
+    from pyspark.sql import functions as F
+
+    # Ids over the highest int are no ids.
+    return F.when(_is_framed(payload), F.conv(F.hex(F.substring(payload, 2, 4)), 16, 10).try_cast("int"))
+
+
+def is_of(payload: Column, subject: SubjectSchemas) -> Column:
+    """Whether a payload begins with the schema id of a version of a subject."""
+    from pyspark.sql import functions as F
+
+    prefixes = [F.lit(prefix_of(schema.id)) for schema in subject.versions]
+    return F.substring(payload, 1, PREFIX_BYTES).isin(*prefixes)
+
+
 def prefix_of(schema_id: int) -> bytes:
     """What a payload of a schema begins with."""
     return struct.pack(">bI", 0, schema_id)
@@ -80,18 +96,27 @@ def _known(prefix: Column, ids: Mapping[bytes, int]) -> Column:
     return result
 
 
+def _is_framed(payload: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    return (F.length(payload) >= PREFIX_BYTES) & (F.substring(payload, 1, 1) == F.lit(b"\0"))
+
+
 def _unframed(payload: Column, subject: str) -> Column:
     """Why a payload that names no version of the subject cannot be decoded."""
     from pyspark.sql import functions as F
 
     number = F.conv(F.hex(F.substring(payload, 2, 4)), 16, 10)
     start = F.hex(F.substring(payload, 1, PREFIX_BYTES))
-    is_framed = (F.length(payload) >= PREFIX_BYTES) & (F.substring(payload, 1, 1) == F.lit(b"\0"))
     unknown = F.concat(F.lit("its schema id "), number, F.lit(f" is not registered under subject {subject}"))
     unframed = F.concat(
         F.lit("it begins with 0x"), start, F.lit(", not with a zero byte and a schema id of four bytes")
     )
-    return F.when(is_framed, unknown).when(F.length(payload) == 0, F.lit("it is empty")).otherwise(unframed)
+    return (
+        F.when(_is_framed(payload), unknown)
+        .when(F.length(payload) == 0, F.lit("it is empty"))
+        .otherwise(unframed)
+    )
 
 
 def _header(headers: Column, name: str) -> Column:

@@ -11,11 +11,12 @@ from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryC
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.spark.decoding.avro import decoded
+from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
+from lineage_bridge_dagster.spark.decoding.framing import is_of
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.source import AssetSource
-from lineage_bridge_dagster.spark.java_errors import root_cause
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.topics.errors import SchemaError
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
@@ -73,29 +74,31 @@ def topic_schemas(
 
 
 def with_decoded(records: DataFrame, schemas: Mapping[str, SubjectSchemas], label: str) -> DataFrame:
-    """Decode `value` and `key` by their Avro schemas; `raw_value` and `raw_key` hold the bytes then.
+    """Decode `value` and `key` by their schemas; `raw_value` and `raw_key` hold the bytes then.
+
+    A record of another subject's schema has a null; one that cannot be decoded by its own fails the query.
 
     Raises:
-        LineageBridgeError: Spark does not accept a schema.
+        LineageBridgeError: a subject's latest schema cannot be decoded.
     """
-    for role, subject in schemas.items():
-        if subject.reader is None:
-            continue
-        from py4j.protocol import Py4JJavaError
-        from pyspark.errors import PySparkException
-        from pyspark.sql import functions as F
+    from pyspark.sql import functions as F
 
-        raw = f"raw_{role}"
+    for role, subject in schemas.items():
+        if subject.latest is None:
+            continue
         try:
-            renamed = records.withColumnRenamed(role, raw)
-            records = renamed.withColumn(role, decoded(F.col(raw), subject))
-            _ = records.schema
-        except (PySparkException, Py4JJavaError) as error:
+            decoder = decoder_for(subject)
+        except SchemaError as error:
             raise LineageBridgeError(
-                f"Spark does not accept the Avro schema of subject {subject.subject}, which the {role}s of "
-                f"{label} have: {root_cause(error)}",
-                hint="Correct the subject's versions in the Schema Registry.",
+                f"The {role}s of {label} cannot be decoded. {error.message}", hint=error.hint
             ) from error
+        frame = decoder.decode(records, "key" if role == "key" else "value")
+        payload, value, error_ = F.col(f"raw_{role}"), F.col(f"_{role}"), F.col(f"_{role}_error")
+        message = F.concat(F.lit(f"A {role} of {label} cannot be decoded: "), error_)
+        fails = error_.isNotNull() & is_of(payload, subject)
+        value = F.when(fails, F.raise_error(message)).otherwise(value)
+        frame = frame.withColumnsRenamed({role: f"raw_{role}"}).withColumn(role, value)
+        records = frame.drop(f"_{role}", f"_{role}_error")
     return records
 
 

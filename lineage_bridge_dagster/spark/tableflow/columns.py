@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_KEY, UNDECODABLE_VALUE
 from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.spark.decoding.avro import schema_id
 from lineage_bridge_dagster.spark.decoding.decoder import Decoder, decoder_for
+from lineage_bridge_dagster.spark.decoding.framing import schema_id
 from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
 
 if TYPE_CHECKING:

@@ -1,73 +1,156 @@
-"""Payloads in Confluent's wire format are decoded with their writer's schema."""
+"""Avro values of every type, serialized by fastavro, become the rows that the types promise."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import uuid
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.decoding.avro import decoded, unknown_id
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
-from lineage_bridge_dagster_tests.spark.records import (
-    ORDER_V1,
-    ORDERS,
-    order_v1,
-    order_v2,
-    payload,
-    subject,
-)
+from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
+from lineage_bridge_dagster_tests.spark.decoding.results import decode, errors
+from lineage_bridge_dagster_tests.spark.records import payload, subject
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-with_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
-
-def frame(spark: SparkSession, *values: bytes | None) -> DataFrame:
-    return spark.createDataFrame([(i, value) for i, value in enumerate(values)], "n int, value binary")
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
-class TestDecoding:
-    pytestmark = with_spark
+def record(*fields: tuple[str, Any], name: str = "R") -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": n, "type": kind} for n, kind in fields]}
 
-    def test_each_version_is_decoded_as_the_latest(self, spark: SparkSession) -> None:
-        records = frame(spark, order_v1(1), order_v2(2, 250), None)
-        rows = records.select("n", decoded(records.value, ORDERS).alias("v")).orderBy("n").collect()
-        assert [row.v and row.v.asDict() for row in rows] == [
-            {"id": 1, "cents": None, "item": "item 1"},
-            {"id": 2, "cents": 250, "item": None},
-            None,
-        ]
 
-    def test_unknown_schema_ids_are_null_and_countable(self, spark: SparkSession) -> None:
-        strange = payload(99, ORDER_V1, {"id": 3, "item": "x"})
-        records = frame(spark, order_v1(1), strange, b"{}", b"", b"\x01\x00\x00\x00\x07ab", None)
-        rows = (
-            records.select(
-                "n", decoded(records.value, ORDERS).alias("v"), unknown_id(records.value, ORDERS).alias("u")
-            )
-            .orderBy("n")
-            .collect()
-        )
-        assert [row.v is not None for row in rows] == [True, False, False, False, False, False]
-        assert [row.u for row in rows] == [False, True, True, True, True, False]
+def logical(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "logicalType": name, **more}
 
-    def test_corrupt_bytes_fail_the_query(self, spark: SparkSession) -> None:
-        records = frame(spark, order_v1(1)[:5] + b"\x02\xff\xff")
-        with pytest.raises(Exception, match=r"(?i)malformed"):
-            records.select(decoded(records.value, ORDERS)).collect()
 
-    def test_corrupt_bytes_are_null_unlike_a_record_of_nulls(self, spark: SparkSession) -> None:
-        optional = {"type": ["null", "string"], "default": None}
-        schema = {"type": "record", "name": "O", "fields": [{"name": n, **optional} for n in ("a", "b")]}
-        empty = payload(3, schema, {"a": None, "b": None})
-        records = frame(spark, empty, empty[:5] + b"\x09\xff", empty[:6])
-        value = decoded(records.value, subject("o", (3, schema)), corrupt="PERMISSIVE")
-        rows = records.select("n", value.alias("v")).orderBy("n").collect()
-        assert rows[0].v.asDict() == {"a": None, "b": None}
-        assert [row.v for row in rows[1:]] == [None, None]
+CARD = record(("number", "string"), name="Card")
+EVERYTHING = record(
+    ("b", "boolean"),
+    ("i", "int"),
+    ("l", "long"),
+    ("f", "float"),
+    ("d", "double"),
+    ("raw", "bytes"),
+    ("s", "string"),
+    ("never", "null"),
+    ("e", {"type": "enum", "name": "E", "symbols": ["X", "Y"]}),
+    ("fixed", {"type": "fixed", "name": "F", "size": 3}),
+    ("price", logical("bytes", "decimal", precision=10, scale=2)),
+    ("id", logical("string", "uuid")),
+    ("day", logical("int", "date")),
+    ("at", logical("long", "timestamp-millis")),
+    ("micros", logical("long", "timestamp-micros")),
+    ("local", logical("long", "local-timestamp-micros")),
+    ("clock", logical("int", "time-millis")),
+    ("tags", {"type": "array", "items": ["null", "string"]}),
+    ("counts", {"type": "map", "values": "long"}),
+    ("cards", {"type": "array", "items": CARD}),
+    ("paid", ["null", "string", "int", "Card"]),
+    ("number", ["int", "long"]),
+)
 
-    def test_error_names_a_subject_without_avro_schema(self, spark: SparkSession) -> None:
-        with pytest.raises(LineageBridgeError, match="json-value"):
-            decoded(frame(spark).value, SubjectSchemas("json-value"))
+
+def test_value_of_every_type(spark: SparkSession) -> None:
+    at = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
+    naive = datetime(1969, 12, 31, 23, 59, 59, 999999)
+    key = uuid.uuid4()
+    value = {
+        "b": True,
+        "i": -1,
+        "l": 2**63 - 1,
+        "f": 0.5,
+        "d": 1e300,
+        "raw": b"\0\xff",
+        "s": "é",
+        "never": None,
+        "e": "Y",
+        "fixed": b"abc",
+        "price": Decimal("-12.34"),
+        "id": key,
+        "day": date(1969, 7, 20),
+        "at": at,
+        "micros": at,
+        "local": naive,
+        "clock": datetime(2026, 1, 1, 1, 0).time(),
+        "tags": ["a", None],
+        "counts": {"x": 1},
+        "cards": [{"number": "4"}],
+        "paid": {"number": "5"},
+        "number": 2**40,
+    }
+    schemas = subject("o", (3, EVERYTHING))
+    ((found, error),) = decode(spark, schemas, payload(3, EVERYTHING, value))
+    assert error is None
+    moment = at.astimezone().replace(tzinfo=None)
+    assert found == value | {
+        "id": str(key),
+        "at": moment,
+        "micros": moment,
+        "clock": 3_600_000,
+        "paid": {"string": None, "int": None, "Card": {"number": "5"}},
+    }
+
+
+def test_versions_of_one_batch_have_the_type_that_holds_them_all(spark: SparkSession) -> None:
+    inner_v1 = record(("a", "int"), ("gone", "string"), name="Inner")
+    inner_v2 = record(("new", ["null", "string"]), ("a", "long"), name="Renamed")
+    v1 = record(
+        ("id", "int"), ("s", inner_v1), ("all", {"type": "array", "items": "Inner"}), ("old", "string")
+    )
+    v2 = record(
+        ("by", {"type": "map", "values": "float"}),
+        ("all", {"type": "array", "items": inner_v2}),
+        ("s", ["null", "Renamed"]),
+        ("id", ["null", "long"]),
+    )
+    v3 = record(("id", "int"), ("by", {"type": "map", "values": "double"}))
+    schemas = subject("o", (1, v1), (2, v2), (3, v3))
+    one, two = {"a": 1, "gone": "g"}, {"new": None, "a": 2**40}
+    found = decode(
+        spark,
+        schemas,
+        payload(1, v1, {"id": 1, "s": one, "all": [one], "old": "x"}),
+        payload(2, v2, {"id": None, "s": None, "all": [two], "by": {"k": 0.5}}),
+        payload(3, v3, {"id": 3, "by": {"k": 0.1}}),
+    )
+    # Fields in the order of the latest version, then those of the versions before it.
+    first = {"new": None, "a": 1, "gone": "g"}
+    second = {"new": None, "a": 2**40, "gone": None}
+    assert found == [
+        ({"id": 1, "by": None, "all": [first], "s": first, "old": "x"}, None),
+        ({"id": None, "by": {"k": 0.5}, "all": [second], "s": None, "old": None}, None),
+        ({"id": 3, "by": {"k": 0.1}, "all": None, "s": None, "old": None}, None),
+    ]
+    kind: Any = decoder_for(schemas).type
+    assert kind.names == ["id", "by", "all", "s", "old"]
+
+
+def test_record_of_a_version_that_disagrees_is_an_error(spark: SparkSession) -> None:
+    v1, v2 = record(("a", "string")), record(("a", "int"))
+    found = decode(
+        spark, subject("o", (1, v1), (2, v2)), payload(1, v1, {"a": "x"}), payload(2, v2, {"a": 1})
+    )
+    assert found[1] == ({"a": 1}, None)
+    assert errors(found)[0] == (
+        "its schema id 1 does not agree with the latest version: "
+        "Field a is string in the schema, and its column is int."
+    )
+
+
+def test_default_of_a_later_version_does_not_fill_older_records(spark: SparkSession) -> None:
+    v1, v2 = record(("a", "int")), record(("a", "int"))
+    v2["fields"].append({"name": "b", "type": "int", "default": 5})
+    found = decode(spark, subject("o", (1, v1), (2, v2)), payload(1, v1, {"a": 1}))
+    assert found == [({"a": 1, "b": None}, None)]
+
+
+def test_alternatives_whose_names_have_dots(spark: SparkSession) -> None:
+    enums = [{"type": "enum", "name": f"{space}.E", "symbols": [space]} for space in ("a", "b")]
+    v1 = record(("id", ["string", *enums]))
+    v2 = record(("n", ["null", "int"]), ("id", ["string", *enums]))
+    found = decode(spark, subject("o", (1, v1), (2, v2)), payload(1, v1, {"id": ("b.E", "b")}))
+    assert found == [({"n": None, "id": {"string": None, "a.E": None, "b.E": "b"}}, None)]

@@ -43,6 +43,7 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     topic,
 )
 from lineage_bridge_dagster_tests.spark.records import (
+    ORDER_V1,
     ORDERS,
     InMemoryTopic,
     order_v1,
@@ -67,12 +68,13 @@ STRATEGY = "io.confluent.kafka.serializers.subject."
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeConfluent:
-    """A registry with subjects of another type than Avro, so that records are returned as they are."""
+    """A registry that has every subject; records are returned as they are."""
     fake = FakeConfluent()
     client = httpx.Client
     monkeypatch.setattr(httpx, "Client", lambda **given: client(**{**given, "transport": fake.transport}))
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     monkeypatch.setattr(KafkaTopic, "read", lambda *_: "records")
+    monkeypatch.setattr(read, "with_decoded", lambda records, *_: records)
 
     def subject(request: httpx.Request) -> httpx.Response:
         name = request.url.params["subjectPrefix"]
@@ -257,10 +259,20 @@ class TestDecoding:
         ]
         assert [bytes(row.raw_value or b"") for row in rows.collect()] == [order_v1(1), order_v2(2, 250), b""]
 
+    def test_records_of_other_schemas_are_null_and_corrupt_ones_fail(self, spark: Any) -> None:
+        orders = InMemoryTopic()
+        orders.add(0, payload(99, ORDER_V1, {"id": 1, "item": "x"}), b"plain")
+        rows = with_decoded(orders.read(spark, *orders.bounds()), {"value": ORDERS}, "orders").collect()
+        assert [row.value for row in rows] == [None, None]
+        orders.add(0, order_v1(1)[:-1])
+        corrupt = with_decoded(orders.read(spark, *orders.bounds()), {"value": ORDERS}, "orders")
+        with pytest.raises(Exception, match="A value of orders cannot be decoded: its bytes do not match"):
+            corrupt.collect()
+
     def test_schema_that_spark_does_not_accept_is_named(self, spark: Any) -> None:
         wrong = SubjectSchemas("orders-value", (RegisteredSchema(1, '{"type": "rekord"}'),))
         records = spark.createDataFrame([], "key binary, value binary")
-        with pytest.raises(LineageBridgeError, match=r"orders-value.*orders"):
+        with pytest.raises(LineageBridgeError, match=r"orders cannot be decoded.*subject orders-value"):
             with_decoded(records, {"value": wrong}, "orders")
 
 
