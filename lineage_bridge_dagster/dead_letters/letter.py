@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -58,12 +59,12 @@ class Rejections:
 
     @classmethod
     def of(cls, rejected: Iterable[Rejection], limit: int = EXAMPLES) -> Self:
-        counts: dict[str, int] = {}
-        examples: list[Rejection] = []
+        counts: Counter[str] = Counter()
+        examples: deque[Rejection] = deque(maxlen=limit)
         for one in rejected:
-            counts[one.kind] = counts.get(one.kind, 0) + 1
-            examples = [*examples[-limit + 1 :], one]
-        return cls(counts, tuple(examples))
+            counts[one.kind] += 1
+            examples.append(one)
+        return cls(dict(counts), tuple(examples))
 
     @property
     def total(self) -> int:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import Result
@@ -26,7 +26,7 @@ from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.brokers import TopicOffsets, TopicReader
 from lineage_bridge_dagster.dead_letters.clients import DeadLetterError
 from lineage_bridge_dagster.dead_letters.headers import Origin, replay_of, stored_letter
-from lineage_bridge_dagster.dead_letters.letter import DeadLetter
+from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_VALUE, DeadLetter
 from lineage_bridge_dagster.dead_letters.plan import Rules
 from lineage_bridge_dagster.dead_letters.reading import KafkaSource, Record, TopicState
 from lineage_bridge_dagster.dead_letters.replay import Replay
@@ -34,10 +34,18 @@ from lineage_bridge_dagster.dead_letters.sender import replay_producer
 from lineage_bridge_dagster.dead_letters.survey import Selection
 from lineage_bridge_dagster.dead_letters.topic import DeadLetterTopic
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster.spark.tableflow.config import Mode, TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster_tests.cli.conftest import run
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.dead_letters.letters import letter
 from lineage_bridge_dagster_tests.kafka_broker import running_broker
+from lineage_bridge_dagster_tests.spark.records import ORDERS, ORDERS_V1, order_v1, order_v2
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # It starts a JVM, and one of its tests the Spark session.
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -158,6 +166,14 @@ def cluster(broker: KafkaBroker, request: pytest.FixtureRequest) -> Cluster:
     found = Cluster(Bootstrap.parse(broker.address), name)
     found.create(found.topic)
     return found
+
+
+@pytest.fixture
+def replay(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """Runs `lineage-bridge topics replay` on the dead letter topic, with further options."""
+    monkeypatch.chdir(tmp_path)
+    where = ("--cluster", "lkc-test", "--bootstrap-servers", cluster.bootstrap.servers)
+    return lambda *options: run("topics", "replay", cluster.errors, *where, *options)
 
 
 class TestWriting:
@@ -311,13 +327,6 @@ class TestReplaying:
 
 
 class TestCommand:
-    @pytest.fixture
-    def replay(self, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
-        monkeypatch.chdir(tmp_path)
-        address = cluster.bootstrap.servers
-        where = ("--cluster", "lkc-test", "--bootstrap-servers", address)
-        return lambda *options: run("topics", "replay", cluster.errors, *where, *options)
-
     def test_plan_lists_letters_and_apply_sends_those_that_are_selected(
         self, cluster: Cluster, replay: Command
     ) -> None:
@@ -421,6 +430,67 @@ class TestCrashes:
         with pytest.raises(DeadLetterError, match="Another replay"):
             cluster.replay().apply(open_producer)
         assert len(cluster.records(cluster.topic)) == 2
+
+
+class TestOneLetter:
+    """From the record to its row, on Spark: the records have a schema that the registry gets too late."""
+
+    @pytest.mark.parametrize("mode", ["append"])
+    def test_letter_becomes_a_row_after_its_replay_and_replaces_no_newer_one(
+        self, cluster: Cluster, spark: SparkSession, database: str, mode: Mode, replay: Command
+    ) -> None:
+        cluster.mode = mode
+        cluster.produce(order_v1(1), key=b"one")
+        cluster.produce(order_v2(2), key=b"two")
+        cluster.produce(order_v2(3), key=b"three")
+        cluster.produce(order_v1(30), key=b"three")
+        name = TableName("glue", database, "orders")
+        config = TopicTableConfig(name, failures="LOG", mode=mode)
+        topic, queue = KafkaTopic(cluster.topic, cluster.bootstrap), cluster.queue()
+        schemas = [TopicSchemas(value=ORDERS_V1)]
+        table = TopicTable(spark, topic, config, lambda: schemas[-1], dead_letter_queue=queue)
+        table.ensure()
+
+        def rows() -> list[tuple[Any, ...]]:
+            found = spark.table(name.sql).orderBy("$$offset").collect()
+            return [(bytes(row.key), row.id, row["$$offset"]) for row in found]
+
+        done = table.advance()
+        assert (done.rows, done.skipped, done.rejections.counts) == (2, 2, {UNDECODABLE_VALUE: 2})
+        assert [(each.offset, each.value_schema_id) for each in done.rejections.examples] == [(1, 9), (2, 9)]
+        assert rows() == [(b"one", 1, 0), (b"three", 30, 3)]
+        first, second = cluster.records(cluster.errors)
+        assert [(each.key, each.value) for each in (first, second)] == [
+            (b"two", order_v2(2)),
+            (b"three", order_v2(3)),
+        ]
+
+        # Sent again before the fix, it is rejected again, and its letter says so.
+        early = replay("--apply", "--offsets", "0:0-0")
+        assert early.exit_code == 0, early.output
+        assert table.advance().rejections.examples[0].offset == 4
+        again = replay("--json")
+        assert {one["offset"]: one["attempt"] for one in json.loads(again.stdout)["letters"]} == {
+            1: 1,
+            2: 1,
+            4: 2,
+        }
+
+        schemas.append(TopicSchemas(value=ORDERS))
+        applied = json.loads(replay("--apply", "--json").stdout)
+        table.advance()
+        if mode == "upsert":
+            assert applied["counts"] == {"replayed": 1, "superseded": 1, "sent": 1}
+            assert rows() == [(b"one", 1, 0), (b"three", 30, 3), (b"two", 2, 6)]
+        else:
+            assert applied["counts"] == {"replayed": 1, "sent": 2}
+            assert sorted(rows()) == [
+                (b"one", 1, 0),
+                (b"three", 3, 7),
+                (b"three", 30, 3),
+                (b"two", 2, 6),
+            ]
+        assert json.loads(replay("--apply", "--json").stdout)["counts"].get("sent") is None
 
 
 class _Wrapped:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from lineage_bridge_dagster.dead_letters.letter import Rejections
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import Offsets
@@ -101,6 +102,7 @@ class Advance:
         offsets: up to which the topic was read.
         caught_up: whether that was the end, when the step began.
         deleted: rows that were replaced or deleted.
+        rejections: why records were left out, and where some of them are.
     """
 
     rows: int
@@ -108,6 +110,7 @@ class Advance:
     offsets: Offsets
     caught_up: bool
     deleted: int = 0
+    rejections: Rejections = field(default_factory=Rejections)
 
 
 class SuspendedError(LineageBridgeError):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.dead_letters.letter import DeadLetter
+from lineage_bridge_dagster.dead_letters.letter import EXAMPLES, DeadLetter, Rejection, Rejections
 from lineage_bridge_dagster.spark.tableflow.columns import ERROR, KIND, SCHEMA_IDS
 from lineage_bridge_dagster.spark.tableflow.config import RECORD_COLUMNS
 
@@ -26,6 +26,35 @@ def dead_letters(judged: DataFrame, topic_id: str = "") -> Iterator[DeadLetter]:
     found = judged.where(f"{ERROR} is not null").select(*RECORD_COLUMNS, ERROR, KIND, *SCHEMA_IDS)
     for row in found.toLocalIterator():
         yield _letter(row, topic_id)
+
+
+def rejections(judged: DataFrame) -> Rejections:
+    """How many records have an `_error`, with the last one of each kind in each partition as examples."""
+    from pyspark.sql import functions as F
+
+    place = F.struct("topic", "partition", "offset", ERROR, KIND, *SCHEMA_IDS)
+    found = (
+        judged.where(f"{ERROR} is not null")
+        .groupBy(KIND, "partition")
+        .agg(F.count(F.lit(1)).alias("n"), F.max_by(place, "offset").alias("last"))
+        .collect()
+    )
+    counts: dict[str, int] = {}
+    for row in found:
+        counts[row[KIND]] = counts.get(row[KIND], 0) + row.n
+    last = [
+        Rejection(
+            topic=each.topic,
+            partition=each.partition,
+            offset=each.offset,
+            kind=each[KIND],
+            error=each[ERROR],
+            key_schema_id=each[SCHEMA_IDS[0]],
+            value_schema_id=each[SCHEMA_IDS[1]],
+        )
+        for each in sorted((row["last"] for row in found), key=lambda each: (each.partition, each.offset))
+    ]
+    return Rejections(counts, tuple(last[-EXAMPLES:]))
 
 
 def _letter(row: Any, topic_id: str) -> DeadLetter:

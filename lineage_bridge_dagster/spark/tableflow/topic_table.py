@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.dead_letters.letter import DeadLetter, DeadLetterQueue, batches
+from lineage_bridge_dagster.dead_letters.letter import DeadLetter, DeadLetterQueue, Rejections, batches
 from lineage_bridge_dagster.iceberg.progress import (
     ACCEPTED,
     OFFSETS,
@@ -40,7 +40,7 @@ from lineage_bridge_dagster.spark.tableflow.config import (
     TopicSchemas,
     TopicTableConfig,
 )
-from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters
+from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters, rejections
 from lineage_bridge_dagster.spark.tableflow.evolution import aligned, evolve
 from lineage_bridge_dagster.spark.tableflow.offsets import Batch, TopicState, next_batch
 from lineage_bridge_dagster.spark.tableflow.staging import MovedError, StagedTable, writer_session
@@ -196,9 +196,11 @@ class TopicTable:
         config, schemas, name = self.config, self._schemas(), self._topic.name
         decoders = Decoders.of(schemas)
         records = self._topic.read(session, batch.start, batch.end)
+        found = Rejections()
         if self._dead_letter_queue is not None:
+            # Before anything is staged, for the next step publishes what a crash leaves staged.
             letters = dead_letters(judged(records, name, decoders, config), topic_id)
-            self._log_failures(self._dead_letter_queue, letters)
+            found = self._log_failures(self._dead_letter_queue, letters)
         observed = Observed(Observation(), Observation())
         shaped = table_rows(judged(records, name, decoders, config), decoders, config, observed)
         required = required_keys(shaped, schemas.key)
@@ -209,7 +211,10 @@ class TopicTable:
         else:
             merge(aligned(shaped.frame, columns, extra=[DELETED]), config.name, shaped, columns, summary)
         good = int(observed.good.get["n"])
-        return Advance(good, int(observed.records.get["n"]) - good, batch.end, batch.caught_up)
+        skipped = int(observed.records.get["n"]) - good
+        if skipped and self._dead_letter_queue is None:
+            found = rejections(judged(records, name, decoders, config))
+        return Advance(good, skipped, batch.end, batch.caught_up, rejections=found)
 
     def _summary(self, batch: Batch, topic_id: str) -> dict[str, str]:
         """What the batch's snapshot says of it."""
@@ -232,11 +237,15 @@ class TopicTable:
             hint="Let one of the two run; this one, restarted, goes on from the table's offsets.",
         )
 
-    def _log_failures(self, queue: DeadLetterQueue, letters: Iterator[DeadLetter]) -> None:
+    def _log_failures(self, queue: DeadLetterQueue, letters: Iterator[DeadLetter]) -> Rejections:
         """Write the records that will have no row, but for those of a step before whose commit failed."""
-        for letters_ in batches(letter for letter in letters if letter.identity not in self._written):
-            queue.write(letters_)
-            self._written.update(letter.identity for letter in letters_)
+        found = Rejections()
+        for batch in batches(letters):
+            found = found.plus(Rejections.of(letter.rejection for letter in batch))
+            if fresh := [letter for letter in batch if letter.identity not in self._written]:
+                queue.write(fresh)
+                self._written.update(letter.identity for letter in fresh)
+        return found
 
 
 def _moved(name: TableName) -> MovedError:

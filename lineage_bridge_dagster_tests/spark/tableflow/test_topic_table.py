@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.dead_letters.letter import DeadLetter
+from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_VALUE, DeadLetter
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, location
@@ -193,6 +193,10 @@ class TestTables:
         skipping = topic_table(spark, topic, table_config(database, failures="SKIP"), VALUES)
         done = skipping.advance()
         assert (done.rows, done.skipped) == (3, 2)
+        assert done.rejections.counts == {UNDECODABLE_VALUE: 2}
+        [last] = done.rejections.examples
+        assert (last.partition, last.offset, last.value_schema_id) == (0, 4, 7)
+        assert last.error.endswith("its bytes do not match the Avro schema of id 7")
         # The tombstone is a row too.
         assert [row.id for row in spark.table(config.name.sql).orderBy("$$offset").collect()] == [1, 3, None]
 
@@ -222,6 +226,9 @@ class TestTables:
         assert len(queue.letters) == 2
         done = table.advance()
         assert (done.rows, done.skipped, ids(spark, config)) == (3, 2, [None, 1, 3])
+        # Also those whose letters were stored before the commit failed.
+        assert done.rejections.counts == {UNDECODABLE_VALUE: 2}
+        assert done.rejections.examples == tuple(letter.rejection for letter in queue.letters)
         topic.add(0, b"not avro")
         assert table.advance().skipped == 1
 
