@@ -70,8 +70,8 @@ class CheckOutcome:
     link: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
-    def result(self, asset: AssetKey, check: str, discovered_at: str) -> AssetCheckResult:
-        """Return the outcome as Dagster records it."""
+    def result(self, asset: AssetKey, check: str, discovered_at: str | None = None) -> AssetCheckResult:
+        """Return the outcome as Dagster records it; `discovered_at` of the discovery that it judges."""
         metadata: dict[str, Any] = {**LineageMetadata(discovered_at=discovered_at), **self.metadata}
         if self.next_step:
             metadata["what to do"] = self.next_step

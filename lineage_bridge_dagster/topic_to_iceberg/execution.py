@@ -21,7 +21,6 @@ from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.times import now_ms
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.dagster_internals import DagsterExecutionInterruptedError
-from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.text import first_few, plural
@@ -139,17 +138,16 @@ class _Events:
 
     def _evaluations(self, load: TopicLoad, facts: LoadFacts) -> Iterator[Any]:
         """Evaluations while a run goes on, whose results come when it ends."""
-        key, at = self._instance.key_of[load.topic], iso(utc_now())
+        key = self._instance.key_of[load.topic]
         for check, outcome in outcomes(load, facts).items():
             if AssetCheckKey(key, check) in self._context.selected_asset_check_keys:
-                result = outcome.result(key, check, at)
+                result = outcome.result(key, check)
                 yield result.to_asset_check_evaluation(self._context.get_step_execution_context())
 
 
 def _check_results(
     instance: LoadInstance, context: AssetExecutionContext, facts: Mapping[str, LoadFacts]
 ) -> Iterator[Any]:
-    at = iso(utc_now())
     for each in instance.loads:
         key = instance.key_of[each.topic]
         selected = context.selected_asset_check_keys
@@ -157,7 +155,7 @@ def _check_results(
         if wanted:
             found = outcomes(each, facts.get(each.topic))
             for check in wanted:
-                yield found[check].result(key, check, at)
+                yield found[check].result(key, check)
 
 
 def _last_facts(instance: LoadInstance, context: AssetExecutionContext) -> dict[str, LoadFacts]:

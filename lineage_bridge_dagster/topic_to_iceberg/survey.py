@@ -16,7 +16,13 @@ from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.topics.columns import table_schema
 from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
-from lineage_bridge_dagster.topics.evolution import AddColumn, Change, WidenColumn, plan_evolution
+from lineage_bridge_dagster.topics.evolution import (
+    AddColumn,
+    Change,
+    MakeOptional,
+    WidenColumn,
+    plan_evolution,
+)
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
@@ -135,8 +141,11 @@ def _lines(current: Schema | None, wanted: Schema) -> Iterator[str]:
         for each in wanted.fields:
             yield f"+ {each.name} {each.field_type}"
         return
+    # Columns that identify a row stay required: an upsert has no rows without them.
+    identifying = {(name,) for name in current.identifier_field_names()}
     for change in plan_evolution(current.as_struct(), wanted.as_struct()):
-        yield _line(change)
+        if not (isinstance(change, MakeOptional) and change.path in identifying):
+            yield _line(change)
 
 
 def _line(change: Change) -> str:

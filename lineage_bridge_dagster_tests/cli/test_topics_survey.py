@@ -132,6 +132,14 @@ def test_plan_without_changes_says_so(tmp_path: Path, tables: dict[str, Any]) ->
     assert "orders -> onprem.orders (append): no change" in run(tmp_path, "plan").output
 
 
+def test_columns_that_identify_rows_stay_required(tmp_path: Path, tables: dict[str, Any]) -> None:
+    key, value = NestedField(1, "key", BinaryType(), required=True), NestedField(2, "id", LongType())
+    partition = NestedField(3, "$$partition", IntegerType(), required=True)
+    tables["onprem.orders"] = table = FakeTable({}, key, value, partition)
+    table._schema = Schema(key, value, partition, identifier_field_ids=[1, 3])
+    assert "orders -> onprem.orders (append): no change" in run(tmp_path, "plan").output
+
+
 def test_a_file_without_the_component_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "defs.yaml"
     path.write_text("type: other.Component\n")
