@@ -8,9 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import boto3
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
+from lineage_bridge_dagster.config.aws import regions_of
 from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.config.collector_variables import VARIABLES
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -185,11 +185,7 @@ def _unreachable(failure: _Failure) -> str:
     region, settings = failure.region, failure.settings
     if settings.endpoint_url:
         return f"Nothing answers at endpoint_url, {settings.endpoint_url}: correct it, or leave it out."
-    known = [
-        name
-        for partition in boto3.Session().get_available_partitions()
-        for name in boto3.Session().get_available_regions("glue", partition)
-    ]
+    known = regions_of("glue")
     if region not in known:
         close = difflib.get_close_matches(region, known, 3)
         guess = f" The closest are {', '.join(close)}." if close else ""

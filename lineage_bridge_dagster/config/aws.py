@@ -173,6 +173,16 @@ def _assume(session: boto3.Session, role_arn: str, region: str, external_id: str
     return boto3.Session(botocore_session=assumed, region_name=region)
 
 
+def regions_of(service: str) -> list[str]:
+    """The regions of all partitions in which botocore knows a service."""
+    session = botocore.session.get_session()
+    return [
+        region
+        for partition in session.get_available_partitions()
+        for region in session.get_available_regions(service, partition)
+    ]
+
+
 def _core_session(profile: str | None = None) -> botocore.session.Session:
     """A session whose clients share the service models, of which Glue's takes 15 MB.
 
