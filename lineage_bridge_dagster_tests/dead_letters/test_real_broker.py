@@ -435,7 +435,7 @@ class TestCrashes:
 class TestOneLetter:
     """From the record to its row, on Spark: the records have a schema that the registry gets too late."""
 
-    @pytest.mark.parametrize("mode", ["append"])
+    @pytest.mark.parametrize("mode", ["append", "upsert"])
     def test_letter_becomes_a_row_after_its_replay_and_replaces_no_newer_one(
         self, cluster: Cluster, spark: SparkSession, database: str, mode: Mode, replay: Command
     ) -> None:

@@ -61,6 +61,9 @@ STAGED = "topic_to_iceberg_staged"
 #: The table property by which Spark writes to the branch that its session names.
 _STAGING = "write.wap.enabled"
 
+_EXCLUDED_RULES = "spark.sql.adaptive.optimizer.excludedRules"
+_PROPAGATE_EMPTY = "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"
+
 _MAIN = "main"
 _ATTEMPTS = 12
 _AGAIN = {"CommitFailedException", "CommitStateUnknownException", "ConcurrentModificationException"}
@@ -246,6 +249,10 @@ def writer_session(spark: SparkSession) -> SparkSession:
         session.conf.set("spark.wap.branch", STAGED)
         # Kafka allows a header twice, a map does not: the last one is kept.
         session.conf.set("spark.sql.mapKeyDedupPolicy", "LAST_WIN")
+        # It would take the observations of records out of a running MERGE whose batch has no row, and who
+        # reads what they counted would wait for ever.
+        excluded = str(session.conf.get(_EXCLUDED_RULES, "") or "")
+        session.conf.set(_EXCLUDED_RULES, ",".join(filter(None, (excluded, _PROPAGATE_EMPTY))))
     known: Mapping[str, str] = session.conf.getAll
     for name, value in spark.conf.getAll.items():
         if name.startswith("spark.sql.catalog.") and name not in known:
