@@ -49,7 +49,9 @@ def approval(**fields: str) -> RunConfig:
 
 def failure(result: Any) -> str:
     (event,) = [event for event in result.all_events if event.is_step_failure]
-    return str(event.step_failure_data.user_failure_data.description)
+    data = event.step_failure_data
+    # An error without a description is none that we raise: a failed assertion then shows all of it.
+    return str(data.user_failure_data.description if data.user_failure_data else data.error)
 
 
 def check(loaded: Location) -> str:
