@@ -1,0 +1,65 @@
+"""The benchmark of topics as Iceberg tables, at a tiny size and without the sink that it compares with."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def orders(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import orders  # type: ignore[import-not-found]
+
+    return orders
+
+
+def decoded(schema: str, payload: bytes, schema_id: int) -> Any:
+    assert payload[:5] == b"\0" + schema_id.to_bytes(4, "big")
+    body = io.BytesIO(payload[5:])
+    value = fastavro.schemaless_reader(body, json.loads(schema), None)
+    assert not body.read()
+    return value
+
+
+def test_records_have_their_schema_their_size_and_their_key(orders: Any) -> None:
+    found = list(orders.Orders(300, record_bytes=500, distinct_keys=20).messages())
+    keys = set()
+    for number, key, payload in found:
+        value = decoded(orders.VALUE_SCHEMA, payload, orders.VALUE_ID)
+        keys.add(decoded(orders.KEY_SCHEMA, key, orders.KEY_ID)["id"])
+        assert len(payload) == 500
+        assert (value["quantity"], value["paid"]) == (number % 50, number % 3 != 0)
+        assert decoded(orders.KEY_SCHEMA, key, orders.KEY_ID)["id"] == value["id"]
+    assert keys == set(range(20))
+
+
+def test_skewed_records_have_one_key_in_common(orders: Any) -> None:
+    found = orders.Orders(1_000, distinct_keys=1_000_000, skew=0.5).messages()
+    hot = sum(decoded(orders.KEY_SCHEMA, key, orders.KEY_ID)["id"] == 0 for _, key, _ in found)
+    assert 400 < hot < 600
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_benchmark_appends_and_upserts_every_record(orders: Any, tmp_path: Path) -> None:
+    command = ["topic_to_iceberg.py", "--records", "400", "--distinct-keys", "50", "--memory", "512m"]
+    options = ["--topics", "2", "--partitions", "2", "--folder", str(tmp_path), "--only", "append", "upsert"]
+    done = subprocess.run(
+        [sys.executable, *command, *options], cwd=FOLDER, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line}
+    assert "400 rows" in lines["append"]
+    keys = {(number % 2, key) for number, key, _ in orders.Orders(400, distinct_keys=50).messages()}
+    assert f"{len(keys)} rows" in lines["upsert"]
+    assert not list(tmp_path.iterdir())
