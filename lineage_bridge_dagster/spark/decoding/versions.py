@@ -68,8 +68,14 @@ class VersionedDecoder:
             if schema.id in self._value.versions:
                 shapes.setdefault(self._format.shape(schema), []).append(schema)
         names = {shape: f"_{side}_{n}" for n, shape in enumerate(shapes)}
+        # Spark pushes a filter on errors below a column that it is computed from, and decodes for each of the
+        # two, but never below one that is not deterministic.
+        once = F.monotonically_increasing_id() >= 0
         frame = frame.withColumns(
-            {names[shape]: self._format.parsed(body, number, schemas) for shape, schemas in shapes.items()}
+            {
+                names[shape]: F.when(once, self._format.parsed(body, number, schemas))
+                for shape, schemas in shapes.items()
+            }
         )
         result, error = F.lit(None).cast(self.type), F.col(f"_{side}_error")
         for schema_id, reason in self._value.errors.items():

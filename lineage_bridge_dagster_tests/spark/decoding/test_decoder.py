@@ -68,6 +68,17 @@ def test_array_that_claims_a_billion_elements_has_an_error(spark: SparkSession) 
     assert errors(found) == ["its bytes do not match the Avro schema of id 3"]
 
 
+def test_filter_on_errors_does_not_decode_twice(spark: SparkSession) -> None:
+    records = spark.createDataFrame([(order_v1(1),), (b"",)], "value binary")
+    for schemas, decoding in (
+        (subject("o", (7, ORDER_V1)), "from_avro"),
+        (SubjectSchemas("o", (RegisteredSchema(7, '{"properties": {"a": {}}}', "JSON"),)), "from_json"),
+    ):
+        frame = decoder_for(schemas).decode(records, "value").where("_value_error IS NULL").select("_value.*")
+        plan: Any = frame
+        assert plan._jdf.queryExecution().optimizedPlan().toString().count(f"{decoding}(") == 1
+
+
 def test_record_of_nulls_is_a_value(spark: SparkSession) -> None:
     optional = {"type": ["null", "string"], "default": None}
     schema = {"type": "record", "name": "O", "fields": [{"name": n, **optional} for n in ("a", "b")]}
