@@ -88,13 +88,20 @@ def ensure_table(
                 f"{table} exists in the catalog and is not an Iceberg table.",
                 hint="Give the asset another dagster/table_name, or drop the existing table.",
             ) from error
-        # GlueCatalog and HadoopCatalog report it as a ValidationException without a class of its own.
-        if "warehouse" in str(error) and "null or empty" in str(error):
-            raise ConfigurationError(
-                f"Catalog {table.catalog} has no warehouse, so a new table has no location.",
-                hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE to an S3 location, such as s3://bucket/prefix.",
-            ) from error
+        if (reason := no_warehouse(error, table)) is not None:
+            raise reason from error
         raise
+
+
+def no_warehouse(error: Exception, table: TableName) -> ConfigurationError | None:
+    """The error of a table that could not be created without a warehouse, None for any other one."""
+    # GlueCatalog and HadoopCatalog report it as a ValidationException without a class of its own.
+    if "warehouse" not in str(error) or "null or empty" not in str(error):
+        return None
+    return ConfigurationError(
+        f"Catalog {table.catalog} has no warehouse, so a new table has no location.",
+        hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE to an S3 location, such as s3://bucket/prefix.",
+    )
 
 
 def exists(spark: SparkSession, table: TableName) -> bool:

@@ -12,6 +12,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
     ensure_namespace,
     exists,
     load_table,
+    no_warehouse,
 )
 from lineage_bridge_dagster.spark.java_errors import java_classes
 from lineage_bridge_dagster.spark.tableflow.config import MODE, ORIGIN, NotOurTableError, TopicTableConfig
@@ -95,6 +96,8 @@ def ensure_table(
     try:
         created = builder.create()
     except Exception as error:
+        if (reason := no_warehouse(error, config.name)) is not None:
+            raise reason from error
         if "AlreadyExistsException" not in java_classes(error):
             raise
         raise NotOurTableError(
