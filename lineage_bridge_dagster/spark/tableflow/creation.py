@@ -68,7 +68,6 @@ def ensure_table(
         NotOurTableError: there is a table of this name that is not this topic's, in this mode.
         ConfigurationError: the partitions or the sort order do not suit the columns.
     """
-    ensure_namespace(spark, config.name.catalog, config.name.database)
     if exists(spark, config.name):
         table = load_table(spark, config.name)
         if not (config.replace_moved and config.location and str(table.location()) != config.location):
@@ -79,6 +78,7 @@ def ensure_table(
     java_schema = iceberg_schema(spark, schema, identifiers)
     spec = partition_spec(jvm, java_schema, config.partition_by)
     order = sort_order(jvm, java_schema, config.sort_by)
+    ensure_namespace(spark, config.name.catalog, config.name.database)
     catalog = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(
         spark._jsparkSession, config.name.catalog
     )

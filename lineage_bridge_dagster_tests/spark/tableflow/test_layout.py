@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table, table_names
+from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.layout import Order, Term
+from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
+from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.mark.parametrize(
@@ -41,3 +50,30 @@ def test_what_is_no_term_is_refused(text: str) -> None:
 )
 def test_sort_orders(text: str, expected: Order) -> None:
     assert Order.parse(text) == expected
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_layout_is_checked_before_anything_is_created(spark: SparkSession, database: str) -> None:
+    topic = InMemoryTopic()
+    topic.add(0, order_v1(1), order_v1(2))
+
+    def opened(*partition_by: str, sort_by: tuple[str, ...] = ()) -> TopicTable:
+        config = TopicTableConfig(
+            TableName("glue", database, "orders"), partition_by=partition_by, sort_by=sort_by
+        )
+        table = TopicTable(spark, topic, config, lambda: TopicSchemas(value=ORDERS_V1))
+        table.ensure()
+        return table
+
+    with pytest.raises(ConfigurationError, match=r"'days\(item\)'"):
+        opened("days(item)")
+    with pytest.raises(ConfigurationError, match="names column region, which the table would not have"):
+        opened("bucket(4, id)", sort_by=("region desc",))
+    assert table_names(spark, "glue", database) is None
+
+    table = opened("bucket(4, id)", "days($$timestamp)", sort_by=("item desc", "id"))
+    assert table.advance().rows == 2
+    stored = load_table(spark, table.config.name)
+    assert str(stored.spec().fields().size()) == "2"
+    assert stored.sortOrder().fields().size() == 2
