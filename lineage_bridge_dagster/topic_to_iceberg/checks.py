@@ -6,7 +6,7 @@ from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import duration, plural
-from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts
+from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, rejected_records
 
 REJECTED = "no_rejected_records"
 CAUGHT_UP = "caught_up"
@@ -33,7 +33,13 @@ def outcomes(load: TopicLoad, facts: LoadFacts | None) -> dict[str, CheckOutcome
 
 def no_rejected_records(load: TopicLoad, facts: LoadFacts) -> CheckOutcome:
     """Judge whether records were left out."""
-    metadata = {**LineageMetadata(records_skipped=facts.skipped, dead_letters=facts.dead_letters)}
+    metadata = {
+        **LineageMetadata(
+            records_skipped=facts.skipped,
+            dead_letters=facts.dead_letters,
+            rejected_records=rejected_records(facts.rejections),
+        )
+    }
     if not facts.skipped and not facts.dead_letters:
         return CheckOutcome(True, "Every record became a row.", metadata=metadata)
     found, steps = [], []
@@ -48,7 +54,8 @@ def no_rejected_records(load: TopicLoad, facts: LoadFacts) -> CheckOutcome:
         steps.append(
             "Set failures: log to keep such records with their errors, or suspend to stop at the first one."
         )
-    return CheckOutcome(False, f"{'; '.join(found)}.", " ".join(steps), error=True, metadata=metadata)
+    last = f" The last one: {facts.rejections.examples[-1]}." if facts.rejections.examples else ""
+    return CheckOutcome(False, f"{'; '.join(found)}.{last}", " ".join(steps), error=True, metadata=metadata)
 
 
 def caught_up(load: TopicLoad, facts: LoadFacts) -> CheckOutcome:

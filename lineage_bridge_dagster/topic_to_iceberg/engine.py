@@ -139,6 +139,7 @@ class TableLoader:
             skipped=0 if self._logs else done.skipped,
             dead_letters=done.skipped if self._logs else 0,
             committed=True,
+            rejections=done.rejections,
         )
 
     def _first_offsets(self) -> Offsets:

@@ -106,6 +106,7 @@ class _Events:
                 facts,
                 skipped=facts.skipped + before.skipped,
                 dead_letters=facts.dead_letters + before.dead_letters,
+                rejections=before.rejections.plus(facts.rejections),
             )
         self.facts[topic] = facts
         self._log(report)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
-from dagster import MetadataValue, TableColumn, TableSchema
+from dagster import MarkdownMetadataValue, MetadataValue, TableColumn, TableSchema
 
 from lineage_bridge_dagster.assets.times import now_ms, timestamp
+from lineage_bridge_dagster.dead_letters.letter import Rejections
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.text import plural
@@ -23,6 +24,7 @@ class LoadFacts:
     Attributes:
         lag_records: None if the table or its topic could not be read.
         lag_seconds: the age of the oldest record that is not in the table; 0 if there is none.
+        rejections: why records were left out, and where some of them are; empty when read from an event.
         error: why the topic is not loaded now; `suspended` if somebody has to change something.
     """
 
@@ -32,6 +34,7 @@ class LoadFacts:
     lag_seconds: float | None = None
     error: str = ""
     suspended: bool = False
+    rejections: Rejections = field(default_factory=Rejections)
 
     @classmethod
     def of(cls, report: LoadReport, now: int) -> Self:
@@ -44,6 +47,7 @@ class LoadFacts:
             lag_seconds(look, now) if look else None,
             " ".join(filter(None, (error.message, error.hint))) if error else "",
             bool(error and error.suspended),
+            report.totals.rejections,
         )
 
     @classmethod
@@ -96,6 +100,7 @@ def load_metadata(report: LoadReport) -> dict[str, Any]:
             rows_removed=totals.removed if report.load.mode != "append" else None,
             records_skipped=totals.skipped,
             dead_letters=totals.dead_letters,
+            rejected_records=rejected_records(facts.rejections),
             commits=totals.commits,
             schema_ids=", ".join(map(str, look.schema_ids)) if look and look.schema_ids else None,
             schema_changes=_schema_changes(report),
@@ -108,6 +113,15 @@ def load_metadata(report: LoadReport) -> dict[str, Any]:
             last_updated_timestamp=timestamp(look.committed_ms) if look and look.committed_ms else None,
         ),
     }
+
+
+def rejected_records(rejections: Rejections) -> MarkdownMetadataValue | None:
+    """The last records that were left out, without their content, as a table; None if there were none."""
+    if not rejections.examples:
+        return None
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(rejections.counts.items()))
+    rows = [[one.partition, one.offset, one.error] for one in rejections.examples]
+    return MetadataValue.md(f"{kinds}\n\n{markdown_table(['partition', 'offset', 'error'], rows)}")
 
 
 def _column_schema(look: TableLook) -> Any:

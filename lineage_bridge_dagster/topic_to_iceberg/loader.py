@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
+from lineage_bridge_dagster.dead_letters.letter import Rejections
 from lineage_bridge_dagster.spark.kafka import Offsets
 
 
@@ -20,6 +21,7 @@ class Step:
         removed: rows of keys that were updated, whose new rows are among `rows`, or deleted.
         skipped: records that were left out for good.
         dead_letters: those that went to the dead letter topic.
+        rejections: why records were left out, and where some of them are.
         committed: whether there is a new snapshot.
     """
 
@@ -30,6 +32,7 @@ class Step:
     skipped: int = 0
     dead_letters: int = 0
     committed: bool = False
+    rejections: Rejections = field(default_factory=Rejections)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
+from lineage_bridge_dagster.dead_letters.letter import Rejections
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import Offsets
@@ -34,6 +35,7 @@ class Totals:
     skipped: int = 0
     dead_letters: int = 0
     commits: int = 0
+    rejections: Rejections = field(default_factory=Rejections)
 
     def plus(self, step: Step) -> Totals:
         return Totals(
@@ -42,6 +44,7 @@ class Totals:
             self.skipped + step.skipped,
             self.dead_letters + step.dead_letters,
             self.commits + step.committed,
+            self.rejections.plus(step.rejections),
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.times import now_ms
+from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_VALUE, Rejection, Rejections
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import FakeCluster, FakeTopic, loaded, step
@@ -98,8 +100,9 @@ def test_a_topic_that_is_suspended_fails_alone_and_its_check_says_why(
 def test_records_that_were_left_out_fail_a_check_that_says_where_they_are(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    why = Rejection("logged", 0, 2, UNDECODABLE_VALUE, "its schema id 9 is unknown")
     logged, skipped = (
-        FakeTopic([step(3, 1, dead_letters=2)], end=3),
+        FakeTopic([replace(step(3, 1, dead_letters=2), rejections=Rejections.of([why, why]))], end=3),
         FakeTopic([step(3, 2, skipped=1)], end=3),
     )
     FakeCluster(logged=logged, skipped=skipped).use(monkeypatch)
@@ -113,7 +116,10 @@ def test_records_that_were_left_out_fail_a_check_that_says_where_they_are(
         failed = checks(result, "logged")["no_rejected_records"]
         assert not failed.passed
         assert "2 records went to the topic errors" in failed.description
+        assert "The last one: logged partition 0 offset 2: its schema id 9 is unknown." in failed.description
         assert "lineage-bridge topics replay" in failed.description
+        rejected = "2 UNDECODABLE_VALUE\n\n| partition | offset | error |"
+        assert metadata(result, "logged")["rejected_records"].startswith(rejected)
         assert (
             "1 record of skipped left no row" in checks(result, "skipped")["no_rejected_records"].description
         )
