@@ -18,9 +18,9 @@ from dagster import (
     build_sensor_context,
 )
 from dagster._core.test_utils import create_run_for_test
-from lineage_bridge_dagster.spark.tableflow.append import SuspendedError
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, RunSeen, Start, next_run
 from lineage_bridge_dagster.topic_to_iceberg.execution import CONTINUOUS
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
