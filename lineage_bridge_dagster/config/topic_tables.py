@@ -309,3 +309,29 @@ class RunConfig(YamlSection):
         description="Hours after which a run of mode continuous ends, and the sensor starts the next one.",
         examples=[24],
     )
+
+
+class UpkeepConfig(YamlSection):
+    """What keeps the tables small: compaction, and the end of old snapshots and of files without one."""
+
+    cron: Annotated[str, CRON] = Field(
+        default="30 2 * * *",
+        description="Schedule of the upkeep of all tables, as a cron expression; empty: none.",
+        examples=["30 2 * * *"],
+    )
+    running: bool = Field(
+        default=False, description="Start the schedule without a click in the UI.", examples=[True]
+    )
+    keep_snapshots: Annotated[int, Accepts(_POSITIVE)] = Field(
+        default=100, description="Snapshots to keep of each table, as Tableflow does.", examples=[100]
+    )
+    keep_hours: Annotated[float, Accepts(Annotated[float, Field(ge=0)])] = Field(
+        default=0.0,
+        description="Hours for which every snapshot is kept, however many there are.",
+        examples=[24],
+    )
+    orphan_days: Annotated[float, Accepts(Annotated[float, Field(ge=0)])] = Field(
+        default=3.0,
+        description="Days after which a file that no snapshot has is removed, at least 1; 0: never.",
+        examples=[3],
+    )

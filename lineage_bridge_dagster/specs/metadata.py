@@ -168,6 +168,12 @@ class LineageMetadata(_MetadataSet):
     schema_changes: MarkdownMetadataValue | None = None
     suspended: str | None = None
     load_error: str | None = None
+    files_compacted: int | None = None
+    files_written: int | None = None
+    delete_files_removed: int | None = None
+    snapshots_expired: int | None = None
+    files_removed: int | None = None
+    orphans_removed: int | None = None
 
     @classmethod
     def namespace(cls) -> str:

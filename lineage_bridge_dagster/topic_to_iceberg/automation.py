@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dagster import (
     AssetSelection,
@@ -41,8 +41,16 @@ _BACKOFF, _MAX_BACKOFF = 30.0, 1800.0
 _HISTORY = 10
 
 
-def load_automation(instance: LoadInstance) -> dict[str, Any]:
-    """The job, and the schedule or the sensor, as arguments of `Definitions`."""
+class Automation(NamedTuple):
+    """The job, and the schedule or the sensor that starts it."""
+
+    jobs: list[Any]
+    schedules: list[ScheduleDefinition]
+    sensors: list[SensorDefinition]
+
+
+def load_automation(instance: LoadInstance) -> Automation:
+    """What starts the loads of an instance, as its configuration has it."""
     names = instance.names
     job = define_asset_job(
         names.job,
@@ -51,12 +59,12 @@ def load_automation(instance: LoadInstance) -> dict[str, Any]:
         tags={INSTANCE: names.job},
         description="Loads the topics into their Iceberg tables.",
     )
-    found: dict[str, Any] = {"jobs": [job]}
-    if instance.run.mode == "schedule" and instance.run.cron:
-        found["schedules"] = [_schedule(instance, job)]
-    elif instance.run.mode == "continuous":
-        found["sensors"] = [_sensor(instance, job)]
-    return found
+    mode = instance.run.mode
+    return Automation(
+        [job],
+        [_schedule(instance, job)] if mode == "schedule" and instance.run.cron else [],
+        [_sensor(instance, job)] if mode == "continuous" else [],
+    )
 
 
 def _schedule(instance: LoadInstance, job: Any) -> ScheduleDefinition:
@@ -64,8 +72,8 @@ def _schedule(instance: LoadInstance, job: Any) -> ScheduleDefinition:
 
     def request(context: ScheduleEvaluationContext) -> RunRequest | SkipReason:
         # Two runs of one instance would refuse each other's tables.
-        if going := _going(context.instance, names.job):
-            return SkipReason(f"Run {going} is still loading the topics.")
+        if run := going(context.instance, names.job):
+            return SkipReason(f"Run {run} is still loading the topics.")
         return RunRequest(run_key=context.scheduled_execution_time.isoformat())
 
     return ScheduleDefinition(
@@ -165,7 +173,8 @@ def recent_runs(instance: DagsterInstance, job: str) -> list[RunSeen]:
     ]
 
 
-def _going(instance: DagsterInstance, job: str) -> str | None:
+def going(instance: DagsterInstance, job: str) -> str | None:
+    """The id of a run of a job that has not ended; None without one."""
     return next((run.run_id for run in recent_runs(instance, job) if not run.is_over), None)
 
 

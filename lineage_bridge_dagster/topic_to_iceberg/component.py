@@ -24,7 +24,13 @@ from lineage_bridge_dagster.config.catalogs import contradictions as catalog_con
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.config.instance_file import catalogs_given
 from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, catalog_kinds, is_cluster_id
-from lineage_bridge_dagster.config.topic_tables import DefaultsConfig, KafkaConfig, RunConfig, TopicConfig
+from lineage_bridge_dagster.config.topic_tables import (
+    DefaultsConfig,
+    KafkaConfig,
+    RunConfig,
+    TopicConfig,
+    UpkeepConfig,
+)
 from lineage_bridge_dagster.config.yaml_fields import (
     NAME,
     AwsConfig,
@@ -44,6 +50,7 @@ from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster, LoadInstan
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
+from lineage_bridge_dagster.topic_to_iceberg.upkeep import upkeep_job, upkeep_schedule
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +82,9 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
     )
     run: RunConfig = Field(
         default_factory=RunConfig, description="When topics are loaded, and how many at once."
+    )
+    upkeep: UpkeepConfig = Field(
+        default_factory=UpkeepConfig, description="When tables are compacted, and what is kept of them."
     )
     confluent: ConfluentConfig = Field(
         default_factory=ConfluentConfig,
@@ -186,16 +196,20 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         if cluster is None:
             return Definitions()
         loads = self.plan(cluster.cluster_id).loads(state.topics if state else ())
-        instance = LoadInstance(names, cluster, loads, self.run, self.open_loaders)
+        instance = LoadInstance(names, cluster, loads, self.run, self.open_loaders, self.upkeep)
         assets = load_assets(instance)
         if not assets:
             return Definitions()
+        upkeep = upkeep_job(instance)
+        automation = load_automation(instance)
         return Definitions(
             assets=assets,
+            jobs=[*automation.jobs, upkeep],
+            schedules=[*automation.schedules, *upkeep_schedule(instance, upkeep)],
+            sensors=automation.sensors,
             resources=self._resources(names),
             # All topics of a run share a process, and so a Spark session.
             executor=in_process_executor,
-            **load_automation(instance),
         )
 
     def open_loaders(self, context: AssetExecutionContext) -> OpenLoader:

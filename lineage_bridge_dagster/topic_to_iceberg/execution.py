@@ -12,6 +12,7 @@ from dagster import (
     AssetExecutionContext,
     AssetMaterialization,
     AssetObservation,
+    EventLogRecord,
     Failure,
     MaterializeResult,
     MetadataValue,
@@ -23,6 +24,7 @@ from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.dagster_internals import DagsterExecutionInterruptedError
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.markdown import markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import first_few, plural
 from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS, outcomes
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, load_metadata
@@ -35,6 +37,8 @@ CONTINUOUS = keys.tag_key("load_continuously")
 
 #: Seconds that the batches of an ending run have; what they did not commit, the next run does.
 _GRACE_SECONDS = 20.0
+#: Observations of a table to look back at.
+_OBSERVATIONS = 10
 
 
 def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any]:
@@ -167,14 +171,21 @@ def _last_facts(instance: LoadInstance, context: AssetExecutionContext) -> dict[
         if not any(check.asset_key == key for check in context.selected_asset_check_keys):
             continue
         event = context.instance.get_latest_materialization_event(key)
-        observed = context.instance.fetch_observations(key, limit=1).records
         materialization = event.asset_materialization if event else None
-        observation = observed[0].asset_observation if observed else None
-        newer = event is None or (observed and observed[0].timestamp > event.timestamp)
+        loads = filter(_is_of_load, context.instance.fetch_observations(key, _OBSERVATIONS).records)
+        observed = next(loads, None)
+        observation = observed.asset_observation if observed else None
+        newer = event is None or (observed and observed.timestamp > event.timestamp)
         latest = observation if observation and newer else materialization
         if latest is not None:
             found[each.topic] = LoadFacts.parse(latest.metadata)
     return found
+
+
+def _is_of_load(record: EventLogRecord) -> bool:
+    """Whether an observation is of a load: upkeep observes tables too, and knows nothing of loads."""
+    observation = record.asset_observation
+    return observation is not None and LineageMetadata.key("load_mode") in observation.metadata
 
 
 def _failure(failed: Sequence[LoadReport], topics: int) -> Failure:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dagster import AssetExecutionContext, AssetKey
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
-from lineage_bridge_dagster.config.topic_tables import RunConfig
+from lineage_bridge_dagster.config.topic_tables import RunConfig, UpkeepConfig
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
 
@@ -39,6 +39,11 @@ class LoadNames:
     @property
     def job(self) -> str:
         return self._prefixed("topic_to_iceberg")
+
+    @property
+    def upkeep(self) -> str:
+        """The job of the upkeep; its schedule has the same name with a suffix."""
+        return self._prefixed("topic_to_iceberg_upkeep")
 
     @property
     def schedule(self) -> str:
@@ -75,6 +80,7 @@ class LoadInstance:
     loads: Sequence[TopicLoad]
     run: RunConfig
     open_loaders: Callable[[AssetExecutionContext], OpenLoader]
+    upkeep: UpkeepConfig = field(default_factory=UpkeepConfig)
     key_of: dict[str, AssetKey] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

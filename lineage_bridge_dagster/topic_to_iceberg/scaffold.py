@@ -49,6 +49,13 @@ attributes:
     cron: "*/15 * * * *"
     running: false
 
+  # When all tables are compacted, and what is kept of them.
+  upkeep:
+    cron: "30 2 * * *"
+    running: false
+    # keep_snapshots: 100
+    # orphan_days: 3
+
   # The Spark session and the default catalog of the tables; empty fields come from
   # LINEAGE_BRIDGE_CATALOG_* and LINEAGE_BRIDGE_AWS_*.
   spark:

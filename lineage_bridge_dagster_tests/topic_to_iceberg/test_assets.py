@@ -10,6 +10,7 @@ from dagster import (
     AssetCheckKey,
     AssetCheckSeverity,
     AssetKey,
+    AssetObservation,
     DagsterInstance,
     Definitions,
     ExecuteInProcessResult,
@@ -19,6 +20,7 @@ from lineage_bridge_dagster.assets.times import now_ms
 from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_VALUE, Rejection, Rejections
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import FakeCluster, FakeTopic, loaded, step
 
 
@@ -154,6 +156,21 @@ def test_a_run_of_checks_alone_judges_the_last_run(
         names, False
     )
     assert cluster.topics["orders"].opened == 1
+
+
+def test_checks_judge_the_last_load_and_not_the_upkeep_after_it(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FakeCluster(orders=FakeTopic([step(3, 2, skipped=1)], end=3)).use(monkeypatch)
+    with loaded({"topics": [{"topic": "orders"}]}) as (_, definitions):
+        run(definitions, instance)
+        upkeep = AssetObservation(key("orders"), metadata={**LineageMetadata(files_compacted=2)})
+        instance.report_runless_asset_event(upkeep)
+        result = run_checks(definitions, instance, ("no_rejected_records", "caught_up"))
+    assert {name: each.passed for name, each in checks(result, "orders").items()} == {
+        "no_rejected_records": False,
+        "caught_up": True,
+    }
 
 
 def run_checks(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,20 +16,15 @@ from lineage_bridge_dagster.spark.tableflow import topic_table as module
 from lineage_bridge_dagster.spark.tableflow.config import (
     NotOurTableError,
     SecondWriterError,
-    TopicSchemas,
-    TopicTableConfig,
 )
 from lineage_bridge_dagster.spark.tableflow.offsets import TopicRecreatedError
 from lineage_bridge_dagster.spark.tableflow.staging import STAGED, StagedTable
-from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
-from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
+from lineage_bridge_dagster_tests.spark.tableflow.loaded import Loaded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
-SCHEMAS = TopicSchemas(value=ORDERS_V1)
 
 
 class Crash(Exception):
@@ -56,41 +51,6 @@ def before_publishing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) 
 
 def crash() -> None:
     raise Crash
-
-
-class Loaded:
-    """A topic, and writers of its table."""
-
-    def __init__(self, spark: SparkSession, database: str, **options: Any) -> None:
-        self.spark = spark
-        self.topic = InMemoryTopic()
-        self.config = TopicTableConfig(TableName("glue", database, "orders"), **options)
-        self.added = 0
-        self.add(2)
-
-    def add(self, count: int) -> None:
-        for _ in range(count):
-            self.added += 1
-            self.topic.add(self.added % 2, order_v1(self.added), key=b"%d" % (self.added % 5))
-
-    def writer(self, **options: Any) -> TopicTable:
-        table = TopicTable(self.spark, self.topic, self.config, lambda: SCHEMAS, **options)
-        table.ensure()
-        return table
-
-    def check(self) -> None:
-        """Check that the table is what the topic says."""
-        expected = list(range(1, self.added + 1))
-        if self.config.mode == "upsert":
-            last = {(number % 2, number % 5): number for number in expected}
-            expected = sorted(last.values())
-        assert sorted(row.id for row in self.spark.table(self.config.name.sql).collect()) == expected
-
-    def compact(self) -> None:
-        self.spark.sql(
-            f"CALL glue.system.rewrite_data_files(table => '`{self.config.name.database}`.orders', "
-            "options => map('rewrite-all', 'true'))"
-        )
 
 
 @pytest.fixture(params=["append", "upsert"])

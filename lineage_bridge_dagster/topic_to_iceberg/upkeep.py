@@ -1,0 +1,237 @@
+"""The job that compacts the tables of an instance and ends their old snapshots, and its schedule."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dagster import (
+    AssetObservation,
+    Config,
+    DefaultScheduleStatus,
+    Failure,
+    JobDefinition,
+    MetadataValue,
+    OpExecutionContext,
+    Out,
+    Output,
+    RunRequest,
+    ScheduleDefinition,
+    ScheduleEvaluationContext,
+    SkipReason,
+    graph,
+    in_process_executor,
+    op,
+)
+from pydantic import Field
+
+from lineage_bridge_dagster.config.topic_loads import TopicLoad
+from lineage_bridge_dagster.config.topic_tables import UpkeepConfig
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.lineage.times import utc_now
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists
+from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
+from lineage_bridge_dagster.spark.tableflow.upkeep import Upkeep, UpkeepLimits, keep_up
+from lineage_bridge_dagster.specs.markdown import markdown_table
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.text import first_few, plural
+from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, going
+from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
+from lineage_bridge_dagster.topic_to_iceberg.run import LoadError
+
+_COLUMNS = (
+    "table",
+    "data files compacted",
+    "into",
+    "delete files removed",
+    "manifests rewritten",
+    "snapshots expired",
+    "files removed",
+    "orphans removed",
+)
+
+
+class UpkeepJobConfig(Config):
+    """Options of one run."""
+
+    tables: list[str] = Field(
+        default_factory=list, description="Tables to look after, as database.table; empty means all of them."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """The upkeep of one table; None if there is no table yet."""
+
+    load: TopicLoad
+    upkeep: Upkeep | None = None
+    error: LoadError | None = None
+
+
+def limits(config: UpkeepConfig) -> UpkeepLimits:
+    """What an instance's configuration keeps."""
+    return UpkeepLimits(config.keep_snapshots, config.keep_hours, config.orphan_days or None)
+
+
+def upkeep_job(instance: LoadInstance) -> JobDefinition:
+    """One table after the other, in one process with one Spark session; one that fails stops no other."""
+    names = instance.names
+
+    @op(
+        name=names.upkeep,
+        description="Compacts the tables, expires their old snapshots and removes files without one.",
+        required_resource_keys={names.spark},
+        out=Out(dict[str, int], description="What was done in all tables."),
+    )
+    def upkeep(context: OpExecutionContext, config: UpkeepJobConfig) -> Iterator[Any]:
+        chosen = _chosen(instance.loads, config.tables)
+        spark = getattr(context.resources, names.spark).spark_session
+        done: list[_Done] = []
+        for number, load in enumerate(chosen, start=1):
+            name = TableName(load.catalog, load.database, load.table)
+
+            def keep(name: TableName = name) -> Upkeep | None:
+                if not exists(spark, name):
+                    return None
+                return keep_up(spark, name, limits(instance.upkeep), utc_now())
+
+            done.append(one := _attempt(load, keep))
+            context.log.info("%s of %s: %s", number, plural(len(chosen), "table"), _sentence(one))
+            if one.upkeep is not None:
+                yield AssetObservation(instance.key_of[load.topic], metadata=_metadata(one.upkeep))
+        if failed := [one for one in done if one.error is not None]:
+            raise _failure(failed, len(chosen))
+        yield Output(_totals(done), metadata={"tables": MetadataValue.md(_table(done))})
+
+    @graph(name=f"{names.upkeep}_graph")
+    def upkeep_graph() -> None:
+        upkeep()
+
+    return upkeep_graph.to_job(
+        name=names.upkeep,
+        executor_def=in_process_executor,
+        tags={INSTANCE: names.upkeep},
+        description="Keeps the tables small: compaction, old snapshots, files that nothing refers to. Loads "
+        "may go on meanwhile.",
+    )
+
+
+def upkeep_schedule(instance: LoadInstance, job: JobDefinition) -> list[ScheduleDefinition]:
+    """The schedule of the job; none without a cron expression."""
+    config = instance.upkeep
+    if not config.cron:
+        return []
+
+    def request(context: ScheduleEvaluationContext) -> RunRequest | SkipReason:
+        if run := going(context.instance, job.name):
+            return SkipReason(f"Run {run} is still at it.")
+        return RunRequest(run_key=context.scheduled_execution_time.isoformat())
+
+    return [
+        ScheduleDefinition(
+            name=f"{job.name}_schedule",
+            job=job,
+            cron_schedule=config.cron,
+            default_status=DefaultScheduleStatus.RUNNING if config.running else DefaultScheduleStatus.STOPPED,
+            execution_fn=request,
+            description=f"Runs `{job.name}`, unless a run is at it.",
+        )
+    ]
+
+
+def _chosen(loads: Sequence[TopicLoad], tables: Sequence[str]) -> list[TopicLoad]:
+    """The tables to look after.
+
+    Raises:
+        Failure: a name is of no table of the instance.
+    """
+    by_name = {load.dotted: load for load in loads}
+    if unknown := [name for name in tables if name not in by_name]:
+        raise Failure(
+            description=f"This instance loads no table {first_few(unknown, 5)}.\n"
+            f"  -> Name some of {first_few(sorted(by_name), 20)}.",
+            allow_retries=False,
+        )
+    return [by_name[name] for name in dict.fromkeys(tables)] if tables else list(loads)
+
+
+def _attempt(load: TopicLoad, keep: Callable[[], Upkeep | None]) -> _Done:
+    try:
+        return _Done(load, keep())
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        if is_jvm_gone(error):
+            raise
+        return _Done(load, error=LoadError.of(error))
+
+
+def _sentence(done: _Done) -> str:
+    if done.error is not None:
+        return f"{done.load.dotted} failed: {done.error.message}"
+    if done.upkeep is None:
+        return f"{done.load.dotted} does not exist yet"
+    if done.upkeep.is_nothing:
+        return f"{done.load.dotted} needs nothing"
+    upkeep = done.upkeep
+    return (
+        f"{done.load.dotted}: {plural(upkeep.compacted, 'file')} compacted into {upkeep.written}, "
+        f"{plural(upkeep.snapshots, 'snapshot')} expired, "
+        f"{plural(upkeep.expired + upkeep.orphans, 'file')} removed"
+    )
+
+
+def _metadata(upkeep: Upkeep) -> dict[str, Any]:
+    return {
+        **LineageMetadata(
+            files_compacted=upkeep.compacted,
+            files_written=upkeep.written,
+            delete_files_removed=upkeep.deletes_removed,
+            snapshots_expired=upkeep.snapshots,
+            files_removed=upkeep.expired,
+            orphans_removed=upkeep.orphans,
+        )
+    }
+
+
+def _row(load: TopicLoad, upkeep: Upkeep) -> list[object]:
+    return [
+        load.dotted,
+        upkeep.compacted,
+        upkeep.written,
+        upkeep.deletes_removed,
+        upkeep.manifests,
+        upkeep.snapshots,
+        upkeep.expired,
+        upkeep.orphans,
+    ]
+
+
+def _table(done: Sequence[_Done]) -> str:
+    rows = [
+        _row(one.load, one.upkeep) for one in done if one.upkeep is not None and not one.upkeep.is_nothing
+    ]
+    first = f"{len(rows)} of {plural(len(done), 'table')} changed"
+    return f"{first}\n\n{markdown_table(list(_COLUMNS), rows)}" if rows else first
+
+
+def _totals(done: Sequence[_Done]) -> dict[str, int]:
+    kept = [one.upkeep for one in done if one.upkeep is not None]
+    return {
+        "tables": len(kept),
+        "files_compacted": sum(each.compacted for each in kept),
+        "snapshots_expired": sum(each.snapshots for each in kept),
+        "files_removed": sum(each.expired + each.orphans for each in kept),
+    }
+
+
+def _failure(failed: Sequence[_Done], tables: int) -> Failure:
+    """One failure that names all tables that were not looked after."""
+    rows = [[one.load.dotted, one.error.message, one.error.hint] for one in failed if one.error is not None]
+    return Failure(
+        description=f"{len(failed)} of {plural(tables, 'table')} not looked after: "
+        f"{first_few([row[0] for row in rows], 20)}.\n{rows[0][0]}: {rows[0][1]}"
+        + (f"\n  -> {rows[0][2]}" if rows[0][2] else ""),
+        metadata={"tables": MetadataValue.md(markdown_table(["table", "reason", "what to do"], rows))},
+        # The next run of the schedule tries them again.
+        allow_retries=False,
+    )
