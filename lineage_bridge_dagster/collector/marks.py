@@ -184,6 +184,8 @@ class MarkFile:
         mark = checked(mark, "The mark")
         published = self.read()
         if published is not None and published >= mark:
+            # A process that ended after it moved the mark has left them.
+            self.remove_older(published)
             return published
         with self._writing(self.path):
             self.folder.mkdir(parents=True, exist_ok=True)

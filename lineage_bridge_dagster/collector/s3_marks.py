@@ -74,6 +74,8 @@ class S3Marks:
         for _attempt in range(_ATTEMPTS):
             published, version = self._read()
             if published is not None and published >= mark:
+                # A process that ended after it moved the mark has left them.
+                self.remove_older(published)
                 return published
             if self._write(mark, version):
                 self.remove_older(mark)

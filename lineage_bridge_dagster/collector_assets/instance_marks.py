@@ -69,6 +69,8 @@ class InstanceMarks:
         mark = checked(mark, "The mark")
         published = self.read()
         if published is not None and published >= mark:
+            # A process that ended after it moved the mark has left them.
+            self.remove_older(published)
             return published
         self._instance.report_runless_asset_event(AssetMaterialization(self._key, metadata={MARK: mark}))
         self.remove_older(mark)

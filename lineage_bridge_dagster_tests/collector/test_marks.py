@@ -33,6 +33,15 @@ def test_state_comes_back_with_its_mark_alone_and_older_ones_go(tmp_path: Path) 
     assert len(list(tmp_path.glob("*.state.gz"))) == 1
 
 
+def test_older_states_that_a_killed_process_left_go_with_the_next_mark_even_the_same(tmp_path: Path) -> None:
+    marks = MarkFile("glue", tmp_path)
+    for mark in ("2026-11-21 00:00:00", "2026-11-22 00:00:00"):
+        marks.keep(mark, State())
+    (tmp_path / "glue_hwm.txt").write_text("2026-11-22 00:00:00\n")
+    marks.publish("2026-11-22 00:00:00")
+    assert [path.name for path in tmp_path.glob("*.state.gz")] == ["glue_20261122000000.state.gz"]
+
+
 def test_scope_that_was_not_fully_read_has_its_own_older_mark() -> None:
     state = State({"us-east-1/sales": EARLIER, "eu-west-1": EARLIER})
     assert state.since("us-east-1", "sales", LATER) == EARLIER
