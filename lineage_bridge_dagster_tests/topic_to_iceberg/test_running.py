@@ -129,7 +129,7 @@ def test_a_topic_that_fails_waits_longer_each_time(instance: DagsterInstance) ->
 
     class Clock:
         def __call__(self) -> float:
-            now[0] += 1.0
+            now[0] += 5.0
             return now[0]
 
     with loaded({"topics": [{"topic": "orders"}]}) as (component, _):
