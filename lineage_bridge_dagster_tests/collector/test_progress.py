@@ -3,17 +3,19 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.collector import progress
+from lineage_bridge_dagster.collector.progress import Progress
+from lineage_bridge_dagster.collector.reading import Page, Region
+from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.glue.reader import GlueDatabase
+from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster_tests.collector.conftest import MakeExtractor
 from lineage_bridge_dagster_tests.glue.catalog import Catalog
 
 
 @pytest.fixture
-def lines(
-    extractor: MakeExtractor, aws: StrictAws, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
-) -> list[str]:
+def lines(extractor: MakeExtractor, aws: StrictAws, catalog: Catalog) -> list[str]:
     """The lines of an extract of two regions, of which a third one cannot be listed."""
-    monkeypatch.setattr(progress, "EVERY", 2)
     for name in ("a", "b", "c"):
         catalog.create(name, "sales")
     catalog.create("people", "hr")
@@ -37,7 +39,18 @@ def test_each_region_says_what_it_has_and_when_it_is_done(lines: list[str]) -> N
     assert lines[-1] == "Read 5 tables, 5 of them changed"
 
 
-def test_long_run_says_how_far_each_region_is(lines: list[str]) -> None:
-    (far,) = [line for line in lines if "so far" in line]
-    assert "us-east-1 " in far
-    assert " of 2 databases, eu-west-1 " in far
+def test_long_run_says_how_far_each_region_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "EVERY", 3)
+    us, eu = (Source("glue", region, "") for region in ("us-east-1", "eu-west-1"))
+    sales, people, lager = (GlueDatabase(name) for name in ("sales", "hr", "lager"))
+    tables = tuple(GlueTable.from_raw({"Name": name}, "sales") for name in ("a", "b"))
+    told: list[str] = []
+    read = Progress(told.append)
+    read.listed([Region(us, None, (sales, people)), Region(eu, None, (lager,))])
+    del told[:]
+    for page in (Page(us, sales, tables), Page(eu, lager, tables), Page(us, sales, tables[:1], last=True)):
+        read.add(page)
+    assert told == ["4 tables so far: us-east-1 2 in 0 of 2 databases, eu-west-1 2 in 0 of 1 database"]
+    read.add(Page(us, people, tables, last=True))
+    read.add(Page(eu, lager, tables, last=True))
+    assert told[1:] == ["us-east-1: read all, 5 tables", "eu-west-1: read all, 4 tables"]
