@@ -5,42 +5,28 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import Result
-from confluent_kafka import Producer
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    NewTopic,
-    ResourcePatternType,
     ResourceType,
 )
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.confluent.api.brokers import TopicOffsets, TopicReader
 from lineage_bridge_dagster.dead_letters.clients import DeadLetterError
-from lineage_bridge_dagster.dead_letters.headers import Origin, replay_of, stored_letter
-from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_VALUE, DeadLetter
+from lineage_bridge_dagster.dead_letters.headers import replay_of, stored_letter
+from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_VALUE
 from lineage_bridge_dagster.dead_letters.plan import Rules
-from lineage_bridge_dagster.dead_letters.reading import KafkaSource, Record, TopicState
-from lineage_bridge_dagster.dead_letters.replay import Replay
 from lineage_bridge_dagster.dead_letters.sender import replay_producer
-from lineage_bridge_dagster.dead_letters.survey import Selection
-from lineage_bridge_dagster.dead_letters.topic import DeadLetterTopic
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.tableflow.config import Mode, TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster_tests.cli.conftest import run
-from lineage_bridge_dagster_tests.dagster_ui import eventually
-from lineage_bridge_dagster_tests.dead_letters.letters import letter
+from lineage_bridge_dagster_tests.dead_letters.cluster import Cluster
 from lineage_bridge_dagster_tests.kafka_broker import running_broker
 from lineage_bridge_dagster_tests.spark.records import ORDERS, ORDERS_V1, order_v1, order_v2
 
@@ -64,100 +50,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     }
     with running_broker(tmp_path_factory.mktemp("broker"), **authorizer) as broker:
         yield broker
-
-
-@dataclass
-class Cluster:
-    """A topic and its dead letter topic on the broker, named after the test."""
-
-    bootstrap: Bootstrap
-    name: str
-    mode: str = "upsert"
-    admin: Any = field(init=False)
-    producer: Any = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.admin = AdminClient({**self.bootstrap.librdkafka_options(), "log_level": 0})
-        self.producer = Producer(
-            {**self.bootstrap.librdkafka_options(), "message.max.bytes": 100_000_000, "log_level": 0}
-        )
-
-    @property
-    def topic(self) -> str:
-        return f"{self.name}.v1"
-
-    @property
-    def errors(self) -> str:
-        return f"{self.name}.errors"
-
-    def create(self, name: str, partitions: int = 1, **configs: str) -> None:
-        # The records' times are those of the examples.
-        config = {"retention.ms": "-1", **{key.replace("_", "."): value for key, value in configs.items()}}
-        self.admin.create_topics([NewTopic(name, partitions, config=config)])[name].result()
-
-    def deny_writes(self, kind: Any, name: str) -> None:
-        """Allow everything else: what no ACL allows is denied where there is one."""
-        for operation, permission in (
-            (AclOperation.ALL, AclPermissionType.ALLOW),
-            (AclOperation.WRITE, AclPermissionType.DENY),
-        ):
-            binding = AclBinding(
-                kind, name, ResourcePatternType.LITERAL, "User:ANONYMOUS", "*", operation, permission
-            )
-            self.admin.create_acls([binding])[binding].result()
-
-    def produce(self, *values: bytes | None, key: bytes | None = b"k", **options: Any) -> int:
-        """Produce records to the topic, and return the offset of the last one."""
-        delivered: list[Any] = []
-        for value in values:
-            self.producer.produce(
-                self.topic, value, key, on_delivery=lambda *report: delivered.append(report), **options
-            )
-        self.producer.flush(30)
-        assert [error for error, _ in delivered] == [None] * len(values)
-        return int(delivered[-1][1].offset())
-
-    @property
-    def source(self) -> KafkaSource:
-        return KafkaSource(self.bootstrap, timeout_seconds=15)
-
-    def records(self, topic: str) -> list[Record]:
-        """The committed records: brokers write the end of a transaction after they have acknowledged it."""
-        with TopicReader(self.bootstrap) as reader:
-            stored = reader.read([topic])[topic]
-        assert isinstance(stored, TopicOffsets)
-        ends = {each.partition: each.end for each in stored.partitions}
-
-        def state() -> TopicState | None:
-            found = self.source.describe(topic)
-            return found if found and found.end == ends else None
-
-        found = eventually(state, 20, f"the end of transactions in {topic}", 0.05)
-        return list(self.source.read(topic, found.first, found.end))
-
-    def letter(self, offset: int, value: bytes | None = b"bad", **fields: Any) -> DeadLetter:
-        """The letter of the record at an offset."""
-        state = self.source.describe(self.topic)
-        topic_id = state.topic_id if state else ""
-        return letter(
-            offset, **{"topic": self.topic, "partition": 0, "value": value, "topic_id": topic_id, **fields}
-        )
-
-    def queue(self, **options: Any) -> DeadLetterTopic:
-        origin = Origin("sales.orders", self.mode, "lkc-test")
-        queue = DeadLetterTopic(
-            self.errors, self.topic, self.bootstrap, origin, timeout_seconds=20, **options
-        )
-        queue.prepare()
-        return queue
-
-    def replay(self, **fields: Any) -> Replay:
-        fields = {"selection": Selection(), "cluster": "lkc-test", **fields}
-        return Replay(self.errors, self.source, **fields)
-
-    def apply(self, **fields: Any) -> dict[str, int]:
-        replay = self.replay(**fields)
-        return dict(replay.apply(lambda: replay_producer(self.bootstrap, self.errors)).counts)
 
 
 @pytest.fixture
