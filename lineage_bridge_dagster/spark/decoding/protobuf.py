@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from lineage_bridge_dagster.spark.decoding.framing import framed
-from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
-from lineage_bridge_dagster.topics.columns import ValueType
+from lineage_bridge_dagster.spark.decoding.subject_decoder import SubjectDecoder
 from lineage_bridge_dagster.topics.protobuf import message_reader
 from lineage_bridge_dagster.topics.protobuf_files import compiled
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
 
 
-class ProtobufDecoder:
+class ProtobufDecoder(SubjectDecoder):
     """Decodes the records of a subject whose latest version is a Protobuf schema."""
-
-    def __init__(self, subject: SubjectSchemas, value: ValueType) -> None:
-        self._subject = subject
-        self._value = value
-        self.is_record = value.is_record
-
-    @cached_property
-    def type(self) -> DataType:
-        """Spark's type, which holds the values of all versions."""
-        return spark_type(self._value.type)
 
     def decode(self, records: DataFrame, side: Literal["key", "value"]) -> DataFrame:
         """Add `_{side}` and `_{side}_error`; see `Decoder`."""

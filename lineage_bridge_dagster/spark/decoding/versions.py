@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from lineage_bridge_dagster.spark.decoding.framing import framed
-from lineage_bridge_dagster.spark.decoding.spark_types import conformed, spark_type
+from lineage_bridge_dagster.spark.decoding.spark_types import conformed
+from lineage_bridge_dagster.spark.decoding.subject_decoder import SubjectDecoder
 from lineage_bridge_dagster.topics.columns import ValueType
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
 
 
 class Format(Protocol):
@@ -41,19 +40,12 @@ class Format(Protocol):
         """Why a body is not a value of the schema."""
 
 
-class VersionedDecoder:
+class VersionedDecoder(SubjectDecoder):
     """Decodes each record with the schema it was written with, into a type that holds all versions."""
 
     def __init__(self, subject: SubjectSchemas, value: ValueType, format_: Format) -> None:
-        self._subject = subject
-        self._value = value
+        super().__init__(subject, value)
         self._format = format_
-        self.is_record = value.is_record
-
-    @cached_property
-    def type(self) -> DataType:
-        """Spark's type, which holds the values of all versions."""
-        return spark_type(self._value.type)
 
     def decode(self, records: DataFrame, side: Literal["key", "value"]) -> DataFrame:
         """Add `_{side}` and `_{side}_error`; see `Decoder`."""

@@ -1,0 +1,27 @@
+"""What the decoders of subjects with a schema share."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
+from lineage_bridge_dagster.topics.columns import ValueType
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+
+class SubjectDecoder:
+    """Decodes the records of a subject into a type that holds the values of all of its versions."""
+
+    def __init__(self, subject: SubjectSchemas, value: ValueType) -> None:
+        self._subject = subject
+        self._value = value
+        self.is_record = value.is_record
+
+    @cached_property
+    def type(self) -> DataType:
+        """Spark's type."""
+        return spark_type(self._value.type)
