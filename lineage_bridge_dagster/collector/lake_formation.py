@@ -178,7 +178,7 @@ def _list(raw: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
-        raise malformed_response(f"{name} is no list of objects", "Lake Formation")
+        raise malformed_response(f"{name} is not a list of objects", "Lake Formation")
     return value
 
 

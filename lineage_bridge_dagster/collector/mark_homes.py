@@ -30,7 +30,9 @@ def marks_of(prefix: str, place: Place = None, settings: CollectorSettings | Non
     if "://" not in text:
         return MarkFile(prefix, text)
     if not text.startswith(_S3):
-        raise ConfigurationError(f"{text} is no place of a mark.", hint="Use a folder or s3://bucket/prefix.")
+        raise ConfigurationError(
+            f"A mark cannot be kept in {text}.", hint="Use a folder or s3://bucket/prefix."
+        )
     from lineage_bridge_dagster.collector.s3_marks import S3Marks
     from lineage_bridge_dagster.collector.s3_place import S3Place
 

@@ -184,8 +184,9 @@ class MarkFile:
         mark = checked(mark, "The mark")
         published = self.read()
         if published is not None and published >= mark:
-            # A process that ended after it moved the mark has left them.
-            self.remove_older(published)
+            with self._writing(self.path):
+                # A process that ended after it moved the mark has left them.
+                self.remove_older(published)
             return published
         with self._writing(self.path):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -194,7 +195,10 @@ class MarkFile:
         return mark
 
     def remove_older(self, mark: str) -> None:
-        remove_older(self.folder, self.prefix, mark)
+        newest = state_name(self.prefix, mark)
+        for path in self.folder.glob(f"{self.prefix}_*.state.gz"):
+            if len(path.name) == len(newest) and path.name < newest:
+                path.unlink(missing_ok=True)
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
@@ -246,14 +250,6 @@ def read_state(file: IO[bytes], where: str) -> State:
             return State.of_lines(lines)
     except (OSError, EOFError, ValueError, KeyError, TypeError, StopIteration) as error:
         raise _damaged(where, error) from error
-
-
-def remove_older(folder: Path, prefix: str, mark: str) -> None:
-    """Remove the states beside older marks."""
-    newest = state_name(prefix, mark)
-    for path in folder.glob(f"{prefix}_*.state.gz"):
-        if len(path.name) == len(newest) and path.name < newest:
-            path.unlink(missing_ok=True)
 
 
 def _damaged(where: str, error: Exception) -> ConfigurationError:

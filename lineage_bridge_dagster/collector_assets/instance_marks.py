@@ -11,9 +11,8 @@ from pathlib import Path
 
 from dagster import AssetKey, AssetMaterialization, DagsterInstance
 
-from lineage_bridge_dagster.collector.marks import MarkFile, State, checked, remove_older, state_name
+from lineage_bridge_dagster.collector.marks import MarkFile, State, checked, state_name
 from lineage_bridge_dagster.collector_assets.metadata import MARK
-from lineage_bridge_dagster.errors import ConfigurationError
 
 #: Moves that are read back. Runs at the same time may record theirs in another order.
 _EVENTS = 25
@@ -54,16 +53,10 @@ class InstanceMarks:
         return self._states.state(mark)
 
     def keep(self, mark: str, state: State) -> None:
-        try:
-            self._states.keep(mark, state)
-        except OSError as error:
-            raise ConfigurationError(
-                f"Cannot write to {self._states.folder}: {error.strerror}.",
-                hint="Set output_path to a folder that you may write to.",
-            ) from error
+        self._states.keep(mark, state)
 
     def remove_older(self, mark: str) -> None:
-        remove_older(self._states.folder, self.prefix, mark)
+        self._states.remove_older(mark)
 
     def publish(self, mark: str) -> str:
         mark = checked(mark, "The mark")
