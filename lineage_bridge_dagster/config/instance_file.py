@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from lineage_bridge_dagster.config.yaml_fields import (
 )
 from lineage_bridge_dagster.errors import ConfigurationError
 
-_COMPONENT = ".LineageBridgeComponent"
+_COMPONENT = "LineageBridgeComponent"
 
 
 def catalogs_given(spark: SparkConfig, catalogs: Sequence[CatalogConfig]) -> dict[str, Any]:
@@ -35,18 +36,8 @@ def read_instance(path: Path) -> Given:
     Raises:
         ConfigurationError: it is no YAML, has no instance of the component, or sets a wrong value.
     """
-    try:
-        documents = [each for each in yaml.safe_load_all(path.read_text()) if isinstance(each, Mapping)]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}", hint="Pass a defs.yaml.") from error
-    found = [each for each in documents if str(each.get("type", "")).endswith(_COMPONENT)]
-    if not found:
-        raise ConfigurationError(
-            f"{path} has no instance of LineageBridgeComponent.",
-            hint="Pass the defs.yaml whose type is that of the component.",
-        )
-    fields = found[0].get("attributes") or {}
-    try:
+    fields = component_fields(path, _COMPONENT)
+    with wrong_values(path):
         spark = SparkConfig.resolve_from_dict(fields.get("spark") or {})
         catalogs = [CatalogConfig.resolve_from_dict(each) for each in fields.get("catalogs") or ()]
         return {
@@ -56,5 +47,35 @@ def read_instance(path: Path) -> Given:
             "catalog": spark.catalog.given(),
             "catalogs": catalogs_given(spark, catalogs),
         }
+
+
+def component_fields(path: Path, component: str) -> Mapping[str, Any]:
+    """The attributes of the first instance of a component in a `defs.yaml`, with its templates as they are.
+
+    Raises:
+        ConfigurationError: it is no YAML, or has no instance of the component.
+    """
+    try:
+        documents = [each for each in yaml.safe_load_all(path.read_text()) if isinstance(each, Mapping)]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}", hint="Pass a defs.yaml.") from error
+    found = [each for each in documents if str(each.get("type", "")).endswith(f".{component}")]
+    if not found:
+        raise ConfigurationError(
+            f"{path} has no instance of {component}.",
+            hint="Pass the defs.yaml whose type is that of the component.",
+        )
+    return found[0].get("attributes") or {}
+
+
+@contextmanager
+def wrong_values(path: Path) -> Iterator[None]:
+    """Name the file of a field that does not resolve.
+
+    Raises:
+        ConfigurationError: one has a wrong value.
+    """
+    try:
+        yield
     except (DagsterError, ResolutionException, KeyError, ValueError) as error:
         raise ConfigurationError(f"{path}: {error}", hint="Correct the value that is named.") from error

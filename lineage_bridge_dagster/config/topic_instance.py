@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import yaml
-from dagster import DagsterError
-from dagster.components.resolved.errors import ResolutionException
-
-from lineage_bridge_dagster.config.instance_file import catalogs_given
+from lineage_bridge_dagster.config.instance_file import catalogs_given, component_fields, wrong_values
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, catalog_kinds
 from lineage_bridge_dagster.config.topic_tables import DefaultsConfig, KafkaConfig, TopicConfig
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig, CatalogConfig, ConfluentConfig, SparkConfig
-from lineage_bridge_dagster.errors import ConfigurationError
 
-_COMPONENT = ".TopicToIcebergComponent"
+_COMPONENT = "TopicToIcebergComponent"
 
 
 @dataclass(frozen=True)
@@ -42,19 +35,9 @@ def read_topic_instance(path: Path) -> TopicInstance:
     Raises:
         ConfigurationError: it is no YAML, has no instance of the component, or sets a wrong value.
     """
-    try:
-        documents = [each for each in yaml.safe_load_all(path.read_text()) if isinstance(each, Mapping)]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}", hint="Pass a defs.yaml.") from error
-    found = [each for each in documents if str(each.get("type", "")).endswith(_COMPONENT)]
-    if not found:
-        raise ConfigurationError(
-            f"{path} has no instance of TopicToIcebergComponent.",
-            hint="Pass the defs.yaml whose type is that of the component.",
-        )
-    fields: Mapping[str, Any] = found[0].get("attributes") or {}
+    fields = component_fields(path, _COMPONENT)
     name = str(fields.get("name") or "")
-    try:
+    with wrong_values(path):
         spark = SparkConfig.resolve_from_dict(fields.get("spark") or {})
         catalogs = [CatalogConfig.resolve_from_dict(each) for each in fields.get("catalogs") or ()]
         kinds = catalog_kinds(spark, catalogs, name)
@@ -71,5 +54,3 @@ def read_topic_instance(path: Path) -> TopicInstance:
             kinds,
             Settings.from_env(given=given, groups=["confluent", "catalogs"]),
         )
-    except (DagsterError, ResolutionException, KeyError, ValueError) as error:
-        raise ConfigurationError(f"{path}: {error}", hint="Correct the value that is named.") from error
