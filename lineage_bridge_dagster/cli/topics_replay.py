@@ -71,7 +71,7 @@ _PLACES = re.compile(r"(\d+):(\d+)-(\d+)")
 @click.option(
     "--unchecked",
     is_flag=True,
-    help="Send also letters for which it can't be told whether a newer record has their key.",
+    help="Send letters, too, for which it is unknown whether a newer record has their key.",
 )
 @click.option(
     "--rate", type=click.FloatRange(min=0, min_open=True), metavar="N", help="The most records a second."
@@ -102,8 +102,8 @@ def replay(
     it, in the transaction that sends the record, so the command can be interrupted and run again.
 
     A record that is sent again is the newest one of its key. Where tables have a row for each key, or the
-    topic is compacted, a letter is therefore not sent if a newer record has its key (superseded), and neither
-    if that can't be told (held), because the records between are gone.
+    topic is compacted, a letter is therefore not sent if a newer record has its key (superseded), or if
+    that is unknown, because the records between are gone (held).
 
     Exits 0 if nothing failed; 1 if a letter failed or is held; 2 for wrong options or settings.
 

@@ -193,7 +193,7 @@ def replayed_headers(stored: StoredLetter, offset: int) -> Headers:
 
 
 def replayed_letter(headers: Headers) -> str | None:
-    """The letter of which a record says that it was sent again, by its identity; None for other records."""
+    """The identity of the letter that a record marks as sent again; None for other records."""
     if any(name == VERSION for name, _ in headers):
         return None
     identity = next((value for name, value in headers if name == REPLAYED), None)

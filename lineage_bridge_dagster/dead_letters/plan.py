@@ -11,8 +11,8 @@ from lineage_bridge_dagster.dead_letters.reading import TopicState
 from lineage_bridge_dagster.dead_letters.survey import Entry, Selection, Survey
 from lineage_bridge_dagster.text import duration
 
-#: `send`; `replayed`: sent before; `superseded`: a newer record has its key; `held`: it can't be told whether
-#: sending it would do harm; `sent`, `failed`: what became of `send`.
+#: `send`; `replayed`: sent before; `superseded`: a newer record has its key; `held`: sending it might
+#: do harm; `sent`, `failed`: what became of `send`.
 Outcome = Literal["send", "replayed", "superseded", "held", "sent", "failed"]
 
 
@@ -35,7 +35,7 @@ class Rules:
     """What may be sent.
 
     Attributes:
-        unchecked: whether also letters for which it can't be told if a newer record has their key.
+        unchecked: whether to send letters, too, for which it is unknown if a newer record has their key.
         original_time: whether records keep their time; else they get that of the replay.
     """
 
@@ -130,7 +130,7 @@ def _order(entry: Entry) -> tuple[str, int, int, int]:
 
 
 def _doubt(entry: Entry, state: TopicState, now: int) -> str | None:
-    """Why it can't be told whether a newer record has the letter's key; None if it can."""
+    """Why it is unknown whether a newer record has the letter's key; None if it is known."""
     if (other := _other_topic(entry, state)) is not None:
         return other
     first = state.first.get(entry.partition, 0)
