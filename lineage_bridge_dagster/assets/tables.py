@@ -12,7 +12,7 @@ from dagster import AssetExecutionContext, DataVersion, Failure, MaterializeResu
 
 from lineage_bridge_dagster.assets.chains import chain_digest, chain_for, chain_metadata
 from lineage_bridge_dagster.assets.column_lineage import column_metadata
-from lineage_bridge_dagster.assets.failures import readable_failures
+from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
@@ -170,18 +170,13 @@ def _push(
 def push_failure(failed: Sequence[TableResult], counts: str) -> Failure:
     """Return one failure that names all tables that were not pushed, with the reasons as metadata."""
     ordered = sorted(failed, key=lambda result: result.name)
-    names = first_few([f"{result.name} ({result.status})" for result in ordered], 20)
-    first = ordered[0]
-    rows = [[result.name, result.status, result.reason, result.hint] for result in ordered]
-    return Failure(
-        description=f"{plural(len(ordered), 'table')} not pushed: {names}.\n"
-        f"{first.name}: {first.reason}" + (f"\n  -> {first.hint}" if first.hint else ""),
-        metadata={
-            "tables": MetadataValue.md(markdown_table(["table", "outcome", "reason", "what to do"], rows)),
-            "counts": counts,
-        },
-        # Single calls were retried already, and a rerun of the op would push its successful tables again.
-        allow_retries=False,
+    return failure_of(
+        f"{plural(len(ordered), 'table')} not pushed",
+        [[result.name, result.status, result.reason, result.hint] for result in ordered],
+        columns=["table", "outcome", "reason", "what to do"],
+        metadata_key="tables",
+        names=[f"{result.name} ({result.status})" for result in ordered],
+        metadata={"counts": counts},
     )
 
 

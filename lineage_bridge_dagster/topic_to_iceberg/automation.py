@@ -68,23 +68,38 @@ def load_automation(instance: LoadInstance) -> Automation:
 
 
 def _schedule(instance: LoadInstance, job: Any) -> ScheduleDefinition:
-    names = instance.names
+    names, run = instance.names, instance.run
+    return schedule(
+        names.schedule,
+        job,
+        run.cron,
+        running=run.running,
+        # Two runs of one instance would refuse each other's tables.
+        at_it="still loading the topics",
+        description=f"Runs `{names.job}`: loads every topic up to its present end, unless a run is at it.",
+    )
+
+
+def schedule(
+    name: str, job: Any, cron: str, *, running: bool, at_it: str, description: str
+) -> ScheduleDefinition:
+    """A schedule that waits for the job's last run, whose doing `at_it` names.
+
+    Runs are found by the tag `INSTANCE`, which the job gives them with its name.
+    """
 
     def request(context: ScheduleEvaluationContext) -> RunRequest | SkipReason:
-        # Two runs of one instance would refuse each other's tables.
-        if run := going(context.instance, names.job):
-            return SkipReason(f"Run {run} is still loading the topics.")
+        if run := _going(context.instance, job.name):
+            return SkipReason(f"Run {run} is {at_it}.")
         return RunRequest(run_key=context.scheduled_execution_time.isoformat())
 
     return ScheduleDefinition(
-        name=names.schedule,
+        name=name,
         job=job,
-        cron_schedule=instance.run.cron,
-        default_status=DefaultScheduleStatus.RUNNING
-        if instance.run.running
-        else DefaultScheduleStatus.STOPPED,
+        cron_schedule=cron,
+        default_status=DefaultScheduleStatus.RUNNING if running else DefaultScheduleStatus.STOPPED,
         execution_fn=request,
-        description=f"Runs `{names.job}`: loads every topic up to its present end, unless a run is at it.",
+        description=description,
     )
 
 
@@ -173,7 +188,7 @@ def recent_runs(instance: DagsterInstance, job: str) -> list[RunSeen]:
     ]
 
 
-def going(instance: DagsterInstance, job: str) -> str | None:
+def _going(instance: DagsterInstance, job: str) -> str | None:
     """The id of a run of a job that has not ended; None without one."""
     return next((run.run_id for run in recent_runs(instance, job) if not run.is_over), None)
 

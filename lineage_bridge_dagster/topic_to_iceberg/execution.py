@@ -15,17 +15,15 @@ from dagster import (
     EventLogRecord,
     Failure,
     MaterializeResult,
-    MetadataValue,
 )
 
-from lineage_bridge_dagster.assets.failures import readable_failures
+from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.times import now_ms
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.dagster_internals import DagsterExecutionInterruptedError
 from lineage_bridge_dagster.specs import keys
-from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
-from lineage_bridge_dagster.text import first_few, plural
+from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS, outcomes
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, load_metadata
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
@@ -191,21 +189,14 @@ def _is_of_load(record: EventLogRecord) -> bool:
 def _failure(failed: Sequence[LoadReport], topics: int) -> Failure:
     """One failure that names all topics that were not loaded, with the reasons as metadata."""
     ordered = sorted(failed, key=lambda report: report.load.topic)
-    rows = [
-        [report.load.topic, report.load.dotted, error.outcome, error.message, error.hint]
-        for report in ordered
-        if (error := report.error) is not None
-    ]
-    first = rows[0]
-    return Failure(
-        description=f"{len(failed)} of {plural(topics, 'topic')} not loaded: "
-        f"{first_few([row[0] for row in rows], 20)}.\n{first[0]}: {first[3]}"
-        + (f"\n  -> {first[4]}" if first[4] else ""),
-        metadata={
-            "topics": MetadataValue.md(
-                markdown_table(["topic", "table", "outcome", "reason", "what to do"], rows)
-            )
-        },
-        # The others are loaded, and the next run continues with these.
-        allow_retries=False,
+    # The others are loaded, and the next run continues with these.
+    return failure_of(
+        f"{len(failed)} of {plural(topics, 'topic')} not loaded",
+        [
+            [report.load.topic, report.load.dotted, error.outcome, error.message, error.hint]
+            for report in ordered
+            if (error := report.error) is not None
+        ],
+        columns=["topic", "table", "outcome", "reason", "what to do"],
+        metadata_key="topics",
     )

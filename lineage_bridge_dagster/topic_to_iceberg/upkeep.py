@@ -7,23 +7,20 @@ from typing import Any
 from dagster import (
     AssetObservation,
     Config,
-    DefaultScheduleStatus,
     Failure,
     JobDefinition,
     MetadataValue,
     OpExecutionContext,
     Out,
     Output,
-    RunRequest,
     ScheduleDefinition,
-    ScheduleEvaluationContext,
-    SkipReason,
     graph,
     in_process_executor,
     op,
 )
 from pydantic import Field
 
+from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.config.topic_tables import UpkeepConfig
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -34,7 +31,7 @@ from lineage_bridge_dagster.spark.tableflow.upkeep import Upkeep, UpkeepLimits, 
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import first_few, plural
-from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, going
+from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, schedule
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 from lineage_bridge_dagster.topic_to_iceberg.run import LoadError
 
@@ -83,7 +80,8 @@ def upkeep_job(instance: LoadInstance) -> JobDefinition:
         out=Out(dict[str, int], description="What was done in all tables."),
     )
     def upkeep(context: OpExecutionContext, config: UpkeepJobConfig) -> Iterator[Any]:
-        chosen = _chosen(instance.loads, config.tables)
+        with readable_failures():
+            chosen = _chosen(instance.loads, config.tables)
         spark = getattr(context.resources, names.spark).spark_session
         done: list[_Done] = []
         for number, load in enumerate(chosen, start=1):
@@ -120,19 +118,13 @@ def upkeep_schedule(instance: LoadInstance, job: JobDefinition) -> list[Schedule
     config = instance.upkeep
     if not config.cron:
         return []
-
-    def request(context: ScheduleEvaluationContext) -> RunRequest | SkipReason:
-        if run := going(context.instance, job.name):
-            return SkipReason(f"Run {run} is still at it.")
-        return RunRequest(run_key=context.scheduled_execution_time.isoformat())
-
     return [
-        ScheduleDefinition(
-            name=f"{job.name}_schedule",
-            job=job,
-            cron_schedule=config.cron,
-            default_status=DefaultScheduleStatus.RUNNING if config.running else DefaultScheduleStatus.STOPPED,
-            execution_fn=request,
+        schedule(
+            f"{job.name}_schedule",
+            job,
+            config.cron,
+            running=config.running,
+            at_it="still at it",
             description=f"Runs `{job.name}`, unless a run is at it.",
         )
     ]
@@ -142,14 +134,13 @@ def _chosen(loads: Sequence[TopicLoad], tables: Sequence[str]) -> list[TopicLoad
     """The tables to look after.
 
     Raises:
-        Failure: a name is of no table of the instance.
+        ConfigurationError: a name is of no table of the instance.
     """
     by_name = {load.dotted: load for load in loads}
     if unknown := [name for name in tables if name not in by_name]:
-        raise Failure(
-            description=f"This instance loads no table {first_few(unknown, 5)}.\n"
-            f"  -> Name some of {first_few(sorted(by_name), 20)}.",
-            allow_retries=False,
+        raise ConfigurationError(
+            f"This instance loads no table {first_few(unknown, 5)}.",
+            hint=f"Name some of {first_few(sorted(by_name), 20)}.",
         )
     return [by_name[name] for name in dict.fromkeys(tables)] if tables else list(loads)
 
@@ -157,8 +148,6 @@ def _chosen(loads: Sequence[TopicLoad], tables: Sequence[str]) -> list[TopicLoad
 def _attempt(load: TopicLoad, keep: Callable[[], Upkeep | None]) -> _Done:
     try:
         return _Done(load, keep())
-    except ConfigurationError:
-        raise
     except Exception as error:
         if is_jvm_gone(error):
             raise
@@ -226,12 +215,10 @@ def _totals(done: Sequence[_Done]) -> dict[str, int]:
 
 def _failure(failed: Sequence[_Done], tables: int) -> Failure:
     """One failure that names all tables that were not looked after."""
-    rows = [[one.load.dotted, one.error.message, one.error.hint] for one in failed if one.error is not None]
-    return Failure(
-        description=f"{len(failed)} of {plural(tables, 'table')} not looked after: "
-        f"{first_few([row[0] for row in rows], 20)}.\n{rows[0][0]}: {rows[0][1]}"
-        + (f"\n  -> {rows[0][2]}" if rows[0][2] else ""),
-        metadata={"tables": MetadataValue.md(markdown_table(["table", "reason", "what to do"], rows))},
-        # The next run of the schedule tries them again.
-        allow_retries=False,
+    # The next run of the schedule tries them again.
+    return failure_of(
+        f"{len(failed)} of {plural(tables, 'table')} not looked after",
+        [[one.load.dotted, one.error.message, one.error.hint] for one in failed if one.error is not None],
+        columns=["table", "reason", "what to do"],
+        metadata_key="tables",
     )
