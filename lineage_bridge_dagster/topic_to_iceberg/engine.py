@@ -43,10 +43,6 @@ OldestUnread = Callable[[Offsets, Offsets], int | None]
 #: Kinds of delete files that a snapshot counts.
 _DELETES = ("total-equality-deletes", "total-position-deletes")
 
-
-#: Rows that a snapshot of a MERGE took away: in files that it rewrote, or by files of positions.
-_REMOVED = ("deleted-records", "added-position-deletes")
-
 #: Property of a table that does not begin at its topic's first records: partition -> offset.
 START = "topic_to_iceberg.start-offsets"
 
@@ -129,13 +125,11 @@ class TableLoader:
         done = self._table.advance()
         if not done.rows and not done.skipped:
             return Step(done.offsets, done.caught_up)
-        snapshot = current_snapshot(self._spark, self._name)
-        merged = self._load.mode != "append" and snapshot is not None
         return Step(
             done.offsets,
             done.caught_up,
-            rows=snapshot.count("added-records") if merged and snapshot else done.rows,
-            removed=sum(map(snapshot.count, _REMOVED)) if merged and snapshot else 0,
+            rows=done.written,
+            removed=done.deleted,
             skipped=0 if self._logs else done.skipped,
             dead_letters=done.skipped if self._logs else 0,
             committed=True,

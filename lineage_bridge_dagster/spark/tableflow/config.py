@@ -101,6 +101,7 @@ class Advance:
         skipped: records left out.
         offsets: up to which the topic was read.
         caught_up: whether that was the end, when the step began.
+        written: rows that the batch's snapshot added: by key, one for all records of a key.
         deleted: rows that were replaced or deleted.
         rejections: why records were left out, and where some of them are.
     """
@@ -109,6 +110,7 @@ class Advance:
     skipped: int
     offsets: Offsets
     caught_up: bool
+    written: int = 0
     deleted: int = 0
     rejections: Rejections = field(default_factory=Rejections)
 

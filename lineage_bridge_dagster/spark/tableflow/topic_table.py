@@ -50,6 +50,9 @@ from lineage_bridge_dagster.spark.tableflow.writes import append, merge
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+#: Rows that a snapshot took away: in files that it rewrote, or by files of positions.
+_REMOVED = ("deleted-records", "added-position-deletes")
+
 #: Times that a batch is written when compactions keep changing the table meanwhile.
 _ATTEMPTS = 5
 
@@ -186,8 +189,12 @@ class TopicTable:
         table.publish(written.snapshot_id, head)
         self._seen = written
         self._written.clear()
-        deletes = entry.summary.get("added-position-deletes", 0) if entry else 0
-        return replace(counts, deleted=int(deletes))
+        summary = entry.summary if entry else {}
+        return replace(
+            counts,
+            written=int(summary.get("added-records", 0)),
+            deleted=sum(int(summary.get(name, 0)) for name in _REMOVED),
+        )
 
     def _stage(self, session: SparkSession, table: StagedTable, batch: Batch, topic_id: str) -> Advance:
         """Write the batch's rows and its summary to the staged branch."""

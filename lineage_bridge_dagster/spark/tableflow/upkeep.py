@@ -24,12 +24,7 @@ from tenacity import (
 
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.commits import CommitConflictError, conflict_of
-from lineage_bridge_dagster.spark.iceberg_tables import (
-    TableName,
-    current_snapshot,
-    load_table,
-    string_literal,
-)
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table, string_literal
 from lineage_bridge_dagster.spark.tableflow.config import MODE, NotOurTableError
 
 if TYPE_CHECKING:
@@ -106,19 +101,21 @@ def keep_up(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
             f"{name} was not created from a topic: it has no property {MODE}. Nothing was changed.",
             hint="Leave its upkeep to what writes it.",
         )
-    if current_snapshot(spark, name) is None:
+    if table.currentSnapshot() is None:
         return Upkeep()
     data, deletes = _compacted(spark, name)
     manifests = _call(spark, name, "rewrite_manifests")
-    before = _snapshots(spark, name)
+    table.refresh()
+    before = table.snapshots().size()
     expired = _expire(spark, name, limits, now)
+    table.refresh()
     return Upkeep(
         compacted=_count(data, "rewritten_data_files_count"),
         written=_count(data, "added_data_files_count"),
         deletes_removed=_count(data, "removed_delete_files_count")
         + _count(deletes, "rewritten_delete_files_count"),
         manifests=_count(manifests, "rewritten_manifests_count"),
-        snapshots=before - _snapshots(spark, name),
+        snapshots=before - table.snapshots().size(),
         expired=sum(_count(expired, column) for column in (expired[0].asDict() if expired else ())),
         orphans=_remove_orphans(spark, name, str(table.location()), limits, now),
     )
@@ -172,10 +169,6 @@ def _remove_orphans(
         )
         found += len(rows)
     return found
-
-
-def _snapshots(spark: SparkSession, name: TableName) -> int:
-    return sum(1 for _ in load_table(spark, name).snapshots())
 
 
 def _call(spark: SparkSession, name: TableName, procedure: str, **arguments: Any) -> list[Row]:
