@@ -38,6 +38,7 @@ class TopicLoad(BaseModel):
         catalog: the name of the table's catalog in Spark.
         in_default_glue: whether that is the default catalog and Glue's, whose tables need no catalog's name.
         batch_records: the most records in one commit.
+        batch_bytes: about the most bytes of keys and values in one commit.
         start: `earliest`, `latest` or a time with its zone, for a new table.
         max_lag_records: None if their number doesn't matter.
     """
@@ -58,6 +59,7 @@ class TopicLoad(BaseModel):
     properties: Mapping[str, str] = Field(default_factory=dict)
     portable_names: bool = False
     batch_records: int = 1_000_000
+    batch_bytes: int = 1 << 30
     start: str = "earliest"
     accept: frozenset[Accepted] = frozenset()
     max_lag_seconds: float = 3600.0

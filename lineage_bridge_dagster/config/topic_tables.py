@@ -174,6 +174,12 @@ class LoadFields(YamlSection):
         description="The most records of a topic in one commit. Default: 1000000.",
         examples=[1_000_000],
     )
+    batch_bytes: Annotated[int | str | None, Accepts(_POSITIVE)] = Field(
+        default=None,
+        description="About the most bytes of keys and values in one commit, by the size of the records "
+        "before. Default: 1073741824 (1 GiB).",
+        examples=[1_073_741_824],
+    )
     start: Annotated[str | None, Accepts(_START)] = Field(
         default=None,
         description="Where a new table begins: earliest, latest, or the first record at or after a time. "

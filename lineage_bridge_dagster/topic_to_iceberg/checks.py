@@ -84,7 +84,7 @@ def caught_up(load: TopicLoad, facts: LoadFacts) -> CheckOutcome:
         False,
         f"{lag}, which is {limit}.",
         f"See the check {RUNNING}; if nothing stops the topic, run it more often, give Spark more cores or "
-        "raise batch_records.",
+        "raise batch_records and batch_bytes.",
         error=True,
         metadata=metadata,
     )

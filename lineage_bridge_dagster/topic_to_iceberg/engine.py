@@ -102,6 +102,7 @@ class TableLoader:
             table_config(load, self._origin),
             self._schemas,
             max_records=load.batch_records,
+            max_bytes=load.batch_bytes,
             dead_letter_queue=self._queue,
             origin=self._start_offsets,
         )

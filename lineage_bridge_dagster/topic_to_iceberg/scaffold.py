@@ -41,6 +41,7 @@ attributes:
     failures: suspend
     # start: earliest
     # batch_records: 1000000
+    # batch_bytes: 1073741824
     # max_lag_seconds: 3600
 
   # When topics are loaded: schedule, continuous (one long run that a sensor keeps going) or manual.

@@ -24,7 +24,7 @@ from lineage_bridge_dagster.topics.columns import value_type
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation
+    from pyspark.sql import Column, DataFrame, Observation
     from pyspark.sql.types import DataType
 
 
@@ -42,7 +42,7 @@ class TableRows:
 
 
 class Observed(NamedTuple):
-    """Count, as `n`, the records of a batch, and those of them that can be rows."""
+    """Count, as `n`, the records of a batch with their `bytes`, and those of them that can be rows."""
 
     records: Observation
     good: Observation
@@ -51,6 +51,22 @@ class Observed(NamedTuple):
 def judged(records: DataFrame, topic: str, decoders: Decoders, config: TopicTableConfig) -> DataFrame:
     """Decoded records with `_error`, why one cannot be a row."""
     return with_changes(with_decoded(records, decoders), topic, config.mode)
+
+
+def measured(records: DataFrame) -> tuple[int, int]:
+    """The number of records, and the bytes of their keys and values."""
+    from pyspark.sql import functions as F
+
+    found = records.agg(F.count(F.lit(1)).alias("n"), _bytes()).collect()[0]
+    return int(found["n"]), int(found["bytes"] or 0)
+
+
+def _bytes() -> Column:
+    """The bytes of all keys and values, as `bytes`; null if there are no records."""
+    from pyspark.sql import functions as F
+
+    lengths = [F.coalesce(F.length(side), F.lit(0)).cast("long") for side in ("key", "value")]
+    return F.sum(lengths[0] + lengths[1]).alias("bytes")
 
 
 def table_rows(
@@ -73,7 +89,7 @@ def table_rows(
     if observed is not None:
         # Here and not before the decoding: Spark moves no filter past an observation. It would move that of
         # the good records to the topic, and decode each record once for the filter and once for its row.
-        frame = frame.observe(observed.records, count)
+        frame = frame.observe(observed.records, count, _bytes())
     frame = good(frame, strict=config.failures == "SUSPEND")
     if observed is not None:
         frame = frame.observe(observed.good, count)

@@ -29,6 +29,7 @@ from lineage_bridge_dagster.spark.commits import conflict_of
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.spark.tableflow import creation
+from lineage_bridge_dagster.spark.tableflow.batch_size import BatchSize
 from lineage_bridge_dagster.spark.tableflow.changes import DELETED
 from lineage_bridge_dagster.spark.tableflow.columns import Decoders, undecodable
 from lineage_bridge_dagster.spark.tableflow.config import (
@@ -44,7 +45,13 @@ from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters, re
 from lineage_bridge_dagster.spark.tableflow.evolution import aligned, evolve
 from lineage_bridge_dagster.spark.tableflow.offsets import Batch, TopicState, next_batch
 from lineage_bridge_dagster.spark.tableflow.staging import MovedError, StagedTable, writer_session
-from lineage_bridge_dagster.spark.tableflow.table_rows import Observed, judged, required_keys, table_rows
+from lineage_bridge_dagster.spark.tableflow.table_rows import (
+    Observed,
+    judged,
+    measured,
+    required_keys,
+    table_rows,
+)
 from lineage_bridge_dagster.spark.tableflow.writes import append, merge
 
 if TYPE_CHECKING:
@@ -70,10 +77,13 @@ class TopicTable:
         schemas: Callable[[], TopicSchemas],
         *,
         max_records: int = 100_000,
+        max_bytes: int = 1 << 30,
         dead_letter_queue: DeadLetterQueue | None = None,
         origin: Callable[[], Offsets] | None = None,
     ) -> None:
-        """Schemas evolve: each step calls `schemas`. A step reads at most about `max_records`.
+        """Schemas evolve: each step calls `schemas`.
+
+        A step reads at most `max_records`, and about `max_bytes` of keys and values.
 
         `origin` returns the offsets at which a table without rows begins, instead of the topic's first ones.
 
@@ -90,7 +100,7 @@ class TopicTable:
         self._spark = spark
         self._topic = topic
         self._schemas = schemas
-        self._max_records = max_records
+        self._size = BatchSize(max_records, max_bytes)
         self._origin = origin
         #: The progress that this writer has seen last.
         self._seen: Progress | None = None
@@ -153,14 +163,18 @@ class TopicTable:
         self._check_single(done)
         self._seen = done
         topic_id, (first, last) = self._topic.topic_id(), self._topic.bounds()
-        batch = next_batch(
-            done,
-            TopicState(self._topic.name, first, last, topic_id),
-            self._max_records,
-            accept=config.accept,
-            origin=self._origin() if self._origin and done is None else None,
-            until=until,
-        )
+        state = TopicState(self._topic.name, first, last, topic_id)
+        origin = self._origin() if self._origin and done is None else None
+
+        def planned() -> Batch:
+            return next_batch(
+                done, state, self._size.records, accept=config.accept, origin=origin, until=until
+            )
+
+        batch = planned()
+        while self._size.needs_sample and not batch.caught_up:
+            self._size.measured(*measured(self._topic.read(session, batch.start, batch.end)))
+            batch = planned()
         if batch.is_empty:
             return Advance(0, 0, batch.start, batch.caught_up)
         head = table.head
@@ -217,8 +231,9 @@ class TopicTable:
             append(aligned(shaped.frame, columns), config.name, summary)
         else:
             merge(aligned(shaped.frame, columns, extra=[DELETED]), config.name, shaped, columns, summary)
-        good = int(observed.good.get["n"])
-        skipped = int(observed.records.get["n"]) - good
+        read, good = observed.records.get, int(observed.good.get["n"])
+        self._size.measured(int(read["n"]), int(read["bytes"] or 0))
+        skipped = int(read["n"]) - good
         if skipped and self._dead_letter_queue is None:
             found = rejections(judged(records, name, decoders, config))
         return Advance(good, skipped, batch.end, batch.caught_up, rejections=found)
