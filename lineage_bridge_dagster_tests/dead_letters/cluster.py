@@ -85,16 +85,16 @@ class Cluster:
 
     def records(self, topic: str) -> list[Record]:
         """The committed records: brokers write the end of a transaction after they have acknowledged it."""
-        with TopicReader(self.bootstrap) as reader:
-            stored = reader.read([topic])[topic]
-        assert isinstance(stored, TopicOffsets)
-        ends = {each.partition: each.end for each in stored.partitions}
 
         def state() -> TopicState | None:
             found = self.source.describe(topic)
+            stored = reader.read([topic])[topic]
+            assert isinstance(stored, TopicOffsets)
+            ends = {each.partition: each.end for each in stored.partitions}
             return found if found and found.end == ends else None
 
-        found = eventually(state, 20, f"the end of transactions in {topic}", 0.05)
+        with TopicReader(self.bootstrap) as reader:
+            found = eventually(state, 60, f"the end of transactions in {topic}", 0.05)
         return list(self.source.read(topic, found.first, found.end))
 
     def letter(self, offset: int, value: bytes | None = b"bad", **fields: Any) -> DeadLetter:
