@@ -28,7 +28,8 @@ from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS, outcome
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, load_metadata
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 from lineage_bridge_dagster.topic_to_iceberg.others import refuse_beside_others
-from lineage_bridge_dagster.topic_to_iceberg.run import LoadReport, LoadRun
+from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
+from lineage_bridge_dagster.topic_to_iceberg.run import LoadRun
 
 #: Tag of a run that goes on until it is ended; any other run reads to the ends that the topics have now.
 CONTINUOUS = keys.tag_key("load_continuously")

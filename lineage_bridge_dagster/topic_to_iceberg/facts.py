@@ -14,7 +14,7 @@ from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.loader import TableLook
-from lineage_bridge_dagster.topic_to_iceberg.run import LoadReport
+from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 
 
 @dataclass(frozen=True, slots=True)

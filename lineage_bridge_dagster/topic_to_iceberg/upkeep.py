@@ -33,7 +33,7 @@ from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import first_few, plural
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, schedule
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
-from lineage_bridge_dagster.topic_to_iceberg.run import LoadError
+from lineage_bridge_dagster.topic_to_iceberg.reports import LoadError
 
 _COLUMNS = (
     "table",

@@ -70,7 +70,7 @@ def test_a_continuous_run_materializes_at_intervals_and_ends_after_its_hours(
 def test_a_failure_during_a_continuous_run_is_tried_again_and_shows_meanwhile(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lineage_bridge_dagster.topic_to_iceberg.run._RETRY", 0.01)
+    monkeypatch.setattr("lineage_bridge_dagster.topic_to_iceberg.rotation._RETRY", 0.01)
     topic = FakeTopic([step(1, 1, last=True), SuspendedError("no schema"), step(2, 1, last=True)], end=2)
     FakeCluster(orders=topic).use(monkeypatch)
     with loaded(continuous()) as (_, definitions):
