@@ -15,11 +15,13 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.topics.columns import table_schema
+from lineage_bridge_dagster.topics.comments import Comments, comments
 from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
 from lineage_bridge_dagster.topics.evolution import (
     AddColumn,
     Change,
     MakeOptional,
+    SetComment,
     WidenColumn,
     plan_evolution,
 )
@@ -105,16 +107,16 @@ def plans(
     opened = _Tables(catalogs)
     for load in loads:
         try:
-            wanted = _wanted(load, connection)
+            wanted, documented = _wanted(load, connection)
             table = opened.table(load)
             current = None if table is None else table.schema()
-            yield TablePlan(load, table is not None, tuple(_lines(current, wanted)))
+            yield TablePlan(load, table is not None, tuple(_lines(current, wanted, documented)))
         except LineageBridgeError as error:
             yield TablePlan(load, error=error)
 
 
-def _wanted(load: TopicLoad, connection: ClusterConnection) -> Schema:
-    """The columns of a topic's table, but for the metadata."""
+def _wanted(load: TopicLoad, connection: ClusterConnection) -> tuple[Schema, Comments]:
+    """The columns of a topic's table, but for the metadata, and what the schemas say of them."""
     from pyiceberg.schema import Schema as IcebergSchema
     from pyiceberg.types import StructType
 
@@ -125,25 +127,26 @@ def _wanted(load: TopicLoad, connection: ClusterConnection) -> Schema:
                 fetch_schemas(registry, connection.registry_url, each.subject) for each in (key, value)
             )
     schema = table_schema(key, value)
+    documented = comments(key, value, envelopes=load.mode == "debezium")
     if load.mode != "debezium":
-        return schema
+        return schema, documented
     after = next((each.field_type for each in schema.fields if each.name == "after"), None)
     if not isinstance(after, StructType):
         raise EvolutionError(
             f"The values of {load.topic} are no envelopes of Debezium: they have no record `after`.",
             hint="Write mode: append or mode: upsert.",
         )
-    return IcebergSchema(*after.fields)
+    return IcebergSchema(*after.fields), documented
 
 
-def _lines(current: Schema | None, wanted: Schema) -> Iterator[str]:
+def _lines(current: Schema | None, wanted: Schema, documented: Comments) -> Iterator[str]:
     if current is None:
         for each in wanted.fields:
             yield f"+ {each.name} {each.field_type}"
         return
     # Columns that identify a row stay required: an upsert has no rows without them.
     identifying = {(name,) for name in current.identifier_field_names()}
-    for change in plan_evolution(current.as_struct(), wanted.as_struct()):
+    for change in plan_evolution(current.as_struct(), wanted.as_struct(), documented.known):
         if not (isinstance(change, MakeOptional) and change.path in identifying):
             yield _line(change)
 
@@ -154,6 +157,8 @@ def _line(change: Change) -> str:
         return f"+ {name} {change.type}"
     if isinstance(change, WidenColumn):
         return f"~ {name} {change.before} -> {change.type}"
+    if isinstance(change, SetComment):
+        return f"~ {name} has the comment: {change.doc}"
     return f"~ {name} becomes optional"
 
 

@@ -12,7 +12,7 @@ What defaults a schema has changes no column: only format version 3 has defaults
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from pyiceberg.types import (
@@ -61,21 +61,33 @@ class MakeOptional:
     path: Path
 
 
-Change = AddColumn | WidenColumn | MakeOptional
+@dataclass(frozen=True)
+class SetComment:
+    """Give a column the schema's documentation as its comment."""
+
+    path: Path
+    doc: str
 
 
-def plan_evolution(current: StructType, wanted: StructType) -> tuple[Change, ...]:
+Change = AddColumn | WidenColumn | MakeOptional | SetComment
+
+#: Path of a column -> the comments of it that come from the schema.
+Known = Mapping[Path, Collection[str]]
+
+
+def plan_evolution(current: StructType, wanted: StructType, known: Known | None = None) -> tuple[Change, ...]:
     """The changes after which a table can hold what a schema's records hold, outer columns first.
 
     Args:
         current: the table's columns, such as `table.schema().as_struct()`; metadata columns may be among
             them.
         wanted: what `table_schema` returns.
+        known: the comments that may be replaced, as somebody else wrote all others.
 
     Raises:
         EvolutionError: a change is not permitted.
     """
-    return tuple(_struct(current, wanted, ()))
+    return tuple(_struct(current, wanted, (), known or {}))
 
 
 def merged(current: IcebergType, wanted: IcebergType) -> IcebergType:
@@ -119,7 +131,7 @@ def _merged_field(current: NestedField, wanted: NestedField | None, path: Path) 
     return types.field(current.name, kind, required=required, doc=current.doc or wanted.doc or "")
 
 
-def _struct(current: StructType, wanted: StructType, path: Path) -> Iterator[Change]:
+def _struct(current: StructType, wanted: StructType, path: Path, known: Known) -> Iterator[Change]:
     columns = {each.name: each for each in current.fields}
     folded = {name.lower(): name for name in columns}
     fields = {each.name: each for each in wanted.fields}
@@ -129,7 +141,10 @@ def _struct(current: StructType, wanted: StructType, path: Path) -> Iterator[Cha
         if column.required and not (each and each.required):
             yield MakeOptional(inner)
         if each is not None:
-            yield from _changes(column.field_type, each.field_type, inner)
+            yield from _changes(column.field_type, each.field_type, inner, known)
+            is_ours = not column.doc or column.doc in known.get(inner, ())
+            if each.doc and each.doc != column.doc and is_ours:
+                yield SetComment(inner, each.doc)
     for name, each in fields.items():
         if name in columns:
             continue
@@ -143,21 +158,21 @@ def _struct(current: StructType, wanted: StructType, path: Path) -> Iterator[Cha
         yield AddColumn((*path, name), each.field_type, each.doc or "")
 
 
-def _changes(current: IcebergType, wanted: IcebergType, path: Path) -> Iterator[Change]:
+def _changes(current: IcebergType, wanted: IcebergType, path: Path, known: Known) -> Iterator[Change]:
     match current, wanted:
         case StructType(), StructType():
-            yield from _struct(current, wanted, path)
+            yield from _struct(current, wanted, path, known)
         case ListType(), ListType():
             element = (*path, "element")
             if current.element_required and not wanted.element_required:
                 yield MakeOptional(element)
-            yield from _changes(current.element_type, wanted.element_type, element)
+            yield from _changes(current.element_type, wanted.element_type, element, known)
         case MapType(), MapType():
             _same_key(current, wanted, path)
             value = (*path, "value")
             if current.value_required and not wanted.value_required:
                 yield MakeOptional(value)
-            yield from _changes(current.value_type, wanted.value_type, value)
+            yield from _changes(current.value_type, wanted.value_type, value, known)
         case _:
             kind = _wider(current, wanted, path)
             if kind != current and isinstance(current, PrimitiveType) and isinstance(kind, PrimitiveType):

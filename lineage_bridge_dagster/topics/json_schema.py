@@ -136,7 +136,7 @@ class _Reader:
                 name,
                 self._inner(inner, joined(path, name), base),
                 name in required,
-                str(inner.get("description") or "") if isinstance(inner, dict) else "",
+                _description(inner),
             )
             for name, inner in ordered
         )
@@ -168,6 +168,7 @@ class _Reader:
     def _union(self, choices: list[Any], titled: list[Any] | None, path: str, base: str) -> JsonNode:
         nodes: list[JsonNode] = []
         names: list[str] = []
+        docs: list[str] = []
         nullable = False
         for number, choice in enumerate(choices):
             if isinstance(choice, dict) and choice.get("type") == "null":
@@ -179,6 +180,7 @@ class _Reader:
             nullable = nullable or node.nullable
             nodes.append(node)
             names.append(name)
+            docs.append(_description(choice) if titled else "")
         if not nodes:
             return JsonNode(Kind.STRING, nullable=True)
         kinds = {node.kind for node in nodes}
@@ -189,7 +191,9 @@ class _Reader:
         for wider in ((Kind.INT, Kind.LONG), (Kind.FLOAT, Kind.DOUBLE), (Kind.LONG, Kind.DOUBLE)):
             if kinds == set(wider):
                 return JsonNode(wider[1], nullable=nullable)
-        alternatives = (Property(name, node) for name, node in zip(names, nodes, strict=True))
+        alternatives = (
+            Property(name, node, doc=doc) for name, node, doc in zip(names, nodes, docs, strict=True)
+        )
         return JsonNode(Kind.UNION, tuple(alternatives), nullable=nullable)
 
     def _referenced(self, reference: str, path: str, base: str) -> JsonNode:
@@ -282,6 +286,17 @@ def _without_title(schema: Any) -> Any:
     if isinstance(schema, dict) and not str(schema.get("title") or "").startswith(_CONNECT):
         return {key: value for key, value in schema.items() if key != "title"}
     return schema
+
+
+def _description(schema: Any) -> str:
+    """What describes a value; of an optional one in Connect's way, within the alternative to null."""
+    if not isinstance(schema, dict):
+        return ""
+    if own := schema.get("description"):
+        return str(own)
+    choices = schema.get("oneOf") or schema.get("anyOf") or []
+    present = [each for each in choices if isinstance(each, dict) and each.get("type") != "null"]
+    return _description(present[0]) if len(present) == 1 else ""
 
 
 def _index(schema: Any) -> int:

@@ -190,13 +190,12 @@ class MessageReader:
             if union is None:
                 column = self._field(each, joined(path, each.name))
                 required = not each.has_presence and not each.is_repeated
-                doc = self._docs.get(each.full_name, "")
-                columns.append(types.field(each.name, column.type, required=required, doc=doc))
+                columns.append(types.field(each.name, column.type, required=required, doc=self._doc(each)))
                 converts.append((each.name, _getter(each, column.convert)))
             elif union.name not in unions:
                 unions.add(union.name)
                 column = self._union(union, joined(path, union.name))
-                columns.append(types.field(union.name, column.type))
+                columns.append(types.field(union.name, column.type, doc=self._docs.get(union.full_name, "")))
                 converts.append((union.name, column.convert))
         self._enclosing.pop()
         struct = types.struct(columns, path)
@@ -206,7 +205,7 @@ class MessageReader:
         fields, converts = [], {}
         for each in union.fields:
             column = self._field(each, joined(path, each.name))
-            fields.append(types.field(each.name, column.type, doc=self._docs.get(each.full_name, "")))
+            fields.append(types.field(each.name, column.type, doc=self._doc(each)))
             converts[each.name] = column.convert
         name = union.name
 
@@ -241,22 +240,28 @@ class MessageReader:
         if field.message_type is None:
             return _SCALARS[field.type]
         if field.message_type.full_name == "confluent.type.Decimal":
-            parameters = self._parameters(field)
+            meta = self._meta(field)
+            parameters = dict(meta.params) if meta else {}
             if "scale" in parameters:
                 precision = int(parameters.get("precision", types.MAX_PRECISION))
                 return _decimal(precision, int(parameters["scale"]), path)
         return self._message(field.message_type, path)
 
-    def _parameters(self, field: FieldDescriptor) -> dict[str, str]:
-        """The parameters of `(confluent.field_meta)`."""
+    def _doc(self, field: FieldDescriptor) -> str:
+        """What `(confluent.field_meta).doc` says of a field, else the comment at it."""
+        meta = self._meta(field)
+        return (str(meta.doc) if meta else "") or self._docs.get(field.full_name, "")
+
+    def _meta(self, field: FieldDescriptor) -> Any:
+        """The option `(confluent.field_meta)`; None if no file of the schema knows it."""
         try:
             meta = self._pool.FindExtensionByName("confluent.field_meta")
         except KeyError:
-            return {}
+            return None
         options = message_factory.GetMessageClass(meta.containing_type).FromString(
             field.GetOptions().SerializeToString()
         )
-        return dict(options.Extensions[meta].params)
+        return options.Extensions[meta]
 
 
 @lru_cache(maxsize=1000)
@@ -325,7 +330,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _comments(files: FileDescriptorSet) -> Iterator[tuple[str, str]]:
-    """The full name of each field that has a comment, and the comment."""
+    """The full name of each field and oneof that has a comment, and the comment."""
     for file in files.file:
         found = {
             tuple(each.path): (each.leading_comments or each.trailing_comments)
@@ -344,6 +349,9 @@ def _commented(
 ) -> Iterator[tuple[str, str]]:
     for number, field in enumerate(message.field):
         if comment := found.get((*path, 2, number)):
-            yield f"{name}.{field.name}", " ".join(comment.split())
+            yield f"{name}.{field.name}", comment
+    for number, union in enumerate(message.oneof_decl):
+        if comment := found.get((*path, 8, number)):
+            yield f"{name}.{union.name}", comment
     for number, inner in enumerate(message.nested_type):
         yield from _commented(inner, f"{name}.{inner.name}", (*path, 3, number), found)

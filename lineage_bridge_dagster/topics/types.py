@@ -22,11 +22,27 @@ from lineage_bridge_dagster.topics.errors import SchemaError
 #: Nesting that Spark's code generation and Glue's columns bear; deeper schemas are a mistake or recursive.
 MAX_DEPTH = 32
 MAX_PRECISION = 38
+#: Bytes; Glue refuses a longer comment of a column ("Comment string, not more than 255 bytes long").
+MAX_COMMENT = 255
 
 
 def field(name: str, kind: IcebergType, *, required: bool = False, doc: str = "") -> NestedField:
-    """A field of a struct."""
-    return NestedField(0, name, kind, required=required, doc=doc or None)
+    """A field of a struct, with its documentation as a comment that every catalog takes."""
+    return NestedField(0, name, kind, required=required, doc=comment(doc) or None)
+
+
+def comment(doc: str) -> str:
+    """A schema's documentation as the comment of a column: one line of at most `MAX_COMMENT` bytes.
+
+    >>> comment("Net price,\\n  in cents.")
+    'Net price, in cents.'
+    """
+    words = "".join(letter if letter.isprintable() else " " for letter in doc).split()
+    line = " ".join(words)
+    if len(line.encode()) <= MAX_COMMENT:
+        return line
+    end = "..."
+    return line.encode()[: MAX_COMMENT - len(end)].decode(errors="ignore").rstrip() + end
 
 
 def struct(fields: Iterable[NestedField], path: str) -> StructType:

@@ -28,6 +28,7 @@ from lineage_bridge_dagster.topics.evolution import (
     AddColumn,
     Change,
     MakeOptional,
+    SetComment,
     WidenColumn,
     merged,
     plan_evolution,
@@ -57,6 +58,8 @@ def applied(current: StructType, changes: tuple[Change, ...]) -> StructType:
                 update.update_column(change.path, change.type)
             case MakeOptional():
                 update.make_column_optional(change.path)
+            case SetComment():
+                update.update_column(change.path, doc=change.doc)
     return update._apply().as_struct()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.spark.iceberg_tables import (
@@ -17,6 +17,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
 from lineage_bridge_dagster.spark.java_errors import java_classes
 from lineage_bridge_dagster.spark.tableflow.config import MODE, ORIGIN, NotOurTableError, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.layout import partition_spec, sort_order
+from lineage_bridge_dagster.topics.comments import Path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +55,11 @@ _log = logging.getLogger(__name__)
 
 
 def ensure_table(
-    spark: SparkSession, config: TopicTableConfig, schema: StructType, identifiers: Sequence[str]
+    spark: SparkSession,
+    config: TopicTableConfig,
+    schema: StructType,
+    identifiers: Sequence[str],
+    comments: Mapping[Path, str],
 ) -> None:
     """Create the database and the table if they do not exist.
 
@@ -63,6 +68,7 @@ def ensure_table(
         config: the table.
         schema: its columns.
         identifiers: the columns that identify a row, which have no nulls; empty if rows have none.
+        comments: of its columns, by their paths.
 
     Raises:
         NotOurTableError: there is a table of this name that is not this topic's, in this mode.
@@ -75,7 +81,7 @@ def ensure_table(
             return
         drop(spark, config.name)
     jvm: Any = spark._jvm
-    java_schema = iceberg_schema(spark, schema, identifiers)
+    java_schema = iceberg_schema(spark, schema, identifiers, comments)
     spec = partition_spec(jvm, java_schema, config.partition_by)
     order = sort_order(jvm, java_schema, config.sort_by)
     ensure_namespace(spark, config.name.catalog, config.name.database)
@@ -120,18 +126,37 @@ def table_properties(config: TopicTableConfig) -> dict[str, str]:
     return {**_PROPERTIES, **merged, **config.properties, **own}
 
 
-def iceberg_schema(spark: SparkSession, schema: StructType, identifiers: Sequence[str]) -> Any:
-    """Iceberg's Java schema for Spark's columns, in which the identifiers are required."""
+def iceberg_schema(
+    spark: SparkSession,
+    schema: StructType,
+    identifiers: Sequence[str],
+    comments: Mapping[Path, str],
+) -> Any:
+    """Iceberg's Java schema for Spark's columns, with comments, in which the identifiers are required."""
     jvm: Any = spark._jvm
     parser = jvm.org.apache.iceberg.SchemaParser
     struct = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
     document = json.loads(parser.toJson(jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(struct)))
+    _comment(document, (), comments)
     found = [column for column in document["fields"] if column["name"] in identifiers]
     for column in found:
         column["required"] = True
     if found and all(_identifies(column["type"]) for column in found):
         document["identifier-field-ids"] = [column["id"] for column in found]
     return parser.fromJson(json.dumps(document))
+
+
+def _comment(kind: Any, path: Path, comments: Mapping[Path, str]) -> None:
+    """Put comments into a type as Iceberg writes it in JSON."""
+    if not isinstance(kind, dict):
+        return
+    for each in kind.get("fields", ()):
+        inner = (*path, each["name"])
+        if inner in comments:
+            each["doc"] = comments[inner]
+        _comment(each["type"], inner, comments)
+    for part in ("element", "key", "value"):
+        _comment(kind.get(part), (*path, part), comments)
 
 
 def _identifies(kind: object) -> bool:

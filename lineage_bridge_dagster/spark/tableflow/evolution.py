@@ -13,8 +13,9 @@ from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.java_errors import java_classes
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.creation import iceberg_schema
+from lineage_bridge_dagster.topics.comments import Comments, paths
 from lineage_bridge_dagster.topics.errors import EvolutionError
-from lineage_bridge_dagster.topics.evolution import plan_evolution
+from lineage_bridge_dagster.topics.evolution import SetComment, plan_evolution
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -29,8 +30,11 @@ def evolve(
     config: TopicTableConfig,
     wanted: t.StructType,
     identifiers: Sequence[str],
+    comments: Comments,
 ) -> t.StructType:
     """Add the columns that a table lacks, and widen those that are too narrow; return all of its columns.
+
+    Comments follow the schema, but for those that somebody else wrote.
 
     New columns are added at the table's end, wherever their fields are in the schema.
 
@@ -40,18 +44,25 @@ def evolve(
         config: the table's.
         wanted: the columns of the rows to come.
         identifiers: as the table was created with.
+        comments: what the schemas say of the columns.
 
     Raises:
         SuspendedError: a column of the table has a type that the topic's cannot be written to.
     """
     for attempt in range(_ATTEMPTS):
-        schema = iceberg_schema(spark, wanted, identifiers)
+        current = _struct(spark, table.schema())
+        schema = iceberg_schema(spark, wanted, identifiers, comments.latest)
         try:
-            changes = plan_evolution(_struct(spark, table.schema()), _struct(spark, schema))
+            changes = plan_evolution(current, _struct(spark, schema), comments.known)
         except EvolutionError as error:
             raise SuspendedError(f"{config.name}: {error.message}", hint=error.hint) from error
         if not changes:
             break
+        # Iceberg would replace the comment of every column for which it is given another.
+        present = set(paths(current))
+        given = {path: doc for path, doc in comments.latest.items() if path not in present}
+        given |= {each.path: each.doc for each in changes if isinstance(each, SetComment)}
+        schema = iceberg_schema(spark, wanted, identifiers, given)
         try:
             table.updateSchema().unionByNameWith(schema).commit()
         except Exception as error:

@@ -53,6 +53,7 @@ from lineage_bridge_dagster.spark.tableflow.table_rows import (
     table_rows,
 )
 from lineage_bridge_dagster.spark.tableflow.writes import append, merge
+from lineage_bridge_dagster.topics.comments import Comments, comments
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -130,7 +131,8 @@ class TopicTable:
         decoders = Decoders.of(schemas)
         shaped = table_rows(judged(records, self._topic.name, decoders, config), decoders, config)
         required = required_keys(shaped, schemas.key)
-        creation.ensure_table(session, config, shaped.frame.drop(DELETED).schema, required)
+        columns = shaped.frame.drop(DELETED).schema
+        creation.ensure_table(session, config, columns, required, self._comments(schemas).latest)
 
     def advance(self, until: Offsets | None = None) -> Advance:
         """Write the records that the table does not have yet, in one batch.
@@ -225,7 +227,8 @@ class TopicTable:
         observed = Observed(Observation(), Observation())
         shaped = table_rows(judged(records, name, decoders, config), decoders, config, observed)
         required = required_keys(shaped, schemas.key)
-        columns = evolve(session, table.java, config, shaped.frame.drop(DELETED).schema, required)
+        wanted = shaped.frame.drop(DELETED).schema
+        columns = evolve(session, table.java, config, wanted, required, self._comments(schemas))
         summary = self._summary(batch, topic_id)
         if not shaped.keys:
             append(aligned(shaped.frame, columns), config.name, summary)
@@ -237,6 +240,9 @@ class TopicTable:
         if skipped and self._dead_letter_queue is None:
             found = rejections(judged(records, name, decoders, config))
         return Advance(good, skipped, batch.end, batch.caught_up, rejections=found)
+
+    def _comments(self, schemas: TopicSchemas) -> Comments:
+        return comments(schemas.key, schemas.value, envelopes=self.config.mode == "debezium")
 
     def _summary(self, batch: Batch, topic_id: str) -> dict[str, str]:
         """What the batch's snapshot says of it."""

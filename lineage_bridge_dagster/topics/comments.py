@@ -1,0 +1,92 @@
+"""The comments of a table's columns: the documentation of the schema's fields, nested ones too.
+
+A comment that somebody wrote by hand stays. It is told from ours by its text: ours is what a version of the
+schema says of the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pyiceberg.types import IcebergType, ListType, MapType, StructType
+
+from lineage_bridge_dagster.topics import types
+from lineage_bridge_dagster.topics.columns import value_type
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comments:
+    """What a topic's schemas say of its table's columns.
+
+    Attributes:
+        latest: path of a column -> its comment.
+        known: path of a column -> what any version of the schemas says of it.
+    """
+
+    latest: Mapping[Path, str] = field(default_factory=dict)
+    known: Mapping[Path, frozenset[str]] = field(default_factory=dict)
+
+
+def comments(key: SubjectSchemas, value: SubjectSchemas, *, envelopes: bool = False) -> Comments:
+    """The comments of a topic's table; those of the value take precedence over the key's.
+
+    Args:
+        key: the schemas of the keys.
+        value: the schemas of the values.
+        envelopes: whether rows are the after-states of Debezium's envelopes, if the values are such.
+
+    Raises:
+        SchemaError: a latest version cannot be a table.
+    """
+    latest: dict[Path, str] = {}
+    known: dict[Path, frozenset[str]] = {}
+    for subject, side in ((key, "key"), (value, "value")):
+        found = value_type(subject)
+        if found is None:
+            continue
+        for kind in (*found.versions.values(), found.type):
+            columns = _columns(kind, side, envelopes=envelopes and side == "value")
+            for path, doc in _documented(columns, ()):
+                known[path] = known.get(path, frozenset()) | {doc}
+        columns = _columns(found.type, side, envelopes=envelopes and side == "value")
+        latest.update(_documented(columns, ()))
+    return Comments(latest, known)
+
+
+def paths(kind: IcebergType, path: Path = ()) -> Iterator[Path]:
+    """The path of each field of a type; elements are `element`, `key` and `value`."""
+    for inner, _ in _fields(kind, path):
+        yield inner
+
+
+def _columns(kind: IcebergType, side: str, *, envelopes: bool) -> StructType:
+    if not isinstance(kind, StructType):
+        return StructType(types.field(side, kind))
+    if envelopes:
+        inner = {each.name: each.field_type for each in kind.fields}
+        after = inner.get("after")
+        if isinstance(after, StructType) and "op" in inner:
+            return after
+    return kind
+
+
+def _documented(kind: IcebergType, path: Path) -> Iterator[tuple[Path, str]]:
+    return ((inner, doc) for inner, doc in _fields(kind, path) if doc)
+
+
+def _fields(kind: IcebergType, path: Path) -> Iterator[tuple[Path, str]]:
+    """The path and the documentation of each field."""
+    match kind:
+        case StructType():
+            for each in kind.fields:
+                yield (*path, each.name), each.doc or ""
+                yield from _fields(each.field_type, (*path, each.name))
+        case ListType():
+            yield from _fields(kind.element_type, (*path, "element"))
+        case MapType():
+            yield from _fields(kind.key_type, (*path, "key"))
+            yield from _fields(kind.value_type, (*path, "value"))
