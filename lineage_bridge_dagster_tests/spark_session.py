@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 REGION = "us-east-1"
 BUCKET = "lake"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_REGION": REGION}
+#: Tests run each query once or twice, too few times for optimized code to pay off.
+SMALL_SPARK = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.log.level": "ERROR",
+}
 
 
 @pytest.fixture(scope="session")
@@ -59,14 +65,7 @@ def spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
             patch.setenv(name, value)
         session = spark_session(
             Catalogs.of(spark_catalog),
-            {
-                "spark.master": "local[2]",
-                "spark.driver.memory": "1g",
-                # Tests run each query once or twice, too few times for optimized code to pay off.
-                "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-                "spark.sql.shuffle.partitions": "2",
-                "spark.log.level": "ERROR",
-            },
+            {"spark.master": "local[2]", "spark.driver.memory": "1g", **SMALL_SPARK},
             app_name="lineage-bridge-tests",
         )
     yield session
