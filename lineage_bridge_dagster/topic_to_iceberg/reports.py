@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.dead_letters.letter import Rejections
-from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.topic_to_iceberg.loader import Step, TableLook
 
 
@@ -55,10 +55,8 @@ class LoadError:
         from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
 
         suspended = isinstance(error, SuspendedError | AnalysisException)
-        if isinstance(error, LineageBridgeError):
-            return cls(error.message, error.hint, suspended)
-        first = next(iter(str(error).splitlines()), "")
-        return cls(first or type(error).__name__, "", suspended)
+        told = readable(error)
+        return cls(told.message, told.hint, suspended)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,9 @@ from tenacity import (
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.progress import COMMITTED_TAG, Progress, lineage, progress
+from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table
-from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
+from lineage_bridge_dagster.spark.java_errors import java_classes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -221,9 +222,10 @@ class StagedTable:
         except LineageBridgeError:
             raise
         except Exception as error:
+            told = readable(error)
             raise LineageBridgeError(
-                f"The catalog did not take a change of the branches of {self.name}: {root_cause(error)}",
-                hint="A batch that is staged stays so, and the next run publishes it.",
+                f"The branches of {self.name} could not be changed. {told.message}",
+                hint=f"A batch that is staged stays so, and the next run publishes it. {told.hint}".rstrip(),
             ) from error
 
     def _report(self, _: RetryCallState) -> None:
