@@ -45,13 +45,20 @@ PRIMITIVES: Mapping[str, PrimitiveType] = {
     "string": StringType(),
 }
 
+#: Types that a schema declares with a name and no fields.
+DECLARED: Mapping[str, PrimitiveType] = {"enum": StringType(), "fixed": BinaryType()}
+
 #: (Avro type, logical type) -> type; a pair that is not here has the type of the Avro type, as Avro demands.
 LOGICAL: Mapping[tuple[str, str], PrimitiveType] = {
     ("int", "date"): DateType(),
+    ("int", "time-millis"): IntegerType(),
+    ("long", "time-micros"): LongType(),
     ("long", "timestamp-millis"): TimestamptzType(),
     ("long", "timestamp-micros"): TimestamptzType(),
     ("long", "local-timestamp-millis"): TimestampType(),
     ("long", "local-timestamp-micros"): TimestampType(),
+    ("string", "uuid"): StringType(),
+    ("fixed", "uuid"): BinaryType(),
 }
 
 _HINT = "Correct the schema in the Schema Registry."
@@ -96,8 +103,6 @@ def _type(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[Iceber
         scope.named[name] = {**schema, "namespace": namespace}
         if kind == "record" or kind == "error":
             return _record(schema, name, path, namespace, scope), True
-    if kind == "enum":
-        return StringType(), True
     if kind == "array":
         element, required = _inner(schema["items"], joined(path, "element"), namespace, scope)
         return types.listing(element, element_required=required), True
@@ -107,10 +112,10 @@ def _type(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[Iceber
     logical = schema.get("logicalType")
     if logical == "decimal" and kind in ("bytes", "fixed"):
         return types.decimal(int(schema["precision"]), int(schema.get("scale", 0)), path), True
-    if kind == "fixed":
-        return BinaryType(), True
     if (kind, logical) in LOGICAL:
         return LOGICAL[kind, str(logical)], True
+    if kind in DECLARED:
+        return DECLARED[kind], True
     return _named(kind, path, namespace, scope)
 
 

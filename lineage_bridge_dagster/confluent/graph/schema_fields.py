@@ -8,10 +8,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
+from lineage_bridge_dagster.topics.avro import LOGICAL
 
 Field = dict[str, str]
 
 _MAX_DEPTH = 12
+#: Avro's logical types, and the types that they may annotate.
+_LOGICAL_BASES = {"decimal": {"bytes", "fixed"}}
+for _base, _name in LOGICAL:
+    _LOGICAL_BASES.setdefault(_name, set()).add(_base)
 _PROTO_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PROTO_WORD = re.compile(
     r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[A-Za-z_][\w.]*|\.[A-Za-z_][\w.]*|\d+|[^\s\w]'
@@ -88,11 +93,12 @@ def avro_type(value: Any, depth: int = 0) -> str:
         return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
     if not isinstance(value, Mapping):
         return "unknown"
-    if logical := value.get("logicalType"):
+    logical, kind = value.get("logicalType"), value.get("type")
+    # Avro ignores a logical type that does not belong to its type; an unknown one is worth its name.
+    if logical and (not isinstance(kind, str) or kind in _LOGICAL_BASES.get(str(logical), {kind})):
         if logical == "decimal":
             return f"decimal({value.get('precision', '?')},{value.get('scale', 0)})"
         return str(logical)
-    kind = value.get("type")
     if kind == "array":
         return f"array<{avro_type(value.get('items'), depth + 1)}>"
     if kind == "map":
@@ -142,7 +148,7 @@ def json_type(value: Any, depth: int = 0) -> str:
 
 
 def _proto_message(text: str) -> tuple[str, list[Field]] | None:
-    """The full name and fields of the first message, with those of a oneof but not of nested messages."""
+    """The full name and fields of the first message. A oneof is one field, as it is one column."""
     words = iter(_PROTO_WORD.findall(_PROTO_COMMENT.sub(" ", text)))
     package = ""
     for word in words:
@@ -162,8 +168,9 @@ def _proto_fields(words: Iterator[str]) -> Iterator[Field]:
     statement: list[str] = []
     for word in words:
         if word == "{":
-            if statement[:1] == ["oneof"]:
-                yield from _proto_fields(words)
+            if statement[:1] == ["oneof"] and len(statement) > 1:
+                members = ",".join(f"{each['name']}:{each['type']}" for each in _proto_fields(words))
+                yield {"name": statement[1], "type": f"oneof<{members}>"}
             else:
                 _skip_block(words)
             statement = []

@@ -1,9 +1,10 @@
-"""Comparing fields of an Avro schema with the columns in Glue of the table that Tableflow writes.
+"""Comparing fields of an Avro schema with the columns in Glue of their topic's table.
 
-Sources: Confluent's page "Schemas with Tableflow" for which fields become columns; the appendix on Avro of
-the Iceberg specification for their types; Iceberg's `IcebergToGlueConverter` for the spelling in Glue
-(`string` for `time` and `uuid`, which Glue lacks, and one type for both timestamps). Where writers differ,
-each spelling matches. A type in none of these is unknown, never a mismatch.
+Sources: Confluent's page "Schemas with Tableflow" for which fields become columns; `topics.avro` for their
+types in a table that Spark writes; the appendix on Avro of the Iceberg specification for the types that Spark
+lacks; Iceberg's `IcebergToGlueConverter` for the spelling in Glue (`string` for `time` and `uuid`, one type
+for both timestamps). Where writers differ, each spelling matches. A type in none of these is unknown, never a
+mismatch.
 """
 
 from __future__ import annotations
@@ -14,28 +15,29 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lineage_bridge_dagster.lineage.nodes import Field
+from lineage_bridge_dagster.topics.avro import DECLARED, LOGICAL, PRIMITIVES
+
+#: Iceberg's types that have another name in Glue.
+_IN_GLUE = {"long": "bigint", "timestamptz": "timestamp"}
+#: What writers make of a type that Spark lacks, in Glue and in a table's own metadata.
+_BY_OTHERS = {
+    "fixed": {"fixed"},
+    "uuid": {"string", "uuid"},
+    "time-millis": {"string", "time"},
+    "time-micros": {"string", "time"},
+}
+
+
+def _glue_types() -> dict[str, frozenset[str]]:
+    found = {name: set(others) for name, others in _BY_OTHERS.items()}
+    logical = [(name, kind) for (_, name), kind in LOGICAL.items()]
+    for name, kind in (*PRIMITIVES.items(), *DECLARED.items(), *logical):
+        found.setdefault(name, set()).add(_IN_GLUE.get(str(kind), str(kind)))
+    return {name: frozenset(several) for name, several in found.items()}
+
 
 #: Avro type or logical type -> the possible types of its column in Glue. Nested types are compared by part.
-GLUE_TYPES: Mapping[str, frozenset[str]] = {
-    "boolean": frozenset({"boolean"}),
-    "int": frozenset({"int"}),
-    "long": frozenset({"bigint"}),
-    "float": frozenset({"float"}),
-    "double": frozenset({"double"}),
-    "bytes": frozenset({"binary"}),
-    "fixed": frozenset({"binary", "fixed"}),
-    "string": frozenset({"string"}),
-    "enum": frozenset({"string"}),
-    "uuid": frozenset({"string", "uuid"}),
-    "date": frozenset({"date"}),
-    # Iceberg's time of day is a string in Glue; Spark has no such type and keeps the number.
-    "time-millis": frozenset({"string", "time", "int"}),
-    "time-micros": frozenset({"string", "time", "bigint"}),
-    "timestamp-millis": frozenset({"timestamp"}),
-    "timestamp-micros": frozenset({"timestamp"}),
-    "local-timestamp-millis": frozenset({"timestamp"}),
-    "local-timestamp-micros": frozenset({"timestamp"}),
-}
+GLUE_TYPES: Mapping[str, frozenset[str]] = _glue_types()
 
 #: Other spellings in Glue: Hive's, and those of engines that distinguish timestamps.
 _SYNONYMS = {

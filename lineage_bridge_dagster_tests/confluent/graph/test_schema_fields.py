@@ -114,8 +114,7 @@ def test_protobuf_fields_of_the_first_message() -> None:
         "id": "int64",
         "lines": "array<Line>",
         "counts": "map<string,int32>",
-        "card": "string",
-        "cash": "string",
+        "payment": "oneof<card:string,cash:string>",
         "at": "google.protobuf.Timestamp",
     }
     assert record_name(schema(text, "PROTOBUF")) == "com.acme.Order"
