@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema, SchemaRegistryClient
@@ -13,8 +12,9 @@ from lineage_bridge_dagster.topics.schemas import AVRO, RegisteredSchema, Subjec
 def fetch_schemas(
     registry: SchemaRegistryClient, endpoint: str, subject: str, *, known: SubjectSchemas | None = None
 ) -> SubjectSchemas:
-    """Fetch all versions of a subject: one request, and one per Avro schema with references.
+    """Fetch all versions of a subject, those that were deleted softly too: records of theirs may remain.
 
+    That takes two requests, one for a subject without versions, and one more per Avro schema with references.
     References of JSON and Protobuf schemas take one request each: registries inline those of Avro alone.
 
     Args:
@@ -22,34 +22,25 @@ def fetch_schemas(
         endpoint: base URL of the registry.
         subject: such as `orders.v1-value`; it may contain any character, a context's colons too.
         known: schemas fetched before; a schema id never changes, so they are kept and not resolved again.
-            Versions that were deleted since stay, as records of theirs may remain.
+
+    Returns:
+        The versions, oldest first, after those that were deleted, so that the latest version is one that the
+        registry has, if it has any.
 
     Raises:
         ConfluentError: a request failed, a schema is malformed, or the endpoint must not receive a key.
     """
     before = {schema.id: schema for schema in known.versions} if known else {}
-    found: dict[int, RegisteredSchema] = {}
-    for schema in registry.versions(endpoint, subject):
-        found[schema.id] = before.get(schema.id) or _registered(registry, endpoint, schema)
-    deleted = [schema for number, schema in before.items() if number not in found]
-    return SubjectSchemas(subject, (*deleted, *found.values()))
-
-
-def with_deleted(registry: SchemaRegistryClient, endpoint: str, schemas: SubjectSchemas) -> SubjectSchemas:
-    """Add the versions of a subject that were deleted softly, of which records may remain: one request.
-
-    For records whose schema id is unknown. The latest version stays the latest.
-
-    Raises:
-        ConfluentError: as `fetch_schemas`.
-    """
-    known = {schema.id for schema in schemas.versions}
-    added = [
-        _registered(registry, endpoint, schema)
-        for schema in registry.versions(endpoint, schemas.subject, deleted=True)
-        if schema.id not in known
-    ]
-    return replace(schemas, versions=(*added, *schemas.versions)) if added else schemas
+    stored = registry.versions(endpoint, subject, deleted=True)
+    # Older registries do not say which ones were deleted.
+    current = registry.versions(endpoint, subject) if stored else []
+    found = {
+        number: before.get(number) or _registered(registry, endpoint, schema)
+        for number, schema in {schema.id: schema for schema in (*stored, *current)}.items()
+    }
+    kept = {schema.id for schema in current}
+    gone = [schema for number, schema in {**before, **found}.items() if number not in kept]
+    return SubjectSchemas(subject, (*gone, *(found[schema.id] for schema in current)))
 
 
 def _registered(registry: SchemaRegistryClient, endpoint: str, schema: Schema) -> RegisteredSchema:

@@ -32,7 +32,12 @@ class KafkaTopic:
         return TopicReader(self.bootstrap, timeout_seconds=self.timeout_seconds)
 
     def topic_id(self) -> str:
-        """Return the topic's id, which a topic created again does not share; empty if unknown."""
+        """Return the topic's id, which a topic created again does not share; empty if the brokers have none.
+
+        Raises:
+            TopicNotFoundError: the cluster has no such topic.
+            BrokerError: the brokers did not respond, or rejected the request.
+        """
         return self._reader.topic_id(self.name)
 
     def bounds(self) -> tuple[Offsets, Offsets]:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import httpx
 import pytest
 
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas, with_deleted
+from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, failure, settings
@@ -41,7 +42,7 @@ def fetch(fake: FakeConfluent, session: ConfluentSession) -> Callable[..., Subje
     return partial(fetch_schemas, SchemaRegistryClient(session, ""), "https://psrc-1.confluent.cloud/sr")
 
 
-def test_all_versions_are_fetched_in_one_request(
+def test_all_versions_are_fetched_in_two_requests(
     fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
 ) -> None:
     fake.routes["/sr/schemas"] = [version(SUBJECT, 1, 7, V1), version(SUBJECT, 2, 9, V2)]
@@ -50,9 +51,9 @@ def test_all_versions_are_fetched_in_one_request(
         (7, json.dumps(V1)),
         (9, json.dumps(V2)),
     ]
-    assert len(fake.requests) == 1
-    assert fetch(SUBJECT, known=found) == found
     assert len(fake.requests) == 2
+    assert fetch(SUBJECT, known=found) == found
+    assert len(fake.requests) == 4
 
 
 def test_references_are_resolved_by_the_registry_once(
@@ -80,21 +81,55 @@ def test_references_of_json_and_protobuf_schemas_are_walked(
     fake.routes["/sr/subjects/%3A.other%3Acents/versions/1"] = version(":.other:cents", 1, 6, {"b": 2})
     found = fetch(":.shop:o")
     assert found.versions[0].references == (("money.json", '{"a": 1}'), ("cents.json", '{"b": 2}'))
-    assert len(fake.requests) == 3
-    assert fetch(":.shop:o", known=found) == found
     assert len(fake.requests) == 4
+    assert fetch(":.shop:o", known=found) == found
+    assert len(fake.requests) == 6
 
 
-def test_softly_deleted_versions_are_added_before_the_others(
-    fake: FakeConfluent, session: ConfluentSession
+def with_deleted(*deleted: int) -> Callable[[httpx.Request], httpx.Response]:
+    """The versions 1 to 3, of the ids 7, 9 and 11, of which some were deleted softly."""
+    stored = {7: version("a", 1, 7, V1), 9: version("a", 2, 9, V2), 11: version("a", 3, 11, V1)}
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        is_all = request.url.params.get("deleted") == "true"
+        return httpx.Response(
+            200, json=[v for number, v in stored.items() if is_all or number not in deleted]
+        )
+
+    return respond
+
+
+@pytest.mark.parametrize(
+    ("deleted", "expected"), [((), [7, 9, 11]), ((7, 11), [7, 11, 9]), ((7, 9, 11), [7, 9, 11])]
+)
+def test_softly_deleted_versions_are_read_and_are_not_the_latest(
+    deleted: tuple[int, ...],
+    expected: list[int],
+    fake: FakeConfluent,
+    fetch: Callable[..., SubjectSchemas],
 ) -> None:
-    fake.routes["/sr/schemas"] = [version("a", 1, 7, V1), version("a", 2, 9, V2), version("a", 3, 11, V1)]
-    known = SubjectSchemas("a", (RegisteredSchema(9, json.dumps(V2)),))
-    client = SchemaRegistryClient(session, "")
-    found = with_deleted(client, "https://psrc-1.confluent.cloud/sr", known)
-    assert [schema.id for schema in found.versions] == [7, 11, 9]
-    assert fake.requests[-1].url.params["deleted"] == "true"
-    assert with_deleted(client, "https://psrc-1.confluent.cloud/sr", found) is found
+    fake.routes["/sr/schemas"] = with_deleted()
+    known = fetch("a")
+    fake.routes["/sr/schemas"] = with_deleted(*deleted)
+    for found in (fetch("a"), fetch("a", known=known)):
+        assert [schema.id for schema in found.versions] == expected
+
+
+def test_subject_that_does_not_exist_takes_one_request(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    fake.routes["/sr/schemas"] = []
+    assert fetch("a").versions == ()
+    assert len(fake.requests) == 1
+
+
+def test_all_of_a_schemas_fields_are_asked_for(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
+) -> None:
+    """Confluent Cloud leaves out the type and the GUID otherwise."""
+    fake.routes["/sr/schemas"] = []
+    fetch("a")
+    assert fake.requests[0].headers["Confluent-Accept-Unknown-Properties"] == "true"
 
 
 def test_known_schema_deleted_since_is_kept(

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dagster import AssetExecutionContext, DagsterInstance, Definitions
+from dagster import DagsterInstance, Definitions
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
-from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
-from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
-from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
-from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
-from lineage_bridge_dagster.topic_to_iceberg.engine import GlueStamps, TableLoader
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader
-from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.lineage.loaded_topics import STAMP
+from lineage_bridge_dagster_tests.spark.records import order_v1
 from lineage_bridge_dagster_tests.spark_session import REGION
+from lineage_bridge_dagster_tests.topic_to_iceberg.on_spark import Engine, Topic, execute, told
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import loaded
 
 if TYPE_CHECKING:
@@ -27,64 +20,19 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-NOW_MS = 1_800_000_000_000
-VALUES = TopicSchemas(value=ORDERS_V1)
-
-
-class Topic(InMemoryTopic):
-    """A topic whose records all have one time, which is before any start."""
-
-    def offsets_at(self, at_ms: int) -> Offsets:
-        return self.bounds()[1]
-
-
-@dataclass
-class Engine:
-    """The topics of an instance, on Spark."""
-
-    spark: SparkSession
-    catalog: CatalogSettings
-    topics: dict[str, Topic]
-
-    def __call__(self, load: TopicLoad) -> Loader:
-        def oldest_unread(offsets: Offsets, ends: Offsets) -> int | None:
-            return NOW_MS if any(offsets[p] < end for p, end in ends.items()) else None
-
-        return TableLoader(
-            self.spark,
-            load,
-            self.topics[load.topic],
-            lambda: VALUES,
-            oldest_unread,
-            origin=LoadedTopic("env-1", "lkc-abc123", load.topic),
-            stamp=GlueStamps(Catalogs.of(self.catalog)),
-        )
-
 
 @pytest.fixture
 def engine(spark: SparkSession, spark_catalog: CatalogSettings, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    found = Engine(spark, spark_catalog, {})
-    for name, value in (("AWS_ACCESS_KEY_ID", ACCESS_KEY), ("AWS_SECRET_ACCESS_KEY", SECRET_KEY)):
-        monkeypatch.setenv(name, value)
-
-    def open_loaders(_self: TopicToIcebergComponent, _context: AssetExecutionContext) -> OpenLoader:
-        return found
-
-    monkeypatch.setattr(TopicToIcebergComponent, "open_loaders", open_loaders)
+    found = Engine(spark, spark_catalog)
+    found.use(monkeypatch)
     return found
 
 
 def run(definitions: Definitions, instance: DagsterInstance) -> dict[str, dict[str, Any]]:
     """Load the topics; the metadata of the materializations by table."""
-    result = definitions.resolve_job_def("topic_to_iceberg").execute_in_process(instance=instance)
-    return {
-        str(event.asset_key.path[-1]): {
-            name.removeprefix("lineage_bridge/"): value.value
-            for name, value in event.materialization.metadata.items()
-        }
-        for event in result.get_asset_materialization_events()
-        if event.asset_key
-    }
+    result = execute(definitions, instance)
+    assert result.success
+    return told(result)
 
 
 def test_topics_in_both_modes_become_tables_that_carry_their_origin(
@@ -144,9 +92,7 @@ def test_a_change_of_mode_fails_this_topic_and_says_what_to_do(
     with loaded({"topics": [{"topic": "orders"}], "defaults": defaults}) as (_, definitions):
         run(definitions, instance)
     with loaded({"topics": [{"topic": "orders", "mode": "upsert"}], "defaults": defaults}) as (_, changed):
-        result = changed.resolve_job_def("topic_to_iceberg").execute_in_process(
-            instance=instance, raise_on_error=False
-        )
+        result = execute(changed, instance)
     (check,) = (each for each in result.get_asset_check_evaluations() if each.check_name == "not_suspended")
     assert not check.passed
     assert "append" in (check.description or "")

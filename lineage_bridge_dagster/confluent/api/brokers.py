@@ -186,7 +186,11 @@ class TopicReader(AbstractContextManager["TopicReader"]):
     def topic_id(self, topic: str) -> str:
         """Return the topic's id, which a topic of its name that is created later does not share.
 
-        It is empty if the brokers do not say: they are older than Kafka 2.8, or no Apache Kafka.
+        It is empty if the brokers have none: they are older than Kafka 2.8, or no Apache Kafka.
+
+        Raises:
+            TopicNotFoundError: the cluster has no such topic.
+            BrokerError: the brokers did not respond, or rejected the request.
         """
         from confluent_kafka import KafkaException, TopicCollection
 
@@ -194,8 +198,9 @@ class TopicReader(AbstractContextManager["TopicReader"]):
             futures = self._client.describe_topics(TopicCollection([topic]), request_timeout=self._timeout)
             found = futures[topic].result(timeout=self._timeout + 5).topic_id
         except (KafkaException, FutureTimeoutError) as error:
-            log.info("%s", self._error(f"the id of topic {topic}", error).message)
-            return ""
+            if _code_of(error) in _unsupported():
+                return ""
+            raise self._topic_error(topic, error) from error
         bits = (found.get_most_significant_bits(), found.get_least_significant_bits()) if found else (0, 0)
         return str(found) if any(bits) else ""
 
@@ -244,18 +249,19 @@ class TopicReader(AbstractContextManager["TopicReader"]):
         return cast("Mapping[str, Any]", listed.topics)
 
     def _partitions(self, metadata: Mapping[str, Any], topic: str) -> list[int]:
-        from confluent_kafka import KafkaError
-
         described = metadata.get(topic)
         if described is not None and described.error is None:
             return sorted(described.partitions)
-        unknown = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
-        if described is None or described.error.code() in unknown:
-            raise TopicNotFoundError(
+        raise self._topic_error(topic, described and described.error)
+
+    def _topic_error(self, topic: str, error: object) -> BrokerError:
+        """The error of a topic that could not be described; None stands for one that is not listed."""
+        if error is None or _code_of(error) in _unknown():
+            return TopicNotFoundError(
                 f"{self._servers} has no topic {topic} that the key may see.",
                 hint="It was deleted, or the key lacks DeveloperRead on it; run a discovery.",
             )
-        raise self._error(f"topic {topic}", described.error)
+        return self._error(f"topic {topic}", error)
 
     def _offsets(self, partitions: Mapping[str, list[int]]) -> dict[str, TopicOffsets | BrokerError]:
         from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
@@ -322,6 +328,28 @@ class TopicReader(AbstractContextManager["TopicReader"]):
             hint="Check that they are reachable from here, and that the cluster's Kafka key is right and "
             "has DeveloperRead on the topic.",
         )
+
+
+def _code_of(error: object) -> int | None:
+    """The code of Kafka's error, or of an exception with one."""
+    from confluent_kafka import KafkaError
+
+    kafka = next(iter(getattr(error, "args", ())), error)
+    return int(kafka.code()) if isinstance(kafka, KafkaError) else None
+
+
+def _unknown() -> tuple[int, ...]:
+    """Codes of a topic that does not exist."""
+    from confluent_kafka import KafkaError
+
+    return KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC
+
+
+def _unsupported() -> tuple[int, ...]:
+    """Codes of brokers that do not know a request."""
+    from confluent_kafka import KafkaError
+
+    return KafkaError.UNSUPPORTED_VERSION, KafkaError._UNSUPPORTED_FEATURE
 
 
 def reader_for(

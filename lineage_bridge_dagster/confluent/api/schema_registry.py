@@ -146,7 +146,7 @@ class SchemaRegistryClient:
                 page = self._session.get(url, access, {**params, "offset": len(items), "limit": PAGE})
                 if not isinstance(page, list):
                     raise MalformedResponse(
-                        f"{url.path} returned {type(page).__name__}, not a list of schemas.",
+                        f"{access.name}: {url.path} returned {type(page).__name__}, not a list of schemas.",
                         hint=f"Check that {url.host} is a Schema Registry.",
                     )
                 versions = {
@@ -156,7 +156,7 @@ class SchemaRegistryClient:
                 }
                 if versions & seen:
                     raise MalformedResponse(
-                        f"{url.path} returned the same schemas for another offset.",
+                        f"{access.name}: {url.path} returned the same schemas for another offset.",
                         hint="The schemas read so far are used; try again later.",
                     )
                 seen |= versions

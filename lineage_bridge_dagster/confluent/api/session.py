@@ -211,6 +211,9 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
     ) -> httpx.Response:
         auth = httpx.BasicAuth(credential.key, credential.secret.get_secret_value())
         headers = {"Accept": media_type, **({"Content-Type": media_type} if body is not None else {})}
+        if access.plane == "schema_registry":
+            # Without it, Confluent Cloud leaves out a schema's type and GUID.
+            headers["Confluent-Accept-Unknown-Properties"] = "true"
         request = self._client.build_request(method, url, json=body, headers=headers)
         started = time.monotonic()
         with self._in_flight:

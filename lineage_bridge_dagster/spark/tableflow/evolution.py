@@ -11,7 +11,7 @@ from pyiceberg.types import StructType
 
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.java_errors import java_classes
-from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.creation import iceberg_schema
 from lineage_bridge_dagster.topics.comments import Comments, paths
 from lineage_bridge_dagster.topics.errors import EvolutionError
@@ -71,6 +71,23 @@ def evolve(
             # Lineage was pushed meanwhile.
             table.refresh()
     return spark_columns(spark, table)
+
+
+def check_schemas(table: Any, config: TopicTableConfig, schemas: TopicSchemas) -> None:
+    """Refuse to write bytes to a table whose columns come from a schema.
+
+    A registry lists no subject that its key may not read, as if there were none.
+
+    Raises:
+        SuspendedError: the subject of the keys or of the values has no schema, and the table had one.
+    """
+    for side, subject in (("key", schemas.key), ("value", schemas.value)):
+        if subject.latest is None and table.schema().findField(side) is None:
+            raise SuspendedError(
+                f"{config.name} has the columns of a schema, and subject {subject.subject} has none now.",
+                hint="Register the schema again, or grant the owner of the Schema Registry's key "
+                "DeveloperRead on the subject: the registry does not list what the key may not read.",
+            )
 
 
 def _struct(spark: SparkSession, schema: Any) -> StructType:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.dead_letters.letter import DeadLetter, DeadLetterQueue, Rejections, batches
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.progress import (
     ACCEPTED,
     OFFSETS,
@@ -42,7 +43,7 @@ from lineage_bridge_dagster.spark.tableflow.config import (
     TopicTableConfig,
 )
 from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters, rejections
-from lineage_bridge_dagster.spark.tableflow.evolution import aligned, evolve
+from lineage_bridge_dagster.spark.tableflow.evolution import aligned, check_schemas, evolve
 from lineage_bridge_dagster.spark.tableflow.offsets import Batch, TopicState, next_batch
 from lineage_bridge_dagster.spark.tableflow.staging import MovedError, StagedTable, writer_session
 from lineage_bridge_dagster.spark.tableflow.table_rows import (
@@ -199,9 +200,7 @@ class TopicTable:
         written = Progress.of(entry) if entry else None
         if written is None or (written.writer, written.offsets) != (self.writer, batch.end):
             raise _moved(config.name)
-        if topic_id != self._topic.topic_id():
-            table.discard()
-            raise MovedError(f"Topic {self._topic.name} was created again while it was read.")
+        self._check_same(table, topic_id)
         table.publish(written.snapshot_id, head)
         self._seen = written
         self._written.clear()
@@ -211,6 +210,18 @@ class TopicTable:
             written=int(summary.get("added-records", 0)),
             deleted=sum(int(summary.get(name, 0)) for name in _REMOVED),
         )
+
+    def _check_same(self, table: StagedTable, topic_id: str) -> None:
+        """Discard a staged batch unless its records are certainly those of the topic with this id."""
+        try:
+            now = self._topic.topic_id()
+        except LineageBridgeError:
+            # The next step would publish it without asking.
+            table.discard()
+            raise
+        if now != topic_id:
+            table.discard()
+            raise MovedError(f"Topic {self._topic.name} was created again while it was read.")
 
     def _stage(self, session: SparkSession, table: StagedTable, batch: Batch, topic_id: str) -> Advance:
         """Write the batch's rows and its summary to the staged branch."""
@@ -228,6 +239,7 @@ class TopicTable:
         shaped = table_rows(judged(records, name, decoders, config), decoders, config, observed)
         required = required_keys(shaped, schemas.key)
         wanted = shaped.frame.drop(DELETED).schema
+        check_schemas(table.java, config, schemas)
         columns = evolve(session, table.java, config, wanted, required, self._comments(schemas))
         summary = self._summary(batch, topic_id)
         if not shaped.keys:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Uuid
 
 from lineage_bridge_dagster.confluent.api.brokers import (
     Bootstrap,
@@ -36,6 +36,18 @@ class FakeAdmin:
         self.too_old_for = ""
         self.isolation: list[Any] = []
         self.down = False
+        #: Topic -> its id, or the code of the error.
+        self.ids: dict[str, Uuid | int] = {}
+
+    def describe_topics(self, topics: Any, *, request_timeout: float) -> Mapping[str, Any]:
+        futures: dict[str, Future[Any]] = {name: Future() for name in topics.topic_names}
+        for name, future in futures.items():
+            found = self.ids.get(name, KafkaError.UNKNOWN_TOPIC_OR_PART)
+            if isinstance(found, int):
+                future.set_exception(KafkaException(KafkaError(found)))
+            else:
+                future.set_result(SimpleNamespace(topic_id=found))
+        return futures
 
     def list_topics(self, topic: str | None = None, *, timeout: float) -> Any:
         if self.down:
@@ -171,3 +183,21 @@ def test_bounds_fail_for_an_unknown_topic_or_a_failing_partition() -> None:
     admin.failing = {"t"}
     with pytest.raises(BrokerError, match="topic t"):
         reader(admin).committed_bounds("t")
+
+
+def test_id_of_a_topic_that_the_brokers_did_not_tell_is_an_error() -> None:
+    """It is not the empty id of brokers that have none: the topic could have been created again."""
+    admin = FakeAdmin({})
+    admin.ids = {
+        "known": Uuid(1, 2),
+        "zero": Uuid(0, 0),
+        "old": KafkaError.UNSUPPORTED_VERSION,
+        "down": KafkaError._TRANSPORT,
+    }
+    asked = reader(admin)
+    assert asked.topic_id("known")
+    assert (asked.topic_id("zero"), asked.topic_id("old")) == ("", "")
+    with pytest.raises(BrokerError, match=r"127\.0\.0\.1:9092 could not return topic down"):
+        asked.topic_id("down")
+    with pytest.raises(TopicNotFoundError, match="has no topic gone"):
+        asked.topic_id("gone")
