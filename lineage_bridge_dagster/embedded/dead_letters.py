@@ -11,7 +11,10 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
+from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.dead_letters.letter import DeadLetter
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError, Message
 from lineage_bridge_dagster.embedded.world.filling import Encoder
@@ -63,6 +66,14 @@ SCHEMA: Mapping[str, Any] = {
         },
     ],
 }
+
+
+def register(confluent: ConfluentSession, registry: str, subject: str, schema: str) -> int:
+    """Register an Avro schema at a Schema Registry's base URL, and return its id."""
+    path = f"/subjects/{quote(subject, safe='')}/versions"
+    url = confluent.data_url(registry, path, field="schema_registry_url")
+    body = {"schemaType": "AVRO", "schema": schema}
+    return int(confluent.post_query(url, Access("schema_registry"), body)["id"])
 
 
 class DeadLetterTopic:

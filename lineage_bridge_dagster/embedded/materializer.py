@@ -2,10 +2,12 @@
 
     python -m lineage_bridge_dagster.embedded.materializer --home DIR
 
-One Spark driver serves all tables. It fetches the enabled topics from the emulator, creates their Glue tables
-at the location that the emulator chose, appends new records, and reports each table's status. It commits for
-as long as it runs, even while lineage is being pushed into the same Glue tables. Tables in Confluent's own
-storage go to Tableflow's catalog in place of Glue.
+The topics of a cluster that have Tableflow on are an instance of `TopicToIcebergComponent` that runs
+continuously: they are loaded by the same loop and the same engine, with one Spark driver for all. What is
+Tableflow's own is here: which topics are enabled, the location of a table that the emulator chose, a table's
+status, and the format of dead letters. Tables have no stamp of their topic, as Tableflow claims them. They
+are committed to for as long as this runs, even while lineage is being pushed into the same Glue tables.
+Tables in Confluent's own storage go to Tableflow's catalog in place of Glue.
 
 It runs the Iceberg sink connectors as well: see `iceberg_sinks`.
 
@@ -24,12 +26,11 @@ import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import httpx
 
@@ -37,31 +38,25 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.confluent.api.access import Access
-from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
-from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, TopicLoad
+from lineage_bridge_dagster.config.topic_tables import DefaultsConfig, KafkaConfig
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
-from lineage_bridge_dagster.embedded.dead_letters import DeadLetterTopic
+from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection, connect
+from lineage_bridge_dagster.embedded.dead_letters import DeadLetterTopic, register
 from lineage_bridge_dagster.embedded.iceberg_sinks import IcebergSinks
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH, TABLEFLOW, server_of
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator, Entry
-from lineage_bridge_dagster.embedded.worker_process import (
-    Backoff,
-    Heartbeat,
-    exclusive_lock,
-    local_environment,
-)
+from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
-from lineage_bridge_dagster.spark.kafka import KafkaTopic
-from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.creation import drop
-from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+from lineage_bridge_dagster.text import plural
+from lineage_bridge_dagster.topic_to_iceberg.engine import loaders
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader
+from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
+from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,8 +64,11 @@ if TYPE_CHECKING:
 #: Seconds between two passes over the topics.
 INTERVAL = 2.0
 
-#: Seconds after which an idle topic's table is checked in the catalog again, as it may have been dropped.
-_RECHECK_INTERVAL = 30.0
+#: Seconds between two reports of a table whose status stays the same.
+_REPORT_SECONDS = 600.0
+
+#: How Tableflow loads topics. Confluent documents no error for either of what it accepts.
+_DEFAULTS = DefaultsConfig(batch_records=100_000, accept=["lost_records", "recreated_topic"])
 
 SPARK_CONF: Mapping[str, str] = {
     "spark.master": "local[2]",
@@ -91,81 +89,6 @@ MANAGED_CATALOG = "confluent_managed"
 _log = logging.getLogger("lineage_bridge_dagster.materializer")
 
 
-class TableWriter:
-    """Writes one topic to its table; caches the topic's schemas and backs off after failures."""
-
-    def __init__(self, spark: SparkSession, entry: Entry, catalog: str, confluent: ConfluentSession) -> None:
-        self.entry = entry
-        self._registry = SchemaRegistryClient(confluent, "")
-        self._cached_schemas = TopicSchemas(
-            SubjectSchemas(f"{entry.topic}-key"), SubjectSchemas(entry.subject)
-        )
-        bootstrap = Bootstrap.of_cluster(confluent.settings, entry.bootstrap, "", entry.cluster)
-        self._topic = KafkaTopic(entry.topic, bootstrap)
-        queue = DeadLetterTopic(
-            entry.error_topic,
-            KafkaBroker(entry.bootstrap),
-            partial(_register, confluent, entry.schema_registry_url),
-            environment=entry.environment,
-            cluster=entry.cluster,
-        )
-        self._table = TopicTable(
-            spark, self._topic, entry.table_config(catalog), self._schemas, dead_letter_queue=queue
-        )
-        self._checked_at = float("-inf")
-        self.backoff = Backoff(INTERVAL)
-        self._written_offsets: Any = None
-
-    def step(self) -> bool:
-        """Write all of the topic's new records; returns False while the table's columns are unknown."""
-        now = time.monotonic()
-        first, last = self._topic.bounds()
-        if self._written_offsets == last and now - self._checked_at < _RECHECK_INTERVAL:
-            return True
-        if first == last and self._schemas().value.latest is None:
-            # Without a schema or a record the columns are unknown.
-            return False
-        self._table.ensure()
-        self._checked_at, self._written_offsets = now, None
-        caught_up = False
-        while not caught_up:
-            batch = self._table.advance()
-            caught_up = batch.caught_up
-            if batch.rows or batch.skipped:
-                _log.info("%s: %d rows, %d skipped", self.entry.table, batch.rows, batch.skipped)
-            self._written_offsets = batch.offsets
-        self.backoff.succeeded()
-        return True
-
-    def matches(self, entry: Entry) -> bool:
-        """Whether the topic's listing is unchanged; a restarted broker may have another port."""
-
-        def place(one: Entry) -> tuple[TopicTableConfig, str, str]:
-            return one.table_config(""), one.bootstrap, one.error_topic
-
-        return place(entry) == place(self.entry)
-
-    def record_failure(self) -> None:
-        """Delay the next attempt, which checks the table: a commit may have succeeded."""
-        self._written_offsets = None
-        self.backoff.failed()
-
-    def _schemas(self) -> TopicSchemas:
-        url = self.entry.schema_registry_url
-        cached = (self._cached_schemas.key, self._cached_schemas.value)
-        key, value = (fetch_schemas(self._registry, url, known.subject, known=known) for known in cached)
-        self._cached_schemas = TopicSchemas(key, value)
-        return self._cached_schemas
-
-
-def _register(confluent: ConfluentSession, registry: str, subject: str, schema: str) -> int:
-    """Register an Avro schema, and return its id."""
-    path = f"/subjects/{quote(subject, safe='')}/versions"
-    url = confluent.data_url(registry, path, field="schema_registry_url")
-    body = {"schemaType": "AVRO", "schema": schema}
-    return int(confluent.post_query(url, Access("schema_registry"), body)["id"])
-
-
 class Materializer:
     """Keeps the tables of all enabled topics up to date."""
 
@@ -173,34 +96,53 @@ class Materializer:
         self,
         spark: SparkSession,
         emulator: Emulator,
-        catalog: str,
+        catalogs: Catalogs,
         confluent: ConfluentSession,
         s3: Any,
         report_progress: Callable[..., None] = lambda **_: None,
         *,
         managed_catalog: str = "",
+        interval: float = INTERVAL,
+        connect: Callable[[KafkaConfig], ClusterConnection] | None = None,
     ) -> None:
         """Create one.
 
         Args:
             spark: the session, which has the catalogs.
             emulator: lists the topics.
-            catalog: the catalog of tables in the customers' buckets, which is Glue's.
-            confluent: for the Schema Registry.
+            catalogs: those of the tables; those in the customers' buckets are in the default one, Glue's.
+            confluent: for the clusters and the Schema Registry.
             s3: a boto3 client that creates the buckets.
             report_progress: called after each table.
             managed_catalog: the catalog of tables in Confluent's own storage; without it they are not
                 written.
+            interval: the least time between two commits to a table that has caught up, in seconds.
+            connect: replaces the look-up of a cluster at Confluent's control plane.
         """
         self._spark = spark
         self._emulator = emulator
-        self._catalogs = {False: catalog, True: managed_catalog}
+        self._catalogs = catalogs
+        self._catalog_of = {False: catalogs.default.name, True: managed_catalog}
+        types = {name: each.type for name, each in catalogs.items()}
+        self._kinds = CatalogKinds(catalogs.default.name, types)
         self._confluent = confluent
+        self._connect = connect or partial(_connected, confluent)
         self._s3 = s3
         self._report_progress = report_progress
-        self._writers: dict[str, TableWriter] = {}
-        self._buckets: set[str] = set()
+        self._rotation = Rotation([], self._open, commit_seconds=interval, report_seconds=_REPORT_SECONDS)
+        self._interval = interval
+        #: The entry of each load's table.
+        self._entries: dict[str, Entry] = {}
+        #: Phase and error message by the table's path, as far as they are known.
+        self._statuses: dict[str, tuple[str, str]] = {}
         self._synced: set[str] = set()
+        self._openers: dict[str, OpenLoader] = {}
+        self._buckets: set[str] = set()
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the next pass."""
+        return min(self._interval, self._rotation.wait) if self._entries else self._interval
 
     def step(self, stop: threading.Event | None = None) -> None:
         """Process every topic once.
@@ -208,67 +150,99 @@ class Materializer:
         Raises:
             httpx.HTTPError: the emulator did not respond or returned an error.
         """
-        for entry in self._emulator.dropped():
-            self._drop(entry)
+        dropped = self._emulator.dropped()
         enabled = self._emulator.enabled()
-        paths = {entry.table_path for entry in enabled}
-        self._writers = {path: writer for path, writer in self._writers.items() if path in paths}
-        self._synced &= paths
-        written = [entry for entry in enabled if entry.iceberg and self._catalogs[entry.managed]]
-        for entry, first in _by_table(written):
-            if stop is not None and stop.is_set():
-                return
-            if first is not entry:
-                self._report(
-                    entry,
-                    "FAILED",
-                    f"Topics {first.topic} and {entry.topic} map to the same Glue table, {entry.database}."
-                    f"{entry.table}; {first.topic} was enabled first and owns it.",
-                )
-                continue
-            if self._advance(entry):
-                self._synced.add(entry.table_path)
-            else:
-                self._synced.discard(entry.table_path)
+        self._follow(enabled)
+        for entry in dropped:
+            self._drop(entry)
+        # Also what could not be reported before.
+        for entry in enabled:
+            self._tell(entry)
+        for report in self._rotation.turn(lambda: stop is not None and stop.is_set()):
+            entry = self._entries[report.load.dotted]
+            self._note(entry, report)
+            self._tell(entry)
             self._report_progress(tables=len(enabled), synced=len(self._synced))
         self._report_progress(tables=len(enabled), synced=len(self._synced))
 
-    def _advance(self, entry: Entry) -> bool:
-        writer = self._writers.get(entry.table_path)
-        if writer is None or not writer.matches(entry):
-            writer = TableWriter(self._spark, entry, self._catalogs[entry.managed], self._confluent)
-            self._writers[entry.table_path] = writer
-        if writer.backoff.running:
-            return False
-        try:
-            self._ensure_bucket(entry)
-            if not writer.step():
-                return False
-        except TopicNotFoundError as error:
-            # Tableflow was enabled before the topic was created: as at Confluent, it stays PENDING.
-            _log.info("%s", error.message)
-            return False
-        except Exception as error:
-            if is_jvm_gone(error):
-                raise
-            writer.record_failure()
-            _log.warning("%s.%s: %s", entry.database, entry.table, error, exc_info=not _expected(error))
-            if _suspends(error):
-                self._report(entry, "FAILED", _message(error))
-            return False
-        self._report(entry, "RUNNING")
-        return True
+    def _follow(self, enabled: Sequence[Entry]) -> None:
+        """Load the topics that are enabled now, each cluster's as an instance of the component."""
+        paths = {entry.table_path for entry in enabled}
+        self._statuses = {path: status for path, status in self._statuses.items() if path in paths}
+        self._synced &= paths
+        self._entries = {}
+        loads: list[TopicLoad] = []
+        written = [entry for entry in enabled if entry.iceberg and self._catalog_of[entry.managed]]
+        # Sorting is stable: of two topics with one table, that which was enabled first has it.
+        for cluster, entries in groupby(sorted(written, key=_cluster), _cluster):
+            by_topic = {entry.topic: entry for entry in entries}
+            plan = LoadPlan(
+                [entry.config(self._catalog_of[entry.managed]) for entry in by_topic.values()],
+                _DEFAULTS,
+                database=cluster,
+                catalogs=self._kinds,
+            )
+            for load in plan.loads(()):
+                self._entries[load.dotted] = by_topic[load.topic]
+                loads.append(load)
+            for collision in plan.collisions(()):
+                first, *others = collision.topics
+                for other in others:
+                    message = f"{collision}; {first} was enabled first and has it."
+                    self._statuses[by_topic[other].table_path] = ("FAILED", message)
+        self._rotation.follow(loads)
+
+    def _open(self, load: TopicLoad) -> Loader:
+        entry = self._entries[load.dotted]
+        self._ensure_bucket(entry)
+        if entry.cluster not in self._openers:
+            connection = self._connect(KafkaConfig(environment=entry.environment, cluster=entry.cluster))
+            self._openers[entry.cluster] = loaders(
+                self._spark, connection, self._catalogs, open_queue=self._open_queue, has_origin=False
+            )
+        return self._openers[entry.cluster](load)
+
+    def _open_queue(self, connection: ClusterConnection, load: TopicLoad) -> DeadLetterTopic:
+        return DeadLetterTopic(
+            load.dead_letter_topic,
+            KafkaBroker(connection.bootstrap.servers),
+            partial(register, self._confluent, connection.registry_url),
+            environment=connection.environment_id,
+            cluster=connection.cluster_id,
+        )
+
+    def _note(self, entry: Entry, report: LoadReport) -> None:
+        """Note what Tableflow says of a table from now on.
+
+        A table stays PENDING without a topic or columns, and a failure that passes by itself changes nothing.
+        """
+        path, error = entry.table_path, report.error
+        self._synced.discard(path)
+        if error is not None:
+            _log.warning("%s: %s", report.load.dotted, error.message)
+            if error.suspended:
+                self._statuses[path] = ("FAILED", error.message[:1000])
+        elif report.look is not None and report.look.columns:
+            _log.info(
+                "%s: %s, %d skipped",
+                report.load.dotted,
+                plural(report.totals.rows, "row"),
+                report.totals.rejected,
+            )
+            self._statuses[path] = ("RUNNING", "")
+            self._synced.add(path)
+
+    def _tell(self, entry: Entry) -> None:
+        status = self._statuses.get(entry.table_path)
+        if status is not None and status != (entry.phase, entry.error_message):
+            self._emulator.report(entry, *status)
 
     def _drop(self, entry: Entry) -> None:
-        table = TableName(self._catalogs[entry.managed], entry.database, entry.table)
+        table = TableName(self._catalog_of[entry.managed], entry.database, entry.table)
         # If the topic has been enabled again, the name may already belong to a new table.
         if exists(self._spark, table) and location(self._spark, table) == entry.table_path:
             drop(self._spark, table)
         self._emulator.confirm_drop(entry)
-
-    def _report(self, entry: Entry, phase: str, message: str = "") -> None:
-        if (entry.phase, entry.error_message) != (phase, message[:1000]):
-            self._emulator.report(entry, phase, message)
 
     def _ensure_bucket(self, entry: Entry) -> None:
         if entry.bucket in self._buckets:
@@ -282,26 +256,12 @@ class Materializer:
         self._buckets.add(entry.bucket)
 
 
-def _by_table(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Entry]]:
-    """Pair each entry with the first entry of the same table."""
-    first: dict[tuple[bool, str, str], Entry] = {}
-    for entry in entries:
-        yield entry, first.setdefault((entry.managed, entry.database, entry.table), entry)
+def _cluster(entry: Entry) -> str:
+    return entry.cluster
 
 
-def _suspends(error: Exception) -> bool:
-    """Whether the topic itself must be fixed, unlike a temporarily unreachable broker or catalog."""
-    from pyspark.errors import AnalysisException
-
-    return isinstance(error, SuspendedError | AnalysisException)
-
-
-def _expected(error: Exception) -> bool:
-    return isinstance(error, LineageBridgeError | httpx.HTTPError)
-
-
-def _message(error: Exception) -> str:
-    return error.message if isinstance(error, LineageBridgeError) else str(error).partition("\n")[0]
+def _connected(confluent: ConfluentSession, kafka: KafkaConfig) -> ClusterConnection:
+    return connect(confluent.settings, kafka)
 
 
 def _catalogs(settings: Settings) -> Catalogs:
@@ -338,11 +298,12 @@ def run(home: Path, interval: float = INTERVAL) -> int:
         materializer = Materializer(
             spark,
             emulator,
-            catalogs.default.name,
+            catalogs,
             confluent,
             boto3.client("s3"),
             heartbeat,
             managed_catalog=MANAGED_CATALOG,
+            interval=interval,
         )
         sinks = IcebergSinks(spark, emulator, S3_TABLES, confluent)
         heartbeat(tables=0, synced=0)
@@ -354,7 +315,7 @@ def run(home: Path, interval: float = INTERVAL) -> int:
                     sinks.step(stop)
                 except httpx.HTTPError as error:
                     _log.warning("The Confluent emulator failed: %s", error or type(error).__name__)
-                stop.wait(interval)
+                stop.wait(materializer.wait)
         except Exception as error:
             if not is_jvm_gone(error):
                 raise

@@ -10,10 +10,12 @@ from urllib.parse import quote
 
 import httpx
 
+from lineage_bridge_dagster.config.topic_tables import Failures, TopicConfig
 from lineage_bridge_dagster.confluent.graph.tableflow import DEFAULT_ERROR_TOPIC
 from lineage_bridge_dagster.embedded.world.model import MANAGED_STORAGE
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.tableflow.config import Failures, TopicTableConfig
+
+#: Tableflow's error handling -> that of `TopicToIcebergComponent`.
+_FAILURES: Mapping[str, Failures] = {"SUSPEND": "suspend", "SKIP": "skip", "LOG": "log"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +25,6 @@ class Entry:
     environment: str
     cluster: str
     topic: str
-    subject: str
-    bootstrap: str
-    schema_registry_url: str
     bucket: str
     bucket_region: str
     table_path: str
@@ -46,21 +45,17 @@ class Entry:
     def parse(cls, raw: Mapping[str, Any]) -> Self:
         config = raw.get("config") or {}
         handling = config.get("error_handling") or {}
-        failures = handling.get("mode", "SUSPEND")
         managed = raw["storage_kind"] == MANAGED_STORAGE
         return cls(
             environment=raw["environment"],
             cluster=raw["cluster"],
             topic=raw["topic"],
-            subject=raw["subject"],
-            bootstrap=raw["bootstrap"],
-            schema_registry_url=raw["schema_registry_url"],
             bucket=raw["bucket"],
             bucket_region=raw["bucket_region"],
             table_path=raw["table_path"],
             database=raw["cluster"] if managed else raw["glue_database"],
             table=raw["topic"] if managed else raw["glue_table"],
-            failures=failures if failures in ("SKIP", "LOG") else "SUSPEND",
+            failures=_FAILURES.get(handling.get("mode", ""), "suspend"),
             error_topic=handling.get("target") or DEFAULT_ERROR_TOPIC,
             portable_names=config.get("metadata_column_naming_scheme") == "PORTABLE",
             iceberg="ICEBERG" in (raw.get("table_formats") or ["ICEBERG"]),
@@ -70,16 +65,17 @@ class Entry:
             created_at=raw.get("created_at", ""),
         )
 
-    def table_config(self, catalog: str) -> TopicTableConfig:
-        name = TableName(catalog, self.database, self.table)
-        return TopicTableConfig(
-            name,
-            self.table_path,
-            self.failures,
-            self.portable_names,
-            # Confluent documents no error for either.
-            accept=frozenset({"lost_records", "recreated_topic"}),
-            replace_moved=True,
+    def config(self, catalog: str) -> TopicConfig:
+        """The entry that the YAML of `TopicToIcebergComponent` would have for this topic."""
+        return TopicConfig(
+            topic=self.topic,
+            catalog=catalog,
+            database=self.database,
+            table=self.table,
+            location=self.table_path,
+            failures=self.failures,
+            dead_letter_topic=self.error_topic if self.failures == "log" else None,
+            metadata_names="portable" if self.portable_names else "tableflow",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -46,6 +47,9 @@ _DELETES = ("total-equality-deletes", "total-position-deletes")
 #: Property of a table that does not begin at its topic's first records: partition -> offset.
 START = "topic_to_iceberg.start-offsets"
 
+#: Seconds for which a table that has all records is not looked at, unless more come: somebody may drop it.
+_IDLE_SECONDS = 30.0
+
 _log = logging.getLogger(__name__)
 
 
@@ -65,9 +69,11 @@ class TableLoader:
         topic: its records.
         schemas: fetches its schemas.
         oldest_unread: finds the time of the oldest record that waits.
-        origin: the stamp of the table: the topic with its environment and cluster.
+        origin: the stamp of the table: the topic with its environment and cluster. Tableflow's tables have
+            none: they are known by their location, and one elsewhere makes way.
         queue: where dead letters go, for failures that are logged.
         stamp: puts the stamp where discoveries look for it, once the table exists.
+        clock: seconds of a clock that never goes back.
     """
 
     def __init__(
@@ -78,9 +84,10 @@ class TableLoader:
         schemas: Callable[[], TopicSchemas],
         oldest_unread: OldestUnread,
         *,
-        origin: LoadedTopic,
+        origin: LoadedTopic | None,
         queue: DeadLetterQueue | None = None,
         stamp: Callable[[TopicLoad, LoadedTopic], None] = lambda _load, _origin: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spark = spark
         self._load = load
@@ -92,6 +99,10 @@ class TableLoader:
         self._origin = origin
         self._queue = queue
         self._stamp = stamp
+        self._clock = clock
+        self._exists = False
+        #: The offsets of a table that had all records, and until when it is not looked at.
+        self._idle: tuple[Offsets, float] = ({}, float("-inf"))
         self._name = TableName(load.catalog, load.database, load.table)
         self._table = self._open(load)
 
@@ -111,19 +122,40 @@ class TableLoader:
         """Create the table if it does not exist, with the offsets where it begins.
 
         They are a property from its creation: a start at the end of the topic is the end of that time, also
-        for a later run, if no record came in between.
+        for a later run, if no record came in between. Without a record and a schema the columns are not
+        known, so the table is left to the first `advance` that has either.
         """
+        self._exists = False
+        self._idle = ({}, float("-inf"))
+        if self._is_blank() and not exists(self._spark, self._name):
+            return
         if self._load.start != "earliest" and not exists(self._spark, self._name):
             properties = {**self._load.properties, START: summary_of(self._first_offsets())}
             self._table = self._open(self._load.model_copy(update={"properties": properties}))
         self._table.ensure()
-        self._stamp(self._load, self._origin)
+        self._exists = True
+        if self._origin is not None:
+            self._stamp(self._load, self._origin)
+
+    def _is_blank(self) -> bool:
+        first, ends = self._topic.bounds()
+        return first == ends and self._schemas().value.latest is None
 
     def ends(self) -> Offsets:
         return self._topic.bounds()[1]
 
     def advance(self) -> Step:
+        ends = self.ends()
+        if not self._exists:
+            self.ensure()
+            if not self._exists:
+                return Step(ends, caught_up=True)
+        offsets, until = self._idle
+        if offsets == ends and self._clock() < until:
+            return Step(ends, caught_up=True)
         done = self._table.advance()
+        if done.caught_up:
+            self._idle = (done.offsets, self._clock() + _IDLE_SECONDS)
         if not done.rows and not done.skipped:
             return Step(done.offsets, done.caught_up)
         return Step(
@@ -196,7 +228,7 @@ class RegisteredSchemas:
         return self._last
 
 
-def table_config(load: TopicLoad, origin: LoadedTopic) -> TopicTableConfig:
+def table_config(load: TopicLoad, origin: LoadedTopic | None) -> TopicTableConfig:
     """The engine's configuration of a table."""
     return TopicTableConfig(
         TableName(load.catalog, load.database, load.table),
@@ -207,8 +239,9 @@ def table_config(load: TopicLoad, origin: LoadedTopic) -> TopicTableConfig:
         partition_by=load.partition_by,
         sort_by=load.sort_by,
         properties=load.properties,
-        origin=origin.stamp,
+        origin=origin.stamp if origin else "",
         accept=load.accept,
+        replace_moved=origin is None,
     )
 
 
@@ -247,8 +280,23 @@ def _queue(connection: ClusterConnection, load: TopicLoad) -> DeadLetterQueue:
     return DeadLetterTopic(load.dead_letter_topic, load.topic, connection.bootstrap, origin)
 
 
-def loaders(spark: SparkSession, connection: ClusterConnection, catalogs: Catalogs) -> OpenLoader:
-    """Open loaders of a cluster's topics, whose tables are in these catalogs."""
+def loaders(
+    spark: SparkSession,
+    connection: ClusterConnection,
+    catalogs: Catalogs,
+    *,
+    open_queue: Callable[[ClusterConnection, TopicLoad], DeadLetterQueue] = _queue,
+    has_origin: bool = True,
+) -> OpenLoader:
+    """Open loaders of a cluster's topics, whose tables are in these catalogs.
+
+    Args:
+        spark: a session that has the catalogs.
+        connection: the cluster.
+        catalogs: those of the tables.
+        open_queue: opens the dead letter queue of a topic whose failures are logged.
+        has_origin: whether the tables carry their topic; see `TableLoader`.
+    """
     stamps = GlueStamps(catalogs)
 
     def open_loader(load: TopicLoad) -> Loader:
@@ -261,9 +309,11 @@ def loaders(spark: SparkSession, connection: ClusterConnection, catalogs: Catalo
             KafkaTopic(load.topic, connection.bootstrap),
             RegisteredSchemas(connection, load.topic),
             oldest_unread,
-            origin=LoadedTopic(connection.environment_id, connection.cluster_id, load.topic),
+            origin=LoadedTopic(connection.environment_id, connection.cluster_id, load.topic)
+            if has_origin
+            else None,
             stamp=stamps,
-            queue=_queue(connection, load) if load.failures == "log" else None,
+            queue=open_queue(connection, load) if load.failures == "log" else None,
         )
 
     return open_loader

@@ -6,12 +6,14 @@ leaves it, a continuous run tries it again after a while.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, TableLook
@@ -19,6 +21,8 @@ from lineage_bridge_dagster.topic_to_iceberg.reports import LoadError, LoadRepor
 
 #: Seconds before a topic that failed is tried again, at first and at most.
 _RETRY, _MAX_RETRY = 5.0, 300.0
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -35,9 +39,10 @@ class _Topic:
     due: float = 0.0
     since: float = 0.0
     report_at: float = 0.0
-    #: The error that was reported last; None without a report, or with one of success.
+    #: The error that was reported last, if it was one; and whether a snapshot was.
     told: LoadError | None = None
     is_told: bool = False
+    is_begun: bool = False
     done: bool = False
 
 
@@ -117,6 +122,8 @@ class Rotation:
         except Exception as error:
             if is_jvm_gone(error):
                 raise
+            if not isinstance(error, LineageBridgeError):
+                _log.warning("%s was not expected to fail like this", topic.load.dotted, exc_info=True)
             topic.error = LoadError.of(error)
             topic.failures += 1
             # A commit may have succeeded, and somebody may have dropped the table.
@@ -154,7 +161,8 @@ class Rotation:
         if topic.done or self._report_seconds is None:
             return topic.done
         # At once, as a check has to fail, or to pass again.
-        is_news = not topic.is_told or topic.told != topic.error
+        is_first_commit = bool(topic.totals.commits) and not topic.is_begun
+        is_news = not topic.is_told or topic.told != topic.error or is_first_commit
         return is_news or topic.report_at <= self._clock()
 
     def _report(self, topic: _Topic, *, final: bool) -> LoadReport:
@@ -174,4 +182,5 @@ class Rotation:
         topic.columns_before = tuple(look.columns.items()) if look else topic.columns_before
         topic.report_at = now + (self._report_seconds or 0.0)
         topic.told, topic.is_told = topic.error, True
+        topic.is_begun = topic.is_begun or bool(look and look.snapshot_id is not None)
         return report

@@ -8,19 +8,25 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import fastavro
 import pytest
 from starlette.testclient import TestClient
 
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.topic_tables import KafkaConfig
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
+from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
 from lineage_bridge_dagster.embedded import materializer, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
@@ -31,6 +37,8 @@ from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.lineage.loaded_topics import STAMP
+from lineage_bridge_dagster.topic_to_iceberg import engine
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic
 from lineage_bridge_dagster_tests.spark_session import REGION
 
@@ -116,13 +124,39 @@ class MemoryTopic(InMemoryTopic):
         return super().bounds()
 
 
+@dataclass(frozen=True)
+class Connection(ClusterConnection):
+    """A cluster whose Schema Registry is the emulator's in this process."""
+
+    client: TestClient = field(kw_only=True)
+
+    @classmethod
+    def of(cls, kafka: KafkaConfig, servers: str, confluent: ConfluentSession, client: TestClient) -> Self:
+        registry = f"http://testserver/schema-registry/{world.SCHEMA_REGISTRY_ID}"
+        bootstrap = Bootstrap.parse(servers)
+        return cls(
+            kafka.environment, kafka.cluster, bootstrap, registry, "", confluent.settings, client=client
+        )
+
+    @contextmanager
+    def registry(self) -> Iterator[SchemaRegistryClient]:
+        with ConfluentSession(self.registry_settings, self.client._transport) as session:
+            yield SchemaRegistryClient(session, self.environment_id)
+
+
 @pytest.fixture
-def local(spark: SparkSession, spark_aws: StrictAws, monkeypatch: pytest.MonkeyPatch) -> Iterator[Local]:
+def local(
+    spark: SparkSession,
+    spark_aws: StrictAws,
+    spark_catalog: CatalogSettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Local]:
     brokers = {cluster.id: MemoryBroker() for cluster in world.CLUSTERS}
     addresses = {cluster.id: f"127.0.0.1:{n}" for n, cluster in enumerate(world.CLUSTERS, 1)}
     with TestClient(create_app(brokers, bootstrap=addresses)) as client:
         by_address = {addresses[cluster]: broker for cluster, broker in brokers.items()}
-        monkeypatch.setattr(materializer, "KafkaTopic", partial(MemoryTopic, by_address))
+        monkeypatch.setattr(engine, "KafkaTopic", partial(MemoryTopic, by_address))
+        monkeypatch.setattr(engine, "oldest_after", lambda *_: None)
         monkeypatch.setattr(materializer, "KafkaBroker", by_address.__getitem__)
         emulator = Emulator(
             "http://testserver", TestClient(client.app, base_url="http://testserver/emulator/")
@@ -130,13 +164,20 @@ def local(spark: SparkSession, spark_aws: StrictAws, monkeypatch: pytest.MonkeyP
         progress: list[dict[str, int]] = []
         env = {**world.credentials_env(), "LINEAGE_BRIDGE_CONFLUENT_API_URL": "http://testserver"}
         with ConfluentSession(Settings.from_env(env).confluent, client._transport) as confluent:
+
+            def connect(kafka: KafkaConfig) -> ClusterConnection:
+                return Connection.of(kafka, addresses[kafka.cluster], confluent, client)
+
             tableflow = Materializer(
                 spark,
                 emulator,
-                "glue",
+                Catalogs.of(spark_catalog),
                 confluent,
                 spark_aws.client("s3", REGION),
                 lambda **counts: progress.append(counts),
+                # Each step looks at every table again.
+                interval=0.0,
+                connect=connect,
             )
             yield Local(client, brokers[CLUSTER.id], tableflow, spark, spark_aws, progress)
     for name in [table.name for table in spark.catalog.listTables(f"glue.`{CLUSTER.database}`")]:
@@ -218,6 +259,30 @@ class TestTables:
         assert (source["key"], source["value"]) == (b"k", b"not avro")
         local.materializer.step()
         assert len(local.broker.records("tableflow-errors")) == 1
+
+    def test_tables_look_as_tableflows_and_carry_no_stamp_of_a_loader(self, local: Local) -> None:
+        """With a stamp, two would claim them: a conflict, of which nothing is pushed."""
+        local.produce(TOPIC, 3)
+        local.materializer.step()
+        glue = local.aws.client("glue", REGION)
+        table = glue.get_table(DatabaseName=CLUSTER.database, Name=TOPIC)["Table"]
+        name = quoted("glue", CLUSTER.database, TOPIC)
+        properties = {row.key for row in local.spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+        assert STAMP not in {*table["Parameters"], *properties}
+        (entry,) = (raw for raw in local.client.get("/emulator/tableflow").json() if raw["topic"] == TOPIC)
+        assert table["StorageDescriptor"]["Location"] == entry["table_path"]
+        columns = [column["Name"] for column in table["StorageDescriptor"]["Columns"]]
+        assert {"$$topic", "$$partition", "$$offset"} <= set(columns)
+
+    def test_a_topic_without_a_record_and_a_schema_is_pending_until_it_has_either(self, local: Local) -> None:
+        local.broker.create_topic("new", 1, {})
+        local.enable("new")
+        local.materializer.step()
+        assert local.status("new") == ("PENDING", "")
+        local.broker.produce("new", [Message(0, b"k", b"bytes")])
+        local.materializer.step()
+        assert local.status("new") == ("RUNNING", "")
+        assert local.rows("new") == 1
 
     def test_stop_takes_effect_between_tables(self, local: Local) -> None:
         local.produce(TOPIC, 3)

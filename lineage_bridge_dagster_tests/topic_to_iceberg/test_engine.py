@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from dagster import DagsterInstance, Definitions
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
+from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.engine import TableLoader
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, Step
 from lineage_bridge_dagster_tests.spark.records import order_v1
 from lineage_bridge_dagster_tests.spark_session import REGION
-from lineage_bridge_dagster_tests.topic_to_iceberg.on_spark import Engine, Topic, execute, told
+from lineage_bridge_dagster_tests.topic_to_iceberg.on_spark import VALUES, Engine, Topic, execute, told
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import loaded
 
 if TYPE_CHECKING:
@@ -97,3 +102,56 @@ def test_a_change_of_mode_fails_this_topic_and_says_what_to_do(
     assert not check.passed
     assert "append" in (check.description or "")
     assert "upsert" in (check.description or "")
+
+
+@dataclass
+class Clock:
+    """A clock that is set."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def loader_of(
+    spark: SparkSession, topic: Topic, database: str, schemas: TopicSchemas, clock: Clock
+) -> Loader:
+    return TableLoader(
+        spark,
+        TopicLoad(topic=topic.name, catalog="glue", database=database, table="orders"),
+        topic,
+        lambda: schemas,
+        lambda _offsets, _ends: None,
+        origin=None,
+        clock=clock,
+    )
+
+
+def test_a_table_waits_for_a_record_or_a_schema_which_tell_its_columns(
+    spark: SparkSession, database: str
+) -> None:
+    topic = Topic("orders")
+    loader = loader_of(spark, topic, database, TopicSchemas(), Clock())
+    loader.ensure()
+    assert loader.advance().caught_up
+    assert not loader.look().columns
+    topic.add(0, b"bytes")
+    assert loader.advance().rows == 1
+    assert loader.look().columns["value"] == "binary"
+
+
+def test_a_table_that_has_all_records_is_looked_at_now_and_then(spark: SparkSession, database: str) -> None:
+    topic, clock = Topic("orders"), Clock()
+    topic.add(0, order_v1(1))
+    loader = loader_of(spark, topic, database, VALUES, clock)
+    loader.ensure()
+    assert loader.advance().rows == 1
+    spark.sql(f"DROP TABLE glue.`{database}`.orders")
+    # Nothing new: the catalog is not asked.
+    assert loader.advance() == Step({0: 1, 1: 0}, caught_up=True)
+    clock.now = 31.0
+    with pytest.raises(Exception, match="orders"):
+        loader.advance()
+    loader.ensure()
+    assert loader.advance().rows == 1
