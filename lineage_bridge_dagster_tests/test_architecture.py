@@ -65,6 +65,7 @@ ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {
     "jars",
     "sql",
+    "topic_to_iceberg",
     "topics",
 }
 ALLOWED["doctor"] = {"config", "confluent", "glue", "iceberg", "jars", "lineage", "setup"}
