@@ -33,10 +33,10 @@ the offsets were read.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tenacity import (
@@ -48,7 +48,7 @@ from tenacity import (
 )
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg.progress import COMMITTED_TAG, Progress, lineage, progress
+from lineage_bridge_dagster.iceberg.progress import COMMITTED_TAG, Progress, RawSnapshot, lineage, progress
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table
 from lineage_bridge_dagster.spark.java_errors import java_classes
@@ -76,16 +76,6 @@ class MovedError(LineageBridgeError):
     """`main` has another head than the batch was written for: the batch must be done again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A snapshot of the table."""
-
-    snapshot_id: int
-    parent_id: int | None
-    sequence_number: int
-    summary: Mapping[str, str]
-
-
 class StagedTable:
     """A table's branches and progress, as they were when it was loaded.
 
@@ -95,6 +85,8 @@ class StagedTable:
     def __init__(self, spark: SparkSession, name: TableName) -> None:
         self.name = name
         self._table: Any = load_table(spark, name)
+        jvm: Any = spark._jvm
+        self._parser = jvm.org.apache.iceberg.SnapshotParser
 
     @property
     def java(self) -> Any:
@@ -115,18 +107,11 @@ class StagedTable:
         """The last batch in `main`."""
         return progress(self.head, self._ref(COMMITTED_TAG), self.snapshot)
 
-    def snapshot(self, snapshot_id: int) -> Entry | None:
+    def snapshot(self, snapshot_id: int) -> RawSnapshot | None:
         """A snapshot that is still kept."""
         found = self._table.snapshot(snapshot_id)
-        if found is None:
-            return None
-        parent = found.parentId()
-        return Entry(
-            int(found.snapshotId()),
-            None if parent is None else int(parent),
-            int(found.sequenceNumber()),
-            dict(found.summary()),
-        )
+        # As JSON, in one call of the JVM: each entry of a summary would take three.
+        return None if found is None else RawSnapshot(json.loads(self._parser.toJson(found)))
 
     def prepare(self) -> None:
         """Have the branch at the head of `main`, ready for a batch; publish a batch that was left staged."""
@@ -153,10 +138,11 @@ class StagedTable:
         """
 
         def publication(change: Any) -> bool:
-            if self._is_published(staged):
-                return False
             entry = self.snapshot(staged)
             if entry is None or entry.parent_id != base or self.head != base:
+                # Only now, for it reads all snapshots that are kept: a child of the head is no part of it.
+                if self._is_published(staged):
+                    return False
                 raise MovedError(
                     f"{self.name} was changed by another writer while a batch was being written.",
                     hint="Nothing was published; the batch is done again.",

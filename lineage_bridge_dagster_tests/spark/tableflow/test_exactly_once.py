@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.iceberg.progress import RawSnapshot
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, load_table
 from lineage_bridge_dagster.spark.tableflow import topic_table as module
 from lineage_bridge_dagster.spark.tableflow.config import (
@@ -220,3 +221,24 @@ def test_failed_write_leaves_nothing_behind(loaded: Loaded, monkeypatch: pytest.
     assert writer.offsets() == {}
     writer.advance()
     loaded.check()
+
+
+def test_step_reads_no_more_snapshots_as_the_table_ages(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, snapshot, reads = loaded.writer(), StagedTable.snapshot, 0
+
+    def counting(table: StagedTable, snapshot_id: int) -> RawSnapshot | None:
+        nonlocal reads
+        reads += 1
+        return snapshot(table, snapshot_id)
+
+    writer.advance()
+    monkeypatch.setattr(StagedTable, "snapshot", counting)
+    of_steps = []
+    for _ in range(3):
+        loaded.add(1)
+        before = reads
+        writer.advance()
+        of_steps.append(reads - before)
+    assert len(set(of_steps)) == 1
