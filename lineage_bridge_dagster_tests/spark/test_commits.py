@@ -12,7 +12,7 @@ from tenacity import wait_none
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark import commits
 from lineage_bridge_dagster.spark.commits import CommitConflictError, CommitMarker, commit, conflict_of
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, load_table
 from lineage_bridge_dagster.spark.java_errors import java_classes
 
 TABLE = TableName("glue", "db", "t")
@@ -170,6 +170,19 @@ def test_commit_that_cannot_be_looked_up_is_not_reported_as_failed(
     with pytest.raises(LineageBridgeError, match=rf" {outcome}, and could not be looked up"):
         commit(spark, table, CommitMarker(), write)
     assert spark.table(table.sql).count() == 1
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_branch_that_was_taken_back_meanwhile_is_a_conflict(spark: SparkSession, table: TableName) -> None:
+    for _ in range(2):
+        spark.sql("SELECT 1 AS id").writeTo(table.sql).append()
+    java = load_table(spark, table)
+    read = java.currentSnapshot()
+    java.manageSnapshots().rollbackTo(read.parentId()).commit()
+    with pytest.raises(Exception, match="is not an ancestor of") as error:
+        java.newRowDelta().validateFromSnapshot(read.snapshotId()).commit()
+    assert isinstance(conflict_of(error.value, table), CommitConflictError)
 
 
 def _raise_unknown_state(spark: SparkSession) -> None:
