@@ -65,7 +65,7 @@ def test_a_check_that_hangs_is_reported_with_what_it_found_until_then() -> None:
 
     try:
         found = run_checks(
-            [Check("a.hangs", "Hangs?", hang, time_limit=0.2), Check("b.well", "Well?", _well)], context_of()
+            [Check("a.hangs", "Hangs?", hang, time_limit=3), Check("b.well", "Well?", _well)], context_of()
         )
     finally:
         end.set()
@@ -74,7 +74,7 @@ def test_a_check_that_hangs_is_reported_with_what_it_found_until_then() -> None:
         ("a.hangs", Status.FAILED),
         ("b.well", Status.OK),
     ]
-    assert "No answer within 0.2 seconds" in found[1].result
+    assert "No answer within 3 seconds" in found[1].result
     assert "--only a.hangs" in found[1].remedy
 
 

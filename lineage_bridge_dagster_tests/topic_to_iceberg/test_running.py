@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
+from lineage_bridge_dagster.topic_to_iceberg import execution
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, RunSeen, Start, next_run
 from lineage_bridge_dagster.topic_to_iceberg.execution import CONTINUOUS
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
@@ -37,8 +40,44 @@ SUCCESS, FAILURE, CANCELED, STARTED = (
 
 
 def continuous(**settings: Any) -> dict[str, Any]:
-    run = {"mode": "continuous", "commit_seconds": 0.05, "report_minutes": 0.002, "restart_hours": 0.0005}
+    run = {"mode": "continuous", "commit_seconds": 0.05, "report_minutes": 0.01, "restart_hours": 1}
     return {"topics": [{"topic": "orders"}], "run": {**run, **settings}}
+
+
+def stopped(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once a run is asked to stop."""
+    stop, asked = LoadRun.stop, threading.Event()
+
+    def stopping(run: LoadRun) -> None:
+        stop(run)
+        asked.set()
+
+    monkeypatch.setattr(LoadRun, "stop", stopping)
+    return asked
+
+
+class Clock:
+    """A run's clock: it moves whenever it is asked, and by hours once a topic is read out, until the end."""
+
+    def __init__(self, topic: FakeTopic, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._topic = topic
+        self._now = 0.0
+        self._lock = threading.Lock()
+        self._stopped = stopped(monkeypatch)
+        topic.on_step = self._step
+        monkeypatch.setattr(execution, "time", SimpleNamespace(monotonic=self))
+        monkeypatch.setattr(execution, "LoadRun", partial(LoadRun, clock=self))
+
+    def __call__(self) -> float:
+        with self._lock:
+            self._now += 0.05
+            return self._now
+
+    def _step(self) -> None:
+        if not self._topic.batches:
+            with self._lock:
+                self._now += 10_000
+            assert self._stopped.wait(60)
 
 
 def execute(definitions: Definitions, instance: DagsterInstance) -> ExecuteInProcessResult:
@@ -58,6 +97,7 @@ def test_a_continuous_run_materializes_at_intervals_and_ends_after_its_hours(
 ) -> None:
     topic = FakeTopic([step(number, 1, last=True) for number in range(1, 9)], end=8)
     FakeCluster(orders=topic).use(monkeypatch)
+    Clock(topic, monkeypatch)
     with loaded(continuous()) as (_, definitions):
         result = execute(definitions, instance)
     assert result.success
@@ -73,6 +113,7 @@ def test_a_failure_during_a_continuous_run_is_tried_again_and_shows_meanwhile(
     monkeypatch.setattr("lineage_bridge_dagster.topic_to_iceberg.rotation._RETRY", 0.01)
     topic = FakeTopic([step(1, 1, last=True), SuspendedError("no schema"), step(2, 1, last=True)], end=2)
     FakeCluster(orders=topic).use(monkeypatch)
+    Clock(topic, monkeypatch)
     with loaded(continuous()) as (_, definitions):
         result = execute(definitions, instance)
     assert result.success
@@ -86,7 +127,9 @@ def test_a_check_that_failed_in_a_continuous_run_fails_until_it_ends(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches = [step(2, 1, skipped=1, last=True), *(step(at, 1, last=True) for at in range(3, 7))]
-    FakeCluster(orders=FakeTopic(list(batches), end=6)).use(monkeypatch)
+    topic = FakeTopic(list(batches), end=6)
+    FakeCluster(orders=topic).use(monkeypatch)
+    Clock(topic, monkeypatch)
     with loaded(continuous(report_minutes=0.0005)) as (_, definitions):
         result = execute(definitions, instance)
     judged = [
@@ -99,17 +142,16 @@ def test_a_check_that_failed_in_a_continuous_run_fails_until_it_ends(
 def test_a_run_that_is_terminated_finishes_its_batch_and_keeps_its_counts(
     instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batch, terminated = threading.Event(), threading.Event()
+    asked = stopped(monkeypatch)
 
     def slow() -> None:
-        if not batch.is_set():
-            batch.set()
+        if not asked.is_set():
             os.kill(os.getpid(), signal.SIGINT)
-            terminated.wait(1)
+            assert asked.wait(60)
 
     topic = FakeTopic([step(5, 5, last=True), step(9, 4, last=True)], end=9, on_step=slow)
     FakeCluster(orders=topic).use(monkeypatch)
-    with loaded(continuous(restart_hours=1)) as (_, definitions):
+    with loaded(continuous()) as (_, definitions):
         result = execute(definitions, instance)
     assert not result.success
     assert rows(result) == [5]
@@ -119,7 +161,7 @@ def test_a_run_that_is_terminated_finishes_its_batch_and_keeps_its_counts(
 
 def test_the_loss_of_spark_ends_the_run(instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
     FakeCluster(orders=FakeTopic([ConnectionRefusedError()], end=1)).use(monkeypatch)
-    with loaded(continuous(restart_hours=1)) as (_, definitions):
+    with loaded(continuous()) as (_, definitions):
         assert not execute(definitions, instance).success
 
 

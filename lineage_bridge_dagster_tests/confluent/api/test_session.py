@@ -123,7 +123,7 @@ def test_concurrent_requests_are_limited(session: ConfluentSession) -> None:
     import threading
 
     now, most, lock = 0, 0, threading.Lock()
-    gate = threading.Barrier(2, timeout=5)
+    gate = threading.Barrier(2, timeout=60)
 
     def respond(_request: httpx.Request) -> httpx.Response:
         nonlocal now, most
