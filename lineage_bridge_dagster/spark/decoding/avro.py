@@ -50,8 +50,9 @@ class AvroFormat:
         column: Any = F
         for schema in schemas:
             # Spark names the alternatives of a union by their position, by which a cast maps them.
-            whole = F.concat(body, F.lit(_END))
-            value = from_avro(whole, _with_end(schema.text), {"mode": "PERMISSIVE"}).cast(kind)
+            whole, written = F.concat(body, F.lit(_END)), _with_end(schema.text)
+            options = {"mode": "PERMISSIVE", **_exact(written)}
+            value = from_avro(whole, written, options).cast(kind)
             # CASE is lazy: this decoder sees only the rows of its id.
             column = column.when(number == schema.id, value)
         result: Column = column
@@ -72,6 +73,36 @@ class AvroFormat:
         from pyspark.sql import functions as F
 
         return F.concat(F.lit("its bytes do not match the Avro schema of id "), number.cast("string"))
+
+
+def _exact(schema: str) -> dict[str, str]:
+    """The option that makes Avro read arrays of doubles with all of their digits.
+
+    Avro 1.12.0, which is Spark 4.0's, makes each element a float on its way (AVRO-4110), unless it may be
+    null. To read a schema as another one costs time, so this is for schemas with such arrays.
+    """
+    written = json.loads(schema)
+    read = _with_optional_doubles(written)
+    return {} if read == written else {"avroSchema": json.dumps(read)}
+
+
+def _with_optional_doubles(schema: Any) -> Any:
+    """The schema, in whose arrays a double may be null."""
+    if isinstance(schema, list):
+        return [_with_optional_doubles(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    result = {
+        name: _with_optional_doubles(part) if name in ("type", "fields", "items", "values") else part
+        for name, part in schema.items()
+    }
+    if result.get("type") == "array" and _is_double(result.get("items")):
+        result["items"] = ["null", "double"]
+    return result
+
+
+def _is_double(schema: Any) -> bool:
+    return schema == "double" or (isinstance(schema, dict) and _is_double(schema.get("type")))
 
 
 def _with_end(schema: str) -> str:

@@ -154,3 +154,25 @@ def test_alternatives_whose_names_have_dots(spark: SparkSession) -> None:
     v2 = record(("n", ["null", "int"]), ("id", ["string", *enums]))
     found = decode(spark, subject("o", (1, v1), (2, v2)), payload(1, v1, {"id": ("b.E", "b")}))
     assert found == [({"n": None, "id": {"string": None, "a.E": None, "b.E": "b"}}, None)]
+
+
+def test_array_of_doubles_keeps_all_digits(spark: SparkSession) -> None:
+    doubles = {"type": "array", "items": "double"}
+    schema = record(
+        ("plain", doubles),
+        ("nested", {"type": "array", "items": {"type": "map", "values": doubles}}),
+        ("typed", {"type": "array", "items": {"type": "double"}}),
+        ("optional", ["null", doubles]),
+        ("rows", {"type": "array", "items": record(("a", doubles), name="Inner")}),
+        ("again", "Inner"),
+    )
+    exact = [0.1, 1e300, -5e-324]
+    row = {
+        "plain": exact,
+        "nested": [{"k": exact}],
+        "typed": exact,
+        "optional": exact,
+        "rows": [{"a": exact}],
+        "again": {"a": exact},
+    }
+    assert decode(spark, subject("s", (1, schema)), payload(1, schema, row)) == [(row, None)]
