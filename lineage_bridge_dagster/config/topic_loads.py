@@ -37,6 +37,7 @@ class TopicLoad(BaseModel):
     Attributes:
         catalog: the name of the table's catalog in Spark.
         in_default_glue: whether that is the default catalog and Glue's, whose tables need no catalog's name.
+        raw_columns: whether rows have the bytes of their record's key and value.
         batch_records: the most records in one commit.
         batch_bytes: about the most bytes of keys and values in one commit.
         start: `earliest`, `latest` or a time with its zone, for a new table.
@@ -58,6 +59,7 @@ class TopicLoad(BaseModel):
     sort_by: tuple[str, ...] = ()
     properties: Mapping[str, str] = Field(default_factory=dict)
     portable_names: bool = False
+    raw_columns: bool = True
     batch_records: int = 1_000_000
     batch_bytes: int = 1 << 30
     start: str = "earliest"

@@ -169,6 +169,13 @@ class LoadFields(YamlSection):
         "(cflt_metadata_offset, for engines that refuse the dollar sign). Default: tableflow.",
         examples=["portable"],
     )
+    raw_columns: bool | None = Field(
+        default=None,
+        description="Whether rows have the bytes of their record's key and value too ($$raw-key and "
+        "$$raw-value), as Tableflow's do. Without them, loading is faster and the files are smaller; a table "
+        "that has the columns keeps them, null in new rows. Default: true.",
+        examples=[False],
+    )
     batch_records: Annotated[int | str | None, Accepts(_POSITIVE)] = Field(
         default=None,
         description="The most records of a topic in one commit. Default: 1000000.",

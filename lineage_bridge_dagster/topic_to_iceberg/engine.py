@@ -235,6 +235,7 @@ def table_config(load: TopicLoad, origin: LoadedTopic | None) -> TopicTableConfi
         load.location,
         cast("Failures", load.failures.upper()),
         load.portable_names,
+        load.raw_columns,
         mode=load.mode,
         partition_by=load.partition_by,
         sort_by=load.sort_by,

@@ -40,6 +40,7 @@ attributes:
     # A record that cannot become a row: suspend the topic, skip the record, or log it to dead_letter_topic.
     failures: suspend
     # start: earliest
+    # raw_columns: true
     # batch_records: 1000000
     # batch_bytes: 1073741824
     # max_lag_seconds: 3600

@@ -13,6 +13,7 @@ from dagster import AssetKey, DagsterInstance, ScaffoldRequest
 from dagster.components.component.state_backed_component import StateBackedComponent
 
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
+from lineage_bridge_dagster.topic_to_iceberg.engine import table_config
 from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder, example
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
@@ -49,9 +50,14 @@ def test_an_entry_wins_over_the_defaults_and_a_name_over_a_pattern() -> None:
     attributes = {
         "topics": [
             {"topic": "sales.*", "mode": "upsert"},
-            {"topic": "sales.eu", "table": "eu", "properties": {"a": "2"}},
+            {"topic": "sales.eu", "table": "eu", "properties": {"a": "2"}, "raw_columns": True},
         ],
-        "defaults": {"failures": "skip", "database": "Sales", "properties": {"a": "1", "b": "1"}},
+        "defaults": {
+            "failures": "skip",
+            "database": "Sales",
+            "properties": {"a": "1", "b": "1"},
+            "raw_columns": False,
+        },
     }
     with loaded(attributes) as (component, _):
         loads = component.plan("lkc-abc123").loads(["sales.us", "sales.eu", "other", "_internal"])
@@ -60,6 +66,7 @@ def test_an_entry_wins_over_the_defaults_and_a_name_over_a_pattern() -> None:
         ("sales.us", "sales.sales.us", "upsert", "skip"),
     ]
     assert loads[0].properties == {"a": "2", "b": "1"}
+    assert [table_config(each, None).raw_columns for each in loads] == [True, False]
 
 
 def test_the_queue_of_dead_letters_is_not_loaded_by_a_pattern() -> None:

@@ -100,19 +100,22 @@ def key_columns(frame: DataFrame, decoder: Decoder) -> Mapping[str, Column]:
     return _side(frame, "key", decoder)
 
 
-def rows(frame: DataFrame, decoders: Decoders, *, portable: bool, key_wins: bool = False) -> list[Column]:
+def rows(
+    frame: DataFrame, decoders: Decoders, *, portable: bool, raw: bool = True, key_wins: bool = False
+) -> list[Column]:
     """The columns of the table, for records with `_key` and `_value`.
 
     Args:
         frame: the records.
         decoders: the topic's.
         portable: whether metadata columns have portable names.
+        raw: whether the bytes of key and value are among them.
         key_wins: whether a column that key and value have is the key's; else it is the value's.
     """
     key, value = _side(frame, "key", decoders.key), _side(frame, "value", decoders.value)
     columns = {**value, **key} if key_wins else {**key, **value}
     ordered = [columns[name].alias(name) for name in dict.fromkeys([*key, *value])]
-    return [*ordered, *_metadata_columns(portable)]
+    return [*ordered, *_metadata_columns(portable, raw=raw)]
 
 
 def metadata_name(name: str, portable: bool) -> str:
@@ -131,7 +134,7 @@ def _side(frame: DataFrame, side: Literal["key", "value"], decoder: Decoder) -> 
     return {name: F.col(quoted(f"_{side}", name)) for name in kind.names}
 
 
-def _metadata_columns(portable: bool) -> list[Column]:
+def _metadata_columns(portable: bool, *, raw: bool) -> list[Column]:
     from pyspark.sql import functions as F
 
     kinds = F.array(F.lit("CREATE_TIME"), F.lit("LOG_APPEND_TIME"))
@@ -143,7 +146,7 @@ def _metadata_columns(portable: bool) -> list[Column]:
         "offset": F.col("offset"),
         "timestamp": F.col("timestamp"),
         "timestamp-type": F.get(kinds, F.col("timestampType")),
-        "raw-key": F.col("key"),
-        "raw-value": F.col("value"),
     }
+    if raw:
+        columns |= {"raw-key": F.col("key"), "raw-value": F.col("value")}
     return [column.alias(metadata_name(name, portable)) for name, column in columns.items()]

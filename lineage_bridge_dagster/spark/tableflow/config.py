@@ -67,6 +67,7 @@ class TopicTableConfig:
         failures: what a record that cannot be a row does: stop the table (SUSPEND), or be left out (SKIP), in
             the dead letter queue if there is one (LOG).
         portable_names: whether metadata columns are named `cflt_metadata_...` and not `$$...`.
+        raw_columns: whether rows have the bytes of their record's key and value.
         mode: `append`: a row for each record; `upsert`: a row for each key in its partition, from its last
             record, none if that has no value; `debezium`: the same from the after-state of Debezium's
             envelopes.
@@ -83,6 +84,7 @@ class TopicTableConfig:
     location: str | None = None
     failures: Failures = "SUSPEND"
     portable_names: bool = False
+    raw_columns: bool = True
     mode: Mode = "append"
     partition_by: tuple[str, ...] = ()
     sort_by: tuple[str, ...] = ()

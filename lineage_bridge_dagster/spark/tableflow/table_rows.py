@@ -93,9 +93,9 @@ def table_rows(
     frame = good(frame, strict=config.failures == "SUSPEND")
     if observed is not None:
         frame = frame.observe(observed.good, count)
-    portable = config.portable_names
+    portable, raw = config.portable_names, config.raw_columns
     if config.mode == "append":
-        return TableRows(frame.select(*rows(frame, decoders, portable=portable)))
+        return TableRows(frame.select(*rows(frame, decoders, portable=portable, raw=raw)))
     key = key_columns(frame, decoders.key)
     kinds = {field.name: field for field in frame.select(*(c.alias(n) for n, c in key.items())).schema}
     for name, field in kinds.items():
@@ -103,7 +103,7 @@ def table_rows(
     frame = frame.withColumns({f"_by_{name}": column for name, column in key.items()})
     by = [F.expr(compared(quoted(f"_by_{name}"), kinds[name].dataType)) for name in key]
     frame = latest(frame, by)
-    columns = rows(frame, decoders, portable=portable, key_wins=True)
+    columns = rows(frame, decoders, portable=portable, raw=raw, key_wins=True)
     keys = (metadata_name("partition", portable), *key)
     return TableRows(frame.select(*columns, F.col(DELETED)), keys)
 

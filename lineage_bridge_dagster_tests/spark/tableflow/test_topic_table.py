@@ -157,6 +157,22 @@ class TestTables:
         assert len(own) == 9
         assert "cflt_metadata_leader_epoch" in own
 
+    def test_raw_columns_are_left_out_and_stay_null_where_they_were(
+        self, spark: SparkSession, database: str
+    ) -> None:
+        topic, config = InMemoryTopic(), table_config(database)
+        topic.add(0, order_v1(1))
+        topic_table(spark, topic, config, VALUES).advance()
+        topic.add(0, order_v1(2))
+        topic_table(spark, topic, replace(config, raw_columns=False), VALUES).advance()
+        rows = spark.table(config.name.sql).orderBy("id").collect()
+        assert [row["$$raw-value"] is None for row in rows] == [False, True]
+        other = TopicTableConfig(TableName("glue", database, "lean"), raw_columns=False)
+        topic_table(spark, topic, other, VALUES).advance()
+        lean = spark.table(other.name.sql)
+        assert lean.count() == 2
+        assert not [name for name in lean.columns if "raw" in name]
+
     def test_new_field_becomes_a_new_column(self, spark: SparkSession, database: str) -> None:
         topic, config = InMemoryTopic(), table_config(database)
         topic.add(0, order_v1(1))
