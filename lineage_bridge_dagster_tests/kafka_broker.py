@@ -24,32 +24,54 @@ class ConfiguredBroker(KafkaBroker):
         return {**KafkaBroker.properties(self, data), **self.further}
 
 
-@contextmanager
-def running_broker(folder: Path, **properties: str) -> Iterator[KafkaBroker]:
-    """Start a broker with its data in a folder, and stop it at the end.
+class BrokerProcess:
+    """A broker that can be stopped and started again, with its data and on its port.
 
     Args:
         folder: where it keeps everything.
         properties: further ones of the broker, with underscores for dots.
     """
-    further = {name.replace("_", "."): value for name, value in properties.items()}
-    data, run = folder / "data", folder / "run"
-    broker = ConfiguredBroker("lkc-test", free_port(), free_port(), data, run, further)
-    broker.prepare()
-    log_file = folder / "log"
-    with log_file.open("w") as log:
-        process = subprocess.Popen(broker.command(), stdout=log, stderr=subprocess.STDOUT)
-    try:
+
+    def __init__(self, folder: Path, **properties: str) -> None:
+        further = {name.replace("_", "."): value for name, value in properties.items()}
+        data, run = folder / "data", folder / "run"
+        self.broker = ConfiguredBroker("lkc-test", free_port(), free_port(), data, run, further)
+        self._log = folder / "log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.broker.prepare()
+
+    def start(self) -> None:
+        """Start it, and return when it responds."""
+        with self._log.open("a") as log:
+            process = subprocess.Popen(self.broker.command(), stdout=log, stderr=subprocess.STDOUT)
+        self._process = process
         deadline = time.monotonic() + 60
-        while True:
-            try:
-                broker.check()
-                break
-            except LineageBridgeError:
-                assert process.poll() is None, log_file.read_text()[-2000:]
-                assert time.monotonic() < deadline, log_file.read_text()[-2000:]
-                time.sleep(0.3)
-        yield broker
+        while not self._responds():
+            assert process.poll() is None, self._log.read_text()[-2000:]
+            assert time.monotonic() < deadline, self._log.read_text()[-2000:]
+            time.sleep(0.3)
+
+    def _responds(self) -> bool:
+        try:
+            self.broker.check()
+        except LineageBridgeError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Kill it: a broker that fails does not say goodbye either."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+            self._process = None
+
+
+@contextmanager
+def running_broker(folder: Path, **properties: str) -> Iterator[KafkaBroker]:
+    """Start a broker with its data in a folder, and stop it at the end; see `BrokerProcess`."""
+    process = BrokerProcess(folder, **properties)
+    try:
+        process.start()
+        yield process.broker
     finally:
-        process.terminate()
-        process.wait(30)
+        process.stop()

@@ -191,8 +191,8 @@ class TopicTable:
                 raise
             raise SuspendedError(
                 f"Topic {self._topic.name}: {found}",
-                hint="To leave such records out, have failures skipped or logged (error_handling SKIP or LOG "
-                "in Tableflow).",
+                hint="Correct the record's schema or its producer. To leave such records out, set failures: "
+                "skip or log (error_handling SKIP or LOG in Tableflow).",
             ) from error
         table.refresh()
         staged = table.staged

@@ -18,10 +18,10 @@ SCHEMAS = TopicSchemas(value=ORDERS_V1)
 class Loaded:
     """A topic, and writers of its table."""
 
-    def __init__(self, spark: SparkSession, database: str, **options: Any) -> None:
+    def __init__(self, spark: SparkSession, database: str, *, catalog: str = "glue", **options: Any) -> None:
         self.spark = spark
         self.topic = InMemoryTopic()
-        self.config = TopicTableConfig(TableName("glue", database, "orders"), **options)
+        self.config = TopicTableConfig(TableName(catalog, database, "orders"), **options)
         self.added = 0
         self.add(2)
 
@@ -44,7 +44,8 @@ class Loaded:
         assert sorted(row.id for row in self.spark.table(self.config.name.sql).collect()) == expected
 
     def compact(self) -> None:
+        name = self.config.name
         self.spark.sql(
-            f"CALL glue.system.rewrite_data_files(table => '`{self.config.name.database}`.orders', "
+            f"CALL {name.catalog}.system.rewrite_data_files(table => '`{name.database}`.orders', "
             "options => map('rewrite-all', 'true'))"
         )

@@ -1,0 +1,174 @@
+"""Exactly once in an Iceberg REST catalog, which checks the references that a commit changes, and no more."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import httpx
+import pytest
+
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
+from lineage_bridge_dagster.spark.tableflow.config import SecondWriterError
+from lineage_bridge_dagster.spark.tableflow.staging import MovedError
+from lineage_bridge_dagster_tests.spark.tableflow.loaded import Loaded
+from lineage_bridge_dagster_tests.spark_session import BUCKET, REGION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The catalog is a JVM of its own, on which the tests are.
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+CATALOG = "rest_catalog"
+
+
+class Gate:
+    """Forwards requests to a catalog, and interferes with one commit. A context manager.
+
+    Attributes:
+        url: its own.
+        passing: commits to let through before the one to interfere with; None to let all through.
+        loses: whether its answer is lost.
+        status: what is answered in place of a lost answer; 0 to hang up.
+    """
+
+    def __init__(self, target: str) -> None:
+        gate = self
+        self.reset()
+        self._lock = threading.Lock()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def _forward(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                is_met = self.command == "POST" and "/tables/" in self.path and gate._is_met()
+                kept = ("Content-Type", "Accept")
+                headers = {name: value for name, value in self.headers.items() if name in kept}
+                answer = httpx.request(
+                    self.command,
+                    target + self.path,
+                    content=body,
+                    headers=headers,
+                    trust_env=False,
+                    timeout=60,
+                )
+                status, content = answer.status_code, answer.content
+                if is_met and gate.loses:
+                    if not gate.status:
+                        self.close_connection = True
+                        return
+                    status, content = gate.status, b"{}"
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(content)
+
+            do_GET = do_HEAD = do_POST = do_DELETE = _forward
+
+            def log_message(self, *_: object) -> None:
+                """Nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def reset(self) -> None:
+        """Let everything through."""
+        self.passing: int | None = None
+        self.loses, self.status = False, 0
+
+    def _is_met(self) -> bool:
+        with self._lock:
+            if self.passing is None:
+                return False
+            self.passing -= 1
+            if self.passing >= 0:
+                return False
+            self.passing = None
+            return True
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture(scope="module")
+def gate(
+    spark: SparkSession, spark_aws: StrictAws, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Gate]:
+    """The way to a catalog that Spark knows by the name `CATALOG`."""
+    folder: Path = tmp_path_factory.mktemp("catalog")
+    stored = Catalog.jdbc(CATALOG, folder / "catalog.db", f"s3://{BUCKET}/rest")
+    with (
+        CatalogServer([stored], s3_endpoint=spark_aws.endpoint_url, region=REGION) as server,
+        Gate(server.urls[CATALOG]) as gate,
+    ):
+        properties = {
+            "": "org.apache.iceberg.spark.SparkCatalog",
+            ".type": "rest",
+            ".uri": gate.url,
+            ".io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+            ".s3.endpoint": spark_aws.endpoint_url,
+            ".s3.path-style-access": "true",
+            ".client.region": REGION,
+            ".cache-enabled": "false",
+        }
+        for name, value in properties.items():
+            spark.conf.set(f"spark.sql.catalog.{CATALOG}{name}", value)
+        yield gate
+
+
+@pytest.fixture
+def loaded(spark: SparkSession, database: str, gate: Gate) -> Loaded:
+    gate.reset()
+    return Loaded(spark, database.replace("-", "_"), catalog=CATALOG)
+
+
+def test_two_writers_at_once_double_nothing(loaded: Loaded) -> None:
+    loaded.writer()
+    loaded.add(8)
+
+    def write(_: int) -> None:
+        writer = loaded.writer(max_records=4)
+        try:
+            while not writer.advance().caught_up:
+                pass
+        except (SecondWriterError, MovedError):
+            return
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, range(2)))
+    while not loaded.writer().advance().caught_up:
+        pass
+    loaded.check()
+
+
+@pytest.mark.parametrize("status", [0, 500], ids=["hung up", "500"])
+@pytest.mark.parametrize("passing", [0, 1], ids=["staged", "published"])
+def test_commit_whose_answer_is_lost_is_not_made_again(
+    passing: int, status: int, loaded: Loaded, gate: Gate
+) -> None:
+    writer = loaded.writer()
+    writer.advance()
+    loaded.add(2)
+    gate.reset()
+    gate.passing, gate.loses, gate.status = passing, True, status
+    with contextlib.suppress(Exception):
+        # A write whose outcome is unknown is an error: the next step finds it.
+        writer.advance()
+    assert gate.passing is None
+    writer.advance()
+    loaded.check()
