@@ -12,6 +12,8 @@ from typing import Any
 import fastavro
 import pytest
 
+from lineage_bridge_dagster_tests.spark_session import SMALL_SPARK
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -50,12 +52,13 @@ def test_skewed_records_have_one_key_in_common(orders: Any) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("benchmark")
 def test_benchmark_appends_and_upserts_every_record(orders: Any, tmp_path: Path) -> None:
     command = ["topic_to_iceberg.py", "--records", "400", "--distinct-keys", "50", "--memory", "512m"]
     options = ["--topics", "2", "--partitions", "2", "--folder", str(tmp_path), "--only", "append", "upsert"]
+    conf = ["--conf", *(f"{name}={value}" for name, value in SMALL_SPARK.items())]
     done = subprocess.run(
-        [sys.executable, *command, *options], cwd=FOLDER, capture_output=True, text=True, check=False
+        [sys.executable, *command, *options, *conf], cwd=FOLDER, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if line}
