@@ -27,11 +27,11 @@ from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
-from lineage_bridge_dagster.embedded import materializer, world
+from lineage_bridge_dagster.embedded import tableflow_service, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import MemoryBroker, Message
-from lineage_bridge_dagster.embedded.materializer import Materializer
+from lineage_bridge_dagster.embedded.tableflow_service import TableflowService
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
 from lineage_bridge_dagster.embedded.world import filling
@@ -54,11 +54,11 @@ TOPIC = "orders-v1"
 
 @dataclass
 class Local:
-    """The emulator on in-memory brokers, with a materializer."""
+    """The emulator on in-memory brokers, with Tableflow."""
 
     client: TestClient
     broker: MemoryBroker
-    materializer: Materializer
+    tableflow: TableflowService
     spark: SparkSession
     aws: StrictAws
     progress: list[dict[str, int]] = field(default_factory=list)
@@ -157,7 +157,7 @@ def local(
         by_address = {addresses[cluster]: broker for cluster, broker in brokers.items()}
         monkeypatch.setattr(engine, "KafkaTopic", partial(MemoryTopic, by_address))
         monkeypatch.setattr(engine, "oldest_after", lambda *_: None)
-        monkeypatch.setattr(materializer, "KafkaBroker", by_address.__getitem__)
+        monkeypatch.setattr(tableflow_service, "KafkaBroker", by_address.__getitem__)
         emulator = Emulator(
             "http://testserver", TestClient(client.app, base_url="http://testserver/emulator/")
         )
@@ -168,7 +168,7 @@ def local(
             def connect(kafka: KafkaConfig) -> ClusterConnection:
                 return Connection.of(kafka, addresses[kafka.cluster], confluent, client)
 
-            tableflow = Materializer(
+            tableflow = TableflowService(
                 spark,
                 emulator,
                 Catalogs.of(spark_catalog),
@@ -189,32 +189,32 @@ class TestTables:
 
     def test_enabling_creates_a_table_and_disabling_drops_it_from_the_catalog(self, local: Local) -> None:
         local.produce(TOPIC, 40)
-        local.materializer.step()
+        local.tableflow.step()
         assert local.status(TOPIC) == ("RUNNING", "")
         assert local.tables() == [TOPIC]
         assert local.rows(TOPIC) == 40
         assert local.progress[-1] == {"tables": 10, "synced": 1}
         local.produce(TOPIC, 2)
-        local.materializer.step()
+        local.tableflow.step()
         assert local.rows(TOPIC) == 42
         # As at Confluent, a topic that does not exist yet is pending.
         assert local.status("orders.v1") == ("PENDING", "")
         local.disable(TOPIC)
-        local.materializer.step()
+        local.tableflow.step()
         assert local.tables() == []
         assert local.client.get("/emulator/tableflow/dropped").json() == []
         files = local.aws.client("s3", REGION).list_objects_v2(Bucket=CLUSTER.bucket)
         assert files["KeyCount"] > 0
         local.enable(TOPIC)
-        local.materializer.step()
+        local.tableflow.step()
         assert local.rows(TOPIC) == 42
 
     def test_a_pending_drop_spares_the_table_of_a_topic_that_was_enabled_again(self, local: Local) -> None:
         local.produce(TOPIC, 3)
-        local.materializer.step()
+        local.tableflow.step()
         local.disable(TOPIC)
         local.enable(TOPIC)
-        local.materializer.step()
+        local.tableflow.step()
         assert local.rows(TOPIC) == 3
         assert local.status(TOPIC) == ("RUNNING", "")
 
@@ -222,7 +222,7 @@ class TestTables:
         local.produce(TOPIC, 3)
         local.broker.create_topic("ORDERS-V1", 1, {})
         local.enable("ORDERS-V1")
-        local.materializer.step()
+        local.tableflow.step()
         assert local.status(TOPIC) == ("RUNNING", "")
         phase, message = local.status("ORDERS-V1")
         assert phase == "FAILED"
@@ -233,7 +233,7 @@ class TestTables:
         local.produce(TOPIC, 3)
         local.produce("revenue.by-country", 3)
         local.broker.produce(TOPIC, [Message(0, None, b"not avro")])
-        local.materializer.step()
+        local.tableflow.step()
         phase, message = local.status(TOPIC)
         assert phase == "FAILED"
         assert "partition 0 offset 1" in message
@@ -243,7 +243,7 @@ class TestTables:
         local.broker.create_topic("tableflow-errors", 1, {})
         local.produce("clickstream", 12)
         local.broker.produce("clickstream", [Message(4, b"k", b"not avro")])
-        local.materializer.step()
+        local.tableflow.step()
         assert local.status("clickstream") == ("RUNNING", "")
         assert local.rows("clickstream") == 12
         (message,) = local.broker.records("tableflow-errors")
@@ -257,13 +257,13 @@ class TestTables:
         source = letter["source_record"]
         assert (source["topic"], source["partition"], source["offset"]) == ("clickstream", 4, 2)
         assert (source["key"], source["value"]) == (b"k", b"not avro")
-        local.materializer.step()
+        local.tableflow.step()
         assert len(local.broker.records("tableflow-errors")) == 1
 
     def test_tables_look_as_tableflows_and_carry_no_stamp_of_a_loader(self, local: Local) -> None:
         """With a stamp, two would claim them: a conflict, of which nothing is pushed."""
         local.produce(TOPIC, 3)
-        local.materializer.step()
+        local.tableflow.step()
         glue = local.aws.client("glue", REGION)
         table = glue.get_table(DatabaseName=CLUSTER.database, Name=TOPIC)["Table"]
         name = quoted("glue", CLUSTER.database, TOPIC)
@@ -277,10 +277,10 @@ class TestTables:
     def test_a_topic_without_a_record_and_a_schema_is_pending_until_it_has_either(self, local: Local) -> None:
         local.broker.create_topic("new", 1, {})
         local.enable("new")
-        local.materializer.step()
+        local.tableflow.step()
         assert local.status("new") == ("PENDING", "")
         local.broker.produce("new", [Message(0, b"k", b"bytes")])
-        local.materializer.step()
+        local.tableflow.step()
         assert local.status("new") == ("RUNNING", "")
         assert local.rows("new") == 1
 
@@ -288,7 +288,7 @@ class TestTables:
         local.produce(TOPIC, 3)
         stop = threading.Event()
         stop.set()
-        local.materializer.step(stop)
+        local.tableflow.step(stop)
         assert local.tables() == []
 
 
