@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import date
 from typing import Annotated
 
 from dagster import AssetsDefinition, Component, ComponentLoadContext, Definitions, scaffold_with
@@ -20,27 +19,17 @@ from lineage_bridge_dagster.collector_assets.upload import approval_asset, landi
 from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.config.collector_fields import CollectorConfig
 from lineage_bridge_dagster.config.collector_variables import VARIABLES
-from lineage_bridge_dagster.config.value_types import text_type
+from lineage_bridge_dagster.config.value_types import Day
 from lineage_bridge_dagster.config.yaml_fields import CRON
 from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.errors import ConfigurationError
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
-
-
-_DAY = Accepts(text_type(_is_day, r"^\d{4}-\d{2}-\d{2}$", "a day"))
 
 
 @scaffold_with(CollectorScaffolder)
 class InventoryCollectorComponent(Component, CollectorConfig):
     """Extracts what is in Glue to files, a partition a day, and takes them to a governance tool."""
 
-    start_date: Annotated[str, _DAY] = Field(
+    start_date: Annotated[str, Accepts(Day)] = Field(
         description="First day that can be extracted, in UTC; the first extract has everything, however old.",
         examples=["2026-01-01"],
     )

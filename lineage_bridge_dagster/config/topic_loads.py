@@ -21,6 +21,7 @@ from lineage_bridge_dagster.config.topic_tables import (
     Failures,
     LoadFields,
     Mode,
+    SliceLength,
     TopicConfig,
     start_time,
 )
@@ -28,7 +29,26 @@ from lineage_bridge_dagster.config.yaml_fields import CatalogConfig, SparkConfig
 
 #: Spark, Glue and most query engines fold the capitals of names.
 _FOLDED_CATALOGS = frozenset({"glue", "hive"})
+#: Fields that a `TopicLoad` has in another form.
+_OTHERWISE = frozenset({"metadata_names", "backfill"})
 _ENTRY_ONLY = frozenset({"topic", "table", "location"})
+
+
+class BackfillSlices(BaseModel):
+    """The partitions by which a table can be loaded again.
+
+    Attributes:
+        start: the first day, in UTC.
+        late_minutes: how late a record comes at most; None if that is not known.
+        partitions_per_run: None for all partitions of a backfill.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: str
+    partition: SliceLength = "day"
+    late_minutes: float | None = None
+    partitions_per_run: int | None = None
 
 
 class TopicLoad(BaseModel):
@@ -42,6 +62,7 @@ class TopicLoad(BaseModel):
         batch_bytes: about the most bytes of keys and values in one commit.
         start: `earliest`, `latest` or a time with its zone, for a new table.
         max_lag_records: None if their number doesn't matter.
+        backfill: None if the table cannot be loaded again by partitions.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -66,6 +87,7 @@ class TopicLoad(BaseModel):
     accept: frozenset[Accepted] = frozenset()
     max_lag_seconds: float = 3600.0
     max_lag_records: int | None = None
+    backfill: BackfillSlices | None = None
 
     @property
     def start_time(self) -> datetime | None:
@@ -196,7 +218,7 @@ class LoadPlan:
         fold = str.lower if kind in _FOLDED_CATALOGS else str
         return TopicLoad.model_validate(
             {
-                **{name: value for name, value in fields.items() if name != "metadata_names"},
+                **{name: value for name, value in fields.items() if name not in _OTHERWISE},
                 "topic": topic,
                 "catalog": catalog,
                 "in_default_glue": catalog == self._catalogs.default and kind == "glue",
@@ -207,8 +229,18 @@ class LoadPlan:
                     **(self._defaults.properties or {}),
                     **(entry.properties or {}),
                 },
+                "backfill": self._backfill(entry),
             }
         )
+
+    def mode_of(self, entry: TopicConfig) -> str:
+        """How the records of an entry's topics become rows."""
+        return entry.mode or self._defaults.mode or "append"
+
+    def _backfill(self, entry: TopicConfig) -> dict[str, object] | None:
+        """The partitions of an entry's tables; None without a start, and for tables by key."""
+        given = {**self._defaults.backfill.given(), **entry.backfill.given()}
+        return given if given.get("start") and self.mode_of(entry) == "append" else None
 
 
 def _given(fields: LoadFields) -> dict[str, object]:

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lineage_bridge_dagster.config.value_types import Url, pattern_type, text_type
+from lineage_bridge_dagster.config.value_types import Day, Url, pattern_type, text_type
 from lineage_bridge_dagster.config.yaml_fields import CRON
 from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection
@@ -23,6 +23,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 Mode = Literal["append", "upsert", "debezium"]
 Failures = Literal["suspend", "skip", "log"]
 Accepted = Literal["lost_records", "recreated_topic"]
+SliceLength = Literal["day", "hour"]
 Running = Literal["schedule", "continuous", "manual"]
 
 #: The topic that dead letters go to if none is named, as Tableflow's do.
@@ -115,6 +116,35 @@ class KafkaConfig(YamlSection):
             )
 
 
+class BackfillConfig(YamlSection):
+    """The partitions by which a table can be loaded again from its topic; none without a start."""
+
+    partition: Annotated[str | None, Accepts(SliceLength)] = Field(
+        default=None,
+        description="Length of a partition, in UTC: day or hour. Default: day.",
+        examples=["hour"],
+    )
+    start: Annotated[str | None, Accepts(Day)] = Field(
+        default=None,
+        description="First day that can be loaded again, in UTC; the oldest one that the topic still has, "
+        "say.",
+        examples=["2026-01-01"],
+    )
+    late_minutes: Annotated[float | str | None, Accepts(Annotated[float, Field(ge=0)])] = Field(
+        default=None,
+        description="How many minutes late a record comes at most, by its own time: a partition is then read "
+        "to the first record that is so much newer than its end. 0 for topics with LogAppendTime. By default "
+        "it is not known, and all that comes after a partition's start is read.",
+        examples=[60],
+    )
+    partitions_per_run: Annotated[int | str | None, Accepts(_POSITIVE)] = Field(
+        default=None,
+        description="The most partitions of a backfill in one run. Default: all of them, which reads the "
+        "topic once.",
+        examples=[7],
+    )
+
+
 class LoadFields(YamlSection):
     """How topics are loaded. A field that a topic leaves out is that of `defaults`."""
 
@@ -198,6 +228,11 @@ class LoadFields(YamlSection):
         description="What a table goes on after instead of stopping: lost_records (retention removed records "
         "that were not read) and recreated_topic (the topic was deleted and created again).",
         examples=["[lost_records]"],
+    )
+    backfill: BackfillConfig = Field(
+        default_factory=BackfillConfig,
+        description="Has an asset of its own load days or hours of a table in mode append again, by the time "
+        "of the topic's records.",
     )
     max_lag_seconds: Annotated[float | str | None, Accepts(Annotated[float, Field(gt=0)])] = Field(
         default=None,

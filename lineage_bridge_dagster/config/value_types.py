@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -67,3 +68,14 @@ else:
             }
         ),
     ]
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+#: A day, as `2026-01-01`.
+Day = text_type(_is_day, r"^\d{4}-\d{2}-\d{2}$", "a day")

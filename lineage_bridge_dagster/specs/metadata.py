@@ -168,6 +168,11 @@ class LineageMetadata(_MetadataSet):
     schema_changes: MarkdownMetadataValue | None = None
     suspended: str | None = None
     load_error: str | None = None
+    records_read: int | None = None
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+    rows_unchanged: int | None = None
     files_compacted: int | None = None
     files_written: int | None = None
     delete_files_removed: int | None = None

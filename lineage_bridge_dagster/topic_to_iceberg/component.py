@@ -45,6 +45,7 @@ from lineage_bridge_dagster.lineage.loaded_topics import loaded_topic_of
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.topic_to_iceberg.automation import load_automation
+from lineage_bridge_dagster.topic_to_iceberg.backfill import backfill_assets
 from lineage_bridge_dagster.topic_to_iceberg.definitions import load_assets
 from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster, LoadInstance, LoadNames, asset_key
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
@@ -149,12 +150,36 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
                     ),
                 )
         plan = self.plan("(the cluster)")
+        yield from self._backfill_contradictions(plan)
         for collision in plan.collisions(()):
             index = next(at for at, each in enumerate(self.topics) if each.topic == collision.topics[-1])
             yield (
                 ("topics", index),
                 ConfigurationError(str(collision), hint="Write table: with another name in one of them."),
             )
+
+    def _backfill_contradictions(
+        self, plan: LoadPlan
+    ) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:
+        shared = self.defaults.backfill.given()
+        for path, own in ((("defaults",), shared), *((p, e.backfill.given()) for p, e in self._entries())):
+            if own and not own.get("start") and not shared.get("start"):
+                yield (
+                    (*path, "backfill"),
+                    ConfigurationError(
+                        "No first day is given", hint="Write start, for example start: 2026-01-01."
+                    ),
+                )
+        for path, entry in self._entries():
+            if entry.backfill.given() and (mode := plan.mode_of(entry)) != "append":
+                yield (
+                    (*path, "backfill"),
+                    ConfigurationError(
+                        f"A table of mode {mode} has the last state of each key, of which a day or an hour "
+                        "is no part",
+                        hint="Remove backfill; to load other records, name another table and set start.",
+                    ),
+                )
 
     def write_state_to_path(self, state_path: Path) -> None:
         """Look up the cluster and list its topics, for `dg utils refresh-defs-state`."""
@@ -200,10 +225,11 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         assets = load_assets(instance)
         if not assets:
             return Definitions()
+        backfills = [backfill_assets(instance, load) for load in loads if load.backfill is not None]
         upkeep = upkeep_job(instance)
         automation = load_automation(instance)
         return Definitions(
-            assets=assets,
+            assets=[*assets, *backfills],
             jobs=[*automation.jobs, upkeep],
             schedules=[*automation.schedules, *upkeep_schedule(instance, upkeep)],
             sensors=automation.sensors,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, cast
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
 
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import AwsSettings
@@ -25,12 +26,13 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, exists, load_table
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
+from lineage_bridge_dagster.spark.tableflow.backfill import Backfill, TimedRecords
 from lineage_bridge_dagster.spark.tableflow.config import (
     Failures,
-    TopicRecords,
     TopicSchemas,
     TopicTableConfig,
 )
+from lineage_bridge_dagster.spark.tableflow.slices import Slice, SliceReport
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
@@ -53,13 +55,6 @@ _IDLE_SECONDS = 30.0
 _log = logging.getLogger(__name__)
 
 
-class LoadedRecords(TopicRecords, Protocol):
-    """A topic that can be read from a time on, too."""
-
-    def offsets_at(self, at_ms: int) -> Offsets:
-        """The offset of each partition's first record at or after a time in Unix milliseconds."""
-
-
 class TableLoader:
     """Loads one topic.
 
@@ -80,7 +75,7 @@ class TableLoader:
         self,
         spark: SparkSession,
         load: TopicLoad,
-        topic: LoadedRecords,
+        topic: TimedRecords,
         schemas: Callable[[], TopicSchemas],
         oldest_unread: OldestUnread,
         *,
@@ -168,6 +163,20 @@ class TableLoader:
             committed=True,
             rejections=done.rejections,
         )
+
+    def backfill(self, slices: Sequence[Slice], late: timedelta | None) -> Iterator[SliceReport]:
+        """Load slices again, whatever the table's offsets."""
+        backfill = Backfill(
+            self._spark,
+            self._topic,
+            table_config(self._load, self._origin),
+            self._schemas,
+            max_records=self._load.batch_records,
+            max_bytes=self._load.batch_bytes,
+            dead_letter_queue=self._queue,
+            origin=self._start_offsets,
+        )
+        return backfill.run(slices, late)
 
     def _first_offsets(self) -> Offsets:
         at = self._load.start_time

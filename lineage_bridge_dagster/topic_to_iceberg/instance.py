@@ -46,6 +46,11 @@ class LoadNames:
         return self._prefixed("topic_to_iceberg_upkeep")
 
     @property
+    def backfill(self) -> str:
+        """The pool of the ops that load slices again, and the first part of their names."""
+        return self._prefixed("backfill_topics")
+
+    @property
     def schedule(self) -> str:
         return self._prefixed("topic_to_iceberg_schedule")
 
@@ -92,6 +97,11 @@ def asset_key(load: TopicLoad) -> AssetKey:
     before the database unless that is the default one of Glue."""
     catalog = () if load.in_default_glue else (load.catalog,)
     return AssetKey(keys.key_parts("topic_to_iceberg", *catalog, load.database, load.table))
+
+
+def backfill_key(load: TopicLoad) -> AssetKey:
+    """The key of the asset that loads slices of a topic again, as that of `asset_key`."""
+    return AssetKey(["topic_to_iceberg_backfill", *asset_key(load).path[1:]])
 
 
 def topic_key(cluster: Cluster, topic: str) -> AssetKey:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Protocol
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.dead_letters.letter import Rejections
 from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.spark.tableflow.slices import Slice, SliceReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,13 @@ class Loader(Protocol):
         Raises:
             LineageBridgeError: they could not be read or committed; a `SuspendedError` if the topic, its
                 schema or its settings have to be changed first.
+        """
+
+    def backfill(self, slices: Sequence[Slice], late: timedelta | None) -> Iterator[SliceReport]:
+        """Load slices of the topic again, whatever the table's offsets; yield each one that is done.
+
+        Raises:
+            LineageBridgeError: as `advance`.
         """
 
     def look(self) -> TableLook:

@@ -44,6 +44,8 @@ attributes:
     # batch_records: 1000000
     # batch_bytes: 1073741824
     # max_lag_seconds: 3600
+    # An asset that loads days or hours of a table again, from the first day on that the topic still has.
+    # backfill: {{start: 2026-01-01, partition: day}}
 
   # When topics are loaded: schedule, continuous (one long run that a sensor keeps going) or manual.
   run:

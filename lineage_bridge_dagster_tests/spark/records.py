@@ -78,6 +78,7 @@ class InMemoryTopic:
         *values: bytes | None,
         key: bytes | None = None,
         headers: list[tuple[str, bytes]] | None = None,
+        at: datetime = AT,
     ) -> None:
         for value in values:
             rows = self.partitions[partition]
@@ -88,7 +89,7 @@ class InMemoryTopic:
                     "topic": self.name,
                     "partition": partition,
                     "offset": self.first.get(partition, 0) + len(rows),
-                    "timestamp": AT,
+                    "timestamp": at,
                     "timestampType": 0,
                     "headers": headers,
                 }
@@ -100,6 +101,19 @@ class InMemoryTopic:
     def bounds(self) -> tuple[Offsets, Offsets]:
         first = {p: self.first.get(p, 0) for p in self.partitions}
         return first, {p: first[p] + len(rows) for p, rows in self.partitions.items()}
+
+    def offsets_at(self, at_ms: int) -> Offsets:
+        """As the brokers do: the first record at or after a time, whatever comes behind it."""
+        ends = self.bounds()[1]
+        return {
+            p: next((row["offset"] for row in rows if row["timestamp"].timestamp() * 1000 >= at_ms), ends[p])
+            for p, rows in self.partitions.items()
+        }
+
+    def expire(self, partition: int, count: int) -> None:
+        """Have retention remove the first records of a partition."""
+        del self.partitions[partition][:count]
+        self.first[partition] = self.first.get(partition, 0) + count
 
     def read(self, spark: SparkSession, start: Offsets, end: Offsets) -> DataFrame:
         self.reads += 1

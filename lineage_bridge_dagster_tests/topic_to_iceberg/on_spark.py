@@ -28,13 +28,6 @@ NOW_MS = 1_800_000_000_000
 VALUES = TopicSchemas(value=ORDERS_V1)
 
 
-class Topic(InMemoryTopic):
-    """A topic whose records all have one time, which is before any start."""
-
-    def offsets_at(self, at_ms: int) -> Offsets:
-        return self.bounds()[1]
-
-
 @dataclass
 class Engine:
     """The topics of an instance, on Spark.
@@ -45,7 +38,7 @@ class Engine:
 
     spark: SparkSession
     catalog: CatalogSettings
-    topics: dict[str, Topic] = field(default_factory=dict)
+    topics: dict[str, InMemoryTopic] = field(default_factory=dict)
     schemas: Callable[[str], Callable[[], TopicSchemas]] = lambda _topic: lambda: VALUES
 
     def __call__(self, load: TopicLoad) -> Loader:

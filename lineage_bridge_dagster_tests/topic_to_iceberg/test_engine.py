@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dagster import DagsterInstance, Definitions
+from dagster import AssetKey, DagsterInstance, Definitions, materialize
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
@@ -15,9 +15,9 @@ from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.engine import TableLoader
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, Step
-from lineage_bridge_dagster_tests.spark.records import order_v1
+from lineage_bridge_dagster_tests.spark.records import AT, InMemoryTopic, order_v1
 from lineage_bridge_dagster_tests.spark_session import REGION
-from lineage_bridge_dagster_tests.topic_to_iceberg.on_spark import VALUES, Engine, Topic, execute, told
+from lineage_bridge_dagster_tests.topic_to_iceberg.on_spark import VALUES, Engine, execute, told
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import loaded
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def run(definitions: Definitions, instance: DagsterInstance) -> dict[str, dict[s
 def test_topics_in_both_modes_become_tables_that_carry_their_origin(
     engine: Engine, database: str, instance: DagsterInstance, spark_aws: StrictAws
 ) -> None:
-    orders, customers = Topic("Orders"), Topic("customers")
+    orders, customers = InMemoryTopic("Orders"), InMemoryTopic("customers")
     engine.topics = {"Orders": orders, "customers": customers}
     orders.add(0, order_v1(1), order_v1(2))
     orders.add(1, order_v1(3))
@@ -77,7 +77,7 @@ def test_a_table_that_starts_at_the_end_keeps_that_start_while_no_record_comes(
     engine: Engine, database: str, instance: DagsterInstance
 ) -> None:
     """A second run must not take the end of its own time, and pass over what came between the two."""
-    topic = engine.topics["orders"] = Topic("orders")
+    topic = engine.topics["orders"] = InMemoryTopic("orders")
     topic.add(0, order_v1(1), order_v1(2))
     attributes = {"topics": [{"topic": "orders", "start": "latest"}], "defaults": {"database": database}}
     with loaded(attributes) as (_, definitions):
@@ -91,7 +91,7 @@ def test_a_table_that_starts_at_the_end_keeps_that_start_while_no_record_comes(
 def test_a_change_of_mode_fails_this_topic_and_says_what_to_do(
     engine: Engine, database: str, instance: DagsterInstance
 ) -> None:
-    topic = engine.topics["orders"] = Topic("orders")
+    topic = engine.topics["orders"] = InMemoryTopic("orders")
     topic.add(0, order_v1(1), key=b"a")
     defaults = {"database": database}
     with loaded({"topics": [{"topic": "orders"}], "defaults": defaults}) as (_, definitions):
@@ -115,7 +115,7 @@ class Clock:
 
 
 def loader_of(
-    spark: SparkSession, topic: Topic, database: str, schemas: TopicSchemas, clock: Clock
+    spark: SparkSession, topic: InMemoryTopic, database: str, schemas: TopicSchemas, clock: Clock
 ) -> Loader:
     return TableLoader(
         spark,
@@ -131,7 +131,7 @@ def loader_of(
 def test_a_table_waits_for_a_record_or_a_schema_which_tell_its_columns(
     spark: SparkSession, database: str
 ) -> None:
-    topic = Topic("orders")
+    topic = InMemoryTopic("orders")
     loader = loader_of(spark, topic, database, TopicSchemas(), Clock())
     loader.ensure()
     assert loader.advance().caught_up
@@ -142,7 +142,7 @@ def test_a_table_waits_for_a_record_or_a_schema_which_tell_its_columns(
 
 
 def test_a_table_that_has_all_records_is_looked_at_now_and_then(spark: SparkSession, database: str) -> None:
-    topic, clock = Topic("orders"), Clock()
+    topic, clock = InMemoryTopic("orders"), Clock()
     topic.add(0, order_v1(1))
     loader = loader_of(spark, topic, database, VALUES, clock)
     loader.ensure()
@@ -155,3 +155,28 @@ def test_a_table_that_has_all_records_is_looked_at_now_and_then(spark: SparkSess
         loader.advance()
     loader.ensure()
     assert loader.advance().rows == 1
+
+
+def test_an_hour_before_the_start_of_a_table_is_loaded_by_its_own_asset(
+    engine: Engine, database: str, instance: DagsterInstance
+) -> None:
+    topic = engine.topics["orders"] = InMemoryTopic("orders")
+    topic.add(0, order_v1(1), order_v1(2))
+    backfill = {"start": AT.date().isoformat(), "partition": "hour"}
+    entry = {"topic": "orders", "start": "latest", "backfill": backfill}
+    key = AssetKey(["topic_to_iceberg_backfill", database, "orders"])
+    with loaded({"topics": [entry], "defaults": {"database": database}}) as (_, definitions):
+        run(definitions, instance)
+        topic.add(0, order_v1(3))
+        assets = definitions.resolve_asset_graph().assets_def_for_key(key)
+        for expected in (2, 0):
+            result = materialize(
+                [assets],
+                partition_key=AT.strftime("%Y-%m-%d-%H:00"),
+                instance=instance,
+            )
+            (event,) = result.get_asset_materialization_events()
+            assert event.materialization.metadata["lineage_bridge/rows_inserted"].value == expected
+        assert run(definitions, instance)["orders"]["rows_written"] == 1
+    rows = engine.spark.table(f"glue.`{database}`.orders").select("id").collect()
+    assert sorted(row.id for row in rows) == [1, 2, 3]

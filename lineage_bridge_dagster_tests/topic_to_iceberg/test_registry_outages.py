@@ -26,8 +26,15 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     settings,
     timeout,
 )
-from lineage_bridge_dagster_tests.spark.records import ORDER_V1, ORDER_V2, order_v1, order_v2, payload
-from lineage_bridge_dagster_tests.topic_to_iceberg.on_spark import Engine, Topic, execute, failed_checks, told
+from lineage_bridge_dagster_tests.spark.records import (
+    ORDER_V1,
+    ORDER_V2,
+    InMemoryTopic,
+    order_v1,
+    order_v2,
+    payload,
+)
+from lineage_bridge_dagster_tests.topic_to_iceberg.on_spark import Engine, execute, failed_checks, told
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import loaded
 
 if TYPE_CHECKING:
@@ -148,7 +155,7 @@ class TestTables:
     ) -> None:
         for name in ("orders", "others"):
             registry.subjects[f"{name}-value"] = {7: ORDER_V1}
-            engine.topics[name] = Topic(name)
+            engine.topics[name] = InMemoryTopic(name)
             engine.topics[name].add(0, order_v1(1))
         topics = [{"topic": "orders", "failures": "skip"}, {"topic": "others"}]
         with loaded({"topics": topics, "defaults": {"database": database}}) as (_, definitions):
@@ -183,7 +190,7 @@ class TestTables:
     ) -> None:
         registry.subjects["orders-value"] = {7: ORDER_V1, 9: ORDER_V2}
         registry.deleted = {9}
-        topic = engine.topics["orders"] = Topic("orders")
+        topic = engine.topics["orders"] = InMemoryTopic("orders")
         topic.add(0, order_v2(1), order_v1(2), payload(8, ORDER_V1, {"id": 3, "item": ""}))
         defaults = {"database": database, "failures": "skip"}
         with loaded({"topics": [{"topic": "orders"}], "defaults": defaults}) as (_, definitions):
@@ -197,7 +204,7 @@ class TestTables:
     ) -> None:
         """Its records must not go on as bytes, in a column that nobody asked for."""
         registry.subjects["orders-value"] = {7: ORDER_V1}
-        topic = engine.topics["orders"] = Topic("orders")
+        topic = engine.topics["orders"] = InMemoryTopic("orders")
         topic.add(0, order_v1(1))
         with loaded({"topics": [{"topic": "orders"}], "defaults": {"database": database}}) as (
             _,

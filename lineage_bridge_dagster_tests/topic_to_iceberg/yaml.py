@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.spark.tableflow.slices import Slice, SliceCounts, SliceReport
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
 
@@ -58,6 +60,8 @@ class FakeTopic:
     opened: int = 0
     ensured: int = 0
     threads: set[str] = field(default_factory=set)
+    slices: dict[str, SliceCounts | Exception] = field(default_factory=dict)
+    backfills: list[tuple[list[str], timedelta | None]] = field(default_factory=list)
     on_step: Callable[[], None] = lambda: None
 
 
@@ -86,6 +90,14 @@ class FakeLoader:
             raise step
         self._at = step.offsets[0]
         return step
+
+    def backfill(self, slices: Sequence[Slice], late: timedelta | None) -> Iterator[SliceReport]:
+        self._topic.backfills.append(([each.name for each in slices], late))
+        for each in slices:
+            counts = self._topic.slices.get(each.name, SliceCounts())
+            if isinstance(counts, Exception):
+                raise counts
+            yield SliceReport(each, counts)
 
     def look(self) -> TableLook:
         topic = self._topic

@@ -77,7 +77,7 @@ def ensure_table(
     if exists(spark, config.name):
         table = load_table(spark, config.name)
         if not (config.replace_moved and config.location and str(table.location()) != config.location):
-            _check_own(dict(table.properties()), str(table.location()), config)
+            check_own(dict(table.properties()), str(table.location()), config)
             return
         drop(spark, config.name)
     jvm: Any = spark._jvm
@@ -163,7 +163,7 @@ def _identifies(kind: object) -> bool:
     return isinstance(kind, str) and kind.startswith(_IDENTIFYING)
 
 
-def _check_own(properties: dict[str, str], location: str, config: TopicTableConfig) -> None:
+def check_own(properties: dict[str, str], location: str, config: TopicTableConfig) -> None:
     """Refuse a table that is not this topic's, in this mode.
 
     A table without properties of ours is one only if it is at the location that Tableflow gave the topic.

@@ -99,7 +99,7 @@ def next_batch(
     """
     accepted: list[str] = []
     read = dict(done.offsets) if done else {}
-    if reason := _recreated(done, topic):
+    if reason := recreated(done, topic):
         if "recreated_topic" not in accept:
             raise TopicRecreatedError(topic.name, reason)
         accepted.append(f"recreated_topic: {reason}")
@@ -116,11 +116,11 @@ def next_batch(
         begin = (origin or {}).get(partition, first) if done is None else first
         start[partition] = min(max(read.get(partition, begin), first), topic.last[partition])
     stop = {p: max(start[p], min(last, (until or {}).get(p, last))) for p, last in topic.last.items()}
-    end = _shared_out(start, stop, max_records)
+    end = shared_out(start, stop, max_records)
     return Batch(start, end, end == stop, tuple(accepted))
 
 
-def _recreated(done: Progress | None, topic: TopicState) -> str:
+def recreated(done: Progress | None, topic: TopicState) -> str:
     """Why the topic is not the one that was read before; empty if it is, as far as one can tell."""
     if done is None:
         return ""
@@ -134,7 +134,7 @@ def _recreated(done: Progress | None, topic: TopicState) -> str:
     return ""
 
 
-def _shared_out(start: Offsets, stop: Offsets, max_records: int) -> dict[int, int]:
+def shared_out(start: Offsets, stop: Offsets, max_records: int) -> dict[int, int]:
     """The end of each partition's part: equal shares, of which short partitions leave theirs to long ones."""
     rest = {p: stop[p] - at for p, at in start.items()}
     taken = dict.fromkeys(rest, 0)
