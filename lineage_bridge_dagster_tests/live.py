@@ -93,5 +93,5 @@ def all_pushed(live_stack: LiveStack, live_ui: DagsterUi) -> LiveStack:
     """The running stack after the sensor has pushed the lineage of every table of the sample world."""
     expected = {f"{database}.{name}" for database, name in live_stack.stack.tableflow_tables()}
     assert len(expected) >= 6
-    eventually(lambda: live_stack.pushed() >= expected or None, 420, "lineage of the sample world in Glue", 2)
+    eventually(lambda: live_stack.pushed() >= expected or None, 720, "lineage of the sample world in Glue", 2)
     return live_stack

@@ -37,7 +37,7 @@ def _rows(stack: LiveStack) -> int:
 
 def test_a_connectors_records_are_rows_of_the_table_bucket_each_once(live_stack: LiveStack) -> None:
     topic = world.topic(world.ORDERS_PLATFORM.id, TOPIC)
-    eventually(lambda: _rows(live_stack) >= topic.records or None, 420, f"the records of {TOPIC}", 2)
+    eventually(lambda: _rows(live_stack) >= topic.records or None, 720, f"the records of {TOPIC}", 2)
     before = _rows(live_stack)
     world.produce(live_stack.stack.home, TOPIC, 5)
     eventually(lambda: _rows(live_stack) == before + 5 or None, 300, f"five more rows of {DOTTED}", 2)
@@ -51,7 +51,7 @@ def test_a_push_writes_the_lineage_of_the_bucket_and_keeps_properties_of_others(
     live_stack: LiveStack,
 ) -> None:
     arrived = Arrived(live_stack.stack)
-    eventually(lambda: _rows(live_stack) or None, 420, f"the table {DOTTED}", 2)
+    eventually(lambda: _rows(live_stack) or None, 720, f"the table {DOTTED}", 2)
     table = arrived.s3_table(*TABLE)
     assert table is not None
     with table.transaction() as transaction:
