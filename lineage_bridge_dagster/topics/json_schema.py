@@ -169,13 +169,17 @@ class _Reader:
         nodes: list[JsonNode] = []
         names: list[str] = []
         docs: list[str] = []
+        titles = [str(each.get("title") or "") if isinstance(each, dict) else "" for each in titled or ()]
         nullable = False
         for number, choice in enumerate(choices):
             if isinstance(choice, dict) and choice.get("type") == "null":
                 nullable = True
                 continue
-            title = titled[number].get("title") if titled and isinstance(titled[number], dict) else None
-            name = str(title or f"connect_union_field_{len(nodes)}")
+            title = titles[number] if titles else ""
+            if sum(other.lower() == title.lower() for other in titles) > 1:
+                # It tells none of them from the others.
+                title = ""
+            name = title or f"connect_union_field_{len(nodes)}"
             node = self._node(choice, path if not title else joined(path, name), base)
             nullable = nullable or node.nullable
             nodes.append(node)

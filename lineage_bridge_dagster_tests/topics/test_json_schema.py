@@ -196,3 +196,16 @@ def test_error_names_the_field(schema: Any, message: str) -> None:
 def test_malformed_schema_is_an_error(text: str) -> None:
     with pytest.raises(SchemaError):
         json_node(RegisteredSchema(1, text, "JSON"))
+
+
+def test_title_that_alternatives_share_names_none_of_them() -> None:
+    schema = {
+        "oneOf": [
+            {"title": "money", "type": "string"},
+            {"title": "Money", "type": "number"},
+            {"title": "note", "type": "boolean"},
+        ]
+    }
+    assert field(schema) == (
+        "struct<connect_union_field_0: string, connect_union_field_1: double, note: boolean>"
+    )

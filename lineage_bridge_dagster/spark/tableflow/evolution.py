@@ -15,7 +15,7 @@ from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicS
 from lineage_bridge_dagster.spark.tableflow.creation import iceberg_schema
 from lineage_bridge_dagster.topics.comments import Comments, paths
 from lineage_bridge_dagster.topics.errors import EvolutionError
-from lineage_bridge_dagster.topics.evolution import SetComment, plan_evolution
+from lineage_bridge_dagster.topics.evolution import MakeOptional, SetComment, plan_evolution
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -63,8 +63,14 @@ def evolve(
         given = {path: doc for path, doc in comments.latest.items() if path not in present}
         given |= {each.path: each.doc for each in changes if isinstance(each, SetComment)}
         schema = iceberg_schema(spark, wanted, identifiers, given)
+        update = table.updateSchema()
+        optional = {".".join(each.path) for each in changes if isinstance(each, MakeOptional)}
+        if optional & set(table.schema().identifierFieldNames()):
+            # Iceberg's specification has no optional identifier fields. Rows keep their keys without them.
+            jvm: Any = spark._jvm
+            update = update.setIdentifierFields(jvm.java.util.ArrayList())
         try:
-            table.updateSchema().unionByNameWith(schema).commit()
+            update.unionByNameWith(schema).commit()
         except Exception as error:
             if "CommitFailedException" not in java_classes(error) or attempt + 1 == _ATTEMPTS:
                 raise

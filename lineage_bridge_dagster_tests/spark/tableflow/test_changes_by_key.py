@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, load_table
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import (
@@ -163,3 +163,22 @@ def test_flattened_debezium_records_delete_by_their_flag(spark: SparkSession, da
 def test_debezium_topic_without_envelopes_is_refused(spark: SparkSession, database: str) -> None:
     with pytest.raises(SuspendedError, match="no Debezium envelopes"):
         opened(spark, InMemoryTopic(), config(database, mode="debezium"), UPSERTS)
+
+
+def test_key_that_becomes_nullable_no_longer_identifies_rows_to_iceberg(
+    spark: SparkSession, database: str
+) -> None:
+    """Iceberg's specification wants identifier fields that are required; the rows' keys stay the same."""
+    after = {**KEY, "fields": [KEY["fields"][0], {"name": "number", "type": ["null", "int"]}]}
+    table, topic = config(database, mode="upsert"), InMemoryTopic()
+    topic.add(0, order_v1(1), key=payload(1, KEY, {"shop": "a", "number": 1}))
+    opened(spark, topic, table, TopicSchemas(subject("k", (1, KEY)), ORDERS_V1)).advance()
+    both = TopicSchemas(subject("k", (1, KEY), (2, after)), ORDERS_V1)
+    topic.add(0, order_v1(2), order_v1(3), key=payload(2, after, {"shop": "a", "number": None}))
+    topic.add(0, order_v1(4), key=payload(2, after, {"shop": "a", "number": 1}))
+    opened(spark, topic, table, both).advance()
+    rows = spark.table(table.name.sql).select("shop", "number", "id").collect()
+    assert {tuple(row) for row in rows} == {("a", 1, 4), ("a", None, 3)}
+    schema = load_table(spark, table.name).schema()
+    assert set(schema.identifierFieldNames()) == set()
+    assert schema.findField("number").isOptional()
