@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _NO_NAMESPACE = {"NoSuchNamespaceException", "NoSuchDatabaseException", "EntityNotFoundException"}
 
 
+class MissingTableError(LineageBridgeError):
+    """The catalog has no such Iceberg table."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableName:
     """The name of a table: its catalog in Spark, its database and its name there."""

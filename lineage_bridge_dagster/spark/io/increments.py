@@ -8,7 +8,7 @@ that is dropped or rolled back takes its position along.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -69,8 +69,17 @@ def position(spark: SparkSession, downstream: Downstream, label: str) -> Mapping
     table = downstream.table
     if downstream.full_refresh or not exists(spark, table):
         return None
+    return position_in(ancestors(spark, table), table, label)
+
+
+def position_in(history: Iterable[Snapshot], table: TableName, label: str) -> Mapping[str, Any] | None:
+    """The same, from the snapshots of the table's current branch, newest first.
+
+    Raises:
+        IncrementError: as `position` does.
+    """
     has_rows = False
-    for number, found in enumerate(ancestors(spark, table)):
+    for number, found in enumerate(history):
         if CONSUMED in found.summary:
             positions = json.loads(found.summary[CONSUMED])
             if label in positions:
@@ -103,8 +112,31 @@ def check_appended(
         IncrementError: one of them has expired or is not in the table's history, or rows were replaced or
             deleted since the first.
     """
+    check_history(
+        ancestors(spark, table),
+        lambda kept: snapshot(spark, table, kept) is not None,
+        start,
+        end,
+        label,
+        hint,
+    )
+
+
+def check_history(
+    snapshots: Iterable[Snapshot],
+    is_kept: Callable[[int], bool],
+    start: int,
+    end: int,
+    label: str,
+    hint: str,
+) -> None:
+    """The same, from the snapshots of the current branch, newest first, and whether the table keeps one.
+
+    Raises:
+        IncrementError: as `check_appended` does.
+    """
     history: list[Snapshot] = []
-    for found in ancestors(spark, table):
+    for found in snapshots:
         history.append(found)
         if found.snapshot_id == start:
             break
@@ -112,7 +144,7 @@ def check_appended(
     if start not in ids:
         reason = (
             "is no longer part of the table's history: the table was replaced or rolled back"
-            if snapshot(spark, table, start)
+            if is_kept(start)
             else "has expired, or belongs to another table"
         )
         raise IncrementError(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from dagster import (
@@ -18,24 +16,12 @@ from dagster import (
 
 from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, at_snapshot, current_snapshot, location
 from lineage_bridge_dagster.spark.io.frames import column
-from lineage_bridge_dagster.spark.io.write import WriteResult
+from lineage_bridge_dagster.spark.io.results import PREVIEW_COLUMNS, WriteResult, cell, commit_metadata
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructField, StructType
-
-#: Bounds of the preview: an event is kept forever, and a table may be wide.
-_COLUMNS, _CHARACTERS = 30, 80
-
-
-def commit_metadata(result: WriteResult) -> dict[str, Any]:
-    """What the write itself reports; nothing is read."""
-    return {
-        **StandardMetadata(table_name=f"{result.table.database}.{result.table.table}"),
-        **LineageMetadata(rows_written=result.rows),
-        **(_commit(result.snapshots) if result.snapshots else {}),
-    }
 
 
 def output_metadata(
@@ -87,27 +73,20 @@ def column_schema(schema: StructType) -> TableSchemaMetadataValue:
 
 def preview(rows: DataFrame, limit: int) -> TableMetadataValue | None:
     """The first rows as a table of at most 30 columns, values cut at 80 characters; None without rows."""
-    names = rows.columns[:_COLUMNS]
-    found = rows.select(*[_readable(field) for field in rows.schema.fields[:_COLUMNS]]).limit(limit).collect()
+    names = rows.columns[:PREVIEW_COLUMNS]
+    found = (
+        rows.select(*[_readable(field) for field in rows.schema.fields[:PREVIEW_COLUMNS]])
+        .limit(limit)
+        .collect()
+    )
     if not found:
         return None
-    records = [TableRecord({n: _cell(value) for n, value in zip(names, row, strict=True)}) for row in found]
+    records = [TableRecord({n: cell(value) for n, value in zip(names, row, strict=True)}) for row in found]
     return MetadataValue.table(
         records=records,
-        schema=TableSchema([TableColumn(f.name, f.dataType.simpleString()) for f in rows.schema][:_COLUMNS]),
-    )
-
-
-def _commit(snapshots: tuple[Snapshot, ...]) -> LineageMetadata:
-    """The last snapshot of a write, and what all its snapshots added and deleted."""
-    last = snapshots[0]
-    deleted = ("deleted-records", "added-position-deletes", "added-equality-deletes")
-    return LineageMetadata(
-        snapshot_id=str(last.snapshot_id),
-        committed_at=MetadataValue.timestamp(datetime.fromtimestamp(last.committed_at / 1000, UTC)),
-        operation=", ".join(s.operation for s in reversed(snapshots)),
-        added_records=sum(s.count("added-records") for s in snapshots),
-        deleted_records=sum(s.count(key) for s in snapshots for key in deleted),
+        schema=TableSchema(
+            [TableColumn(f.name, f.dataType.simpleString()) for f in rows.schema][:PREVIEW_COLUMNS]
+        ),
     )
 
 
@@ -131,17 +110,3 @@ def _readable(field: StructField) -> Column:
             return F.to_json(column(field.name))
         case _:
             return column(field.name)
-
-
-def _cell(value: Any) -> str | int | float | bool | None:
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, float):
-        # JSON has no NaN: a browser would fail to parse the page's data.
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, int) and abs(value) < 2**53:
-        return value
-    if isinstance(value, bytes | bytearray):
-        return f"{len(value)} bytes"
-    text = str(value)
-    return text if len(text) <= _CHARACTERS else text[: _CHARACTERS - 1] + "…"

@@ -9,17 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import quoted
 
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
-
 _FIELD = re.compile(r"(?P<transform>[A-Za-z_]+)\s*\(\s*(?:(?P<argument>\d+)\s*,\s*)?(?P<column>.+?)\s*\)")
 _WITHOUT_NUMBER = frozenset({"identity", "year", "month", "day", "hour"})
 _WITH_NUMBER = frozenset({"bucket", "truncate"})
+
+
+class Columns(Protocol):
+    """A schema of Spark's or of Arrow's."""
+
+    @property
+    def names(self) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class PartitionField:
         return self.ddl.replace("`", "")
 
 
-def parse(texts: Iterable[str], schema: StructType, table: str) -> tuple[PartitionField, ...]:
+def parse(texts: Iterable[str], schema: Columns, table: str) -> tuple[PartitionField, ...]:
     """The fields of `partition_by`.
 
     Raises:
@@ -64,7 +68,7 @@ def clause(fields: Iterable[PartitionField]) -> str:
     return f"PARTITIONED BY ({listed})" if listed else ""
 
 
-def _field(text: str, schema: StructType, table: str) -> PartitionField:
+def _field(text: str, schema: Columns, table: str) -> PartitionField:
     match = _FIELD.fullmatch(text.strip())
     if match is None:
         return PartitionField(_path(text.strip(), schema, table))
@@ -79,7 +83,7 @@ def _field(text: str, schema: StructType, table: str) -> PartitionField:
     return PartitionField(_path(match["column"], schema, table), transform, match["argument"] or "")
 
 
-def _path(text: str, schema: StructType, table: str) -> tuple[str, ...]:
+def _path(text: str, schema: Columns, table: str) -> tuple[str, ...]:
     """A column's name, dots included, else the path of a field within a column."""
     columns = {name.lower(): name for name in schema.names}
     name = text.strip("`")

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark import iceberg_tables
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.iceberg_tables import MissingTableError, TableName
 from lineage_bridge_dagster.spark.io.frames import column, filtered, types_of
 from lineage_bridge_dagster.spark.io.increments import (
     Downstream,
@@ -33,10 +33,6 @@ from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-class MissingTableError(LineageBridgeError):
-    """The catalog has no such Iceberg table."""
 
 
 def read_asset(

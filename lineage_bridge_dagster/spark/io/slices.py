@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dagster import (
     MultiPartitionsDefinition,
@@ -25,7 +25,15 @@ from lineage_bridge_dagster.spark.iceberg_tables import string_literal
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-_TIME_TYPES = ("date", "timestamp", "timestamp_ntz")
+#: Types that hold time, and the words before their literals in Spark SQL.
+_SQL_TYPES = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP_NTZ"}
+_TIME_TYPES = tuple(_SQL_TYPES)
+
+
+class Typed(Protocol):
+    """A type that knows its name in Spark."""
+
+    def typeName(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class Slice:
         boxes = [" AND ".join(_predicate(d, types[d.expr]) for d in box) for box in self.boxes]
         return " OR ".join(f"({box})" for box in boxes) if boxes else "false"
 
-    def transforms(self, types: Mapping[str, DataType]) -> tuple[str, ...]:
+    def transforms(self, types: Mapping[str, Typed]) -> tuple[str, ...]:
         """The partition fields of a new table in which a slice is whole files, one for each plain column."""
         return tuple(
             _transform(dimension, types[dimension.expr])
@@ -103,7 +111,7 @@ def slice_of(
     return Slice(tuple(tuple(_dimension(named[n], (key[n],), exprs[n]) for n in named) for key in split))
 
 
-def _transform(dimension: Dimension, kind: DataType) -> str:
+def _transform(dimension: Dimension, kind: Typed) -> str:
     name = kind.typeName()
     if not dimension.windows or name not in _TIME_TYPES:
         return dimension.expr
@@ -138,33 +146,51 @@ def _joined(windows: Iterable[TimeWindow]) -> list[TimeWindow]:
 def _predicate(dimension: Dimension, kind: DataType) -> str:
     name = kind.typeName()
     expr = dimension.expr if dimension.expr.isidentifier() else f"({dimension.expr})"
-    if dimension.windows and name in _TIME_TYPES:
+    if (found := bounds(dimension, name)) is not None:
         ranges = [
-            f"({expr} >= {_literal(w.start, name, expr)} AND {expr} < {_literal(w.end, name, expr)})"
-            for w in _joined(dimension.windows)
+            f"({expr} >= {_SQL_TYPES[name]} '{low}' AND {expr} < {_SQL_TYPES[name]} '{high}')"
+            for low, high in ((low.replace("T", " "), high.replace("T", " ")) for low, high in found)
         ]
         return f"({' OR '.join(ranges)})"
-    if dimension.windows and name != "string":
-        raise ConfigurationError(
-            f"partition_expr {expr} is of type {name}, which cannot be compared with a time range.",
-            hint="Use an expression of type date or timestamp, such as timestamp_millis(ts), or of type "
-            "string that holds the partition keys.",
-        )
     values = [string_literal(key) for key in dimension.keys]
     if name != "string":
         values = [f"CAST({value} AS {kind.simpleString()})" for value in values]
     return f"{expr} IN ({', '.join(values)})"
 
 
-def _literal(moment: datetime, kind: str, expr: str) -> str:
+def bounds(dimension: Dimension, kind: str) -> list[tuple[str, str]] | None:
+    """The half-open ranges of time partitions as texts in ISO 8601; None where values are compared.
+
+    Args:
+        dimension: the partitions.
+        kind: the type of its expression, as Spark names it.
+
+    Raises:
+        ConfigurationError: a time range over a column that does not hold time.
+    """
+    if not dimension.windows:
+        return None
+    if kind in _TIME_TYPES:
+        expr = dimension.expr
+        return [(_text(w.start, kind, expr), _text(w.end, kind, expr)) for w in _joined(dimension.windows)]
+    if kind != "string":
+        raise ConfigurationError(
+            f"partition_expr {dimension.expr} is of type {kind}, which cannot be compared with a time range.",
+            hint="Use an expression of type date or timestamp, such as timestamp_millis(ts), or of type "
+            "string that holds the partition keys.",
+        )
+    return None
+
+
+def _text(moment: datetime, kind: str, expr: str) -> str:
     if kind == "timestamp":
-        return f"TIMESTAMP '{moment.astimezone(UTC).replace(tzinfo=None).isoformat(' ')}+00:00'"
+        return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat('T')}+00:00"
     local = moment.replace(tzinfo=None)
     if kind == "timestamp_ntz":
-        return f"TIMESTAMP_NTZ '{local.isoformat(' ')}'"
+        return local.isoformat("T")
     if local.time() != time():
         raise ConfigurationError(
             f"partition_expr {expr} is a date, and a partition ends at {local:%H:%M}.",
             hint="Use a timestamp for partitions shorter than a day.",
         )
-    return f"DATE '{local.date().isoformat()}'"
+    return local.date().isoformat()

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def output_table(metadata: Mapping[str, Any], key: tuple[str, ...], catalogs: Catalogs) -> TableName:
-    """The table that an asset is written to.
+def output_table(
+    metadata: Mapping[str, Any], key: tuple[str, ...], catalogs: Catalogs, *, by_spark: bool = True
+) -> TableName:
+    """The table that an asset is written to, by Spark or by PyIceberg.
 
     Raises:
         ConfigurationError: its metadata names no database or an unknown catalog, or the catalog is read-only
-            or not known to Spark.
+            or Spark, which is to write, does not know it.
     """
     database, table = database_and_table(metadata, key)
     if not database or not table:
@@ -42,7 +44,8 @@ def output_table(metadata: Mapping[str, Any], key: tuple[str, ...], catalogs: Ca
         )
     named = _text(metadata, "catalog")
     catalog = catalogs.writable(named or catalogs.default.name)
-    catalogs.spark_conf_of(catalog.name)
+    if by_spark:
+        catalogs.spark_conf_of(catalog.name)
     return TableName(catalog.name, database, table)
 
 
@@ -66,7 +69,7 @@ def refuse_tableflows(table: TableName, catalogs: Catalogs, definitions: Iterabl
         if (database.lower(), name.lower()) == wanted and _same(
             catalogs[table.catalog], AssetSource.from_metadata(metadata).catalog_in(catalogs)
         ):
-            raise _tableflows(table, writer)
+            raise tableflows(table, writer)
 
 
 def refuse_tableflows_location(spark: SparkSession, table: TableName) -> None:
@@ -76,7 +79,7 @@ def refuse_tableflows_location(spark: SparkSession, table: TableName) -> None:
         ConfigurationError: they are.
     """
     if exists(spark, table) and is_tableflow_location(str(load_table(spark, table).location())):
-        raise _tableflows(table, TABLEFLOW)
+        raise tableflows(table, TABLEFLOW)
 
 
 def require_namespace(spark: SparkSession, table: TableName) -> None:
@@ -117,7 +120,8 @@ def _same(one: CatalogSettings, other: CatalogSettings) -> bool:
     return "" in accounts or accounts[0] == accounts[1]
 
 
-def _tableflows(table: TableName, writer: str) -> ConfigurationError:
+def tableflows(table: TableName, writer: str = TABLEFLOW) -> ConfigurationError:
+    """The error of a table that Tableflow writes."""
     return ConfigurationError(
         f"{writer} writes {table}, and another writer's commit would corrupt it. No write_mode changes that, "
         "and nothing was written.",

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.spark.commits import (
     conflict_of,
     global_view,
 )
-from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ensure_table, exists, load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists, load_table
 from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.frames import (
     conform,
@@ -28,6 +28,7 @@ from lineage_bridge_dagster.spark.io.frames import (
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
 from lineage_bridge_dagster.spark.io.plan import Action, TableState, WritePlan, plan_write
+from lineage_bridge_dagster.spark.io.results import WriteResult
 from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.io.targets import refuse_tableflows_location
 from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
@@ -38,23 +39,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """What a write did.
-
-    Attributes:
-        table: the table.
-        rows: rows of the DataFrame.
-        snapshots: the write's snapshots, newest first.
-        condition: of the slice that was written, empty for the whole table.
-    """
-
-    table: TableName
-    rows: int
-    snapshots: tuple[Snapshot, ...]
-    condition: str = ""
 
 
 def write_frame(

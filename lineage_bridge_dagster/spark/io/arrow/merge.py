@@ -1,0 +1,134 @@
+"""A merge of Arrow data by keys: the rows of these keys are replaced by what they become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import pyarrow as pa
+from pyiceberg.expressions import AlwaysFalse, BooleanExpression
+from pyiceberg.schema import Schema
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.io.arrow.conditions import all_of, one_of
+from lineage_bridge_dagster.spark.io.arrow.schemas import Difference, conform, mismatch, sql_type
+from lineage_bridge_dagster.spark.io.options import WriteOptions
+
+#: Keys that a message shows.
+_SHOWN = 3
+
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRows:
+    """What a merge changes.
+
+    Attributes:
+        keys: the key columns, as the table names them.
+        rows: the rows of the frame by key, in the table's types; None deletes the key's row.
+        columns: the columns that the frame has.
+        schema: the table's.
+        condition: the rows that the table may have for these keys.
+        label: the table, for messages.
+    """
+
+    keys: tuple[str, ...]
+    rows: dict[Key, dict[str, Any] | None]
+    columns: frozenset[str]
+    schema: Schema
+    condition: BooleanExpression
+    label: str
+
+    @classmethod
+    def of(cls, frame: pa.Table, schema: Schema, options: WriteOptions, label: str) -> Self:
+        """Match a frame by its keys.
+
+        Raises:
+            LineageBridgeError: a key is null and null_keys is error, or several rows have the same key.
+        """
+        keys = _keys(schema, options)
+        names = {name.lower() for name in frame.column_names}
+        flags = _flags(frame, options)
+        found = Schema(*(each for each in schema.fields if each.name.lower() in names))
+        rows: dict[Key, dict[str, Any] | None] = {}
+        duplicates: list[Key] = []
+        for row, deleted in zip(conform(frame, found, label).to_pylist(), flags, strict=True):
+            key = tuple(row[name] for name in keys)
+            if None in key and options.null_keys == "error":
+                raise LineageBridgeError(
+                    f"The DataFrame for {label} has a row with a null in its key: {_shown(keys, key)}.",
+                    hint="Filter such rows out, or set null_keys: match, where null equals null.",
+                )
+            if key in rows:
+                duplicates.append(key)
+            rows[key] = None if deleted else row
+        if duplicates:
+            examples = "; ".join(_shown(keys, key) for key in duplicates[:_SHOWN])
+            raise LineageBridgeError(
+                f"The DataFrame for {label} has several rows with the same key: {examples}.",
+                hint="Keep one row for each key before the merge.",
+            )
+        columns = frozenset(each.name for each in found.fields)
+        return cls(keys, rows, columns, schema, _condition(keys, rows), label)
+
+    @staticmethod
+    def without_deleted(frame: pa.Table, schema: Schema, options: WriteOptions, label: str) -> pa.Table:
+        """The rows that stay if a merge replaces all rows for once; its keys apply all the same.
+
+        Raises:
+            LineageBridgeError: as `of` does.
+        """
+        if not options.join_cols:
+            return frame
+        MergeRows.of(frame, schema, options, label)
+        return frame.filter(pa.array([not flag for flag in _flags(frame, options)]))
+
+    def applied_to(self, existing: pa.Table) -> pa.Table:
+        """The rows that the table has for these keys after the merge.
+
+        Args:
+            existing: those before it, with all columns of the table.
+
+        Raises:
+            LineageBridgeError: a new row lacks a column that the table requires.
+        """
+        result: list[dict[str, Any]] = []
+        seen: set[Key] = set()
+        for row in existing.to_pylist():
+            key = tuple(row[name] for name in self.keys)
+            if key not in self.rows:
+                # The condition may be wider than the keys.
+                result.append(row)
+                continue
+            seen.add(key)
+            if (new := self.rows[key]) is not None:
+                result.append({**row, **new})
+        added = [row for key, row in self.rows.items() if key not in seen and row is not None]
+        missing = [f for f in self.schema.fields if f.required and f.name not in self.columns]
+        if added and missing:
+            found = [Difference((f.name,), "required", "", sql_type(f.field_type)) for f in missing]
+            raise mismatch(found, self.label)
+        return pa.Table.from_pylist([*result, *added], schema=existing.schema)
+
+
+def _keys(schema: Schema, options: WriteOptions) -> tuple[str, ...]:
+    return tuple(schema.find_field(name, case_sensitive=False).name for name in options.join_cols)
+
+
+def _flags(frame: pa.Table, options: WriteOptions) -> list[bool]:
+    """Which rows the frame deletes."""
+    wanted = options.delete_column.lower()
+    index = next((n for n, name in enumerate(frame.column_names) if wanted and name.lower() == wanted), None)
+    return [False] * frame.num_rows if index is None else [bool(v) for v in frame.column(index).to_pylist()]
+
+
+def _condition(keys: tuple[str, ...], rows: dict[Key, dict[str, Any] | None]) -> BooleanExpression:
+    """The rows with these keys; of several key columns, those with the values that each has."""
+    if not rows:
+        return AlwaysFalse()
+    return all_of(one_of(name, {key[n] for key in rows}) for n, name in enumerate(keys))
+
+
+def _shown(keys: tuple[str, ...], key: Key) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in zip(keys, key, strict=True))

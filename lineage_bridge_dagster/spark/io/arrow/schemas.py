@@ -1,0 +1,245 @@
+"""The columns of Arrow data compared with those of an Iceberg table, by the rules of the Spark path.
+
+Names are compared without regard to case. What a table can widen follows Iceberg's specification ("Schema
+Evolution"): int to long, float to double, a decimal to more digits of the same scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import _pyarrow_to_schema_without_ids, schema_to_pyarrow
+from pyiceberg.schema import Schema, assign_fresh_schema_ids
+from pyiceberg.types import (
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+
+#: Differences that an error lists; a table may have a thousand columns.
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A column that the table would have to change for, or that it cannot take."""
+
+    path: tuple[str, ...]
+    kind: Literal["new", "wider", "clash", "required"]
+    frame: str
+    table: str
+
+    def __str__(self) -> str:
+        name = ".".join(self.path)
+        if self.kind == "required":
+            problem = "may be null in the DataFrame" if self.frame else "is not in the DataFrame"
+            return f"{name}: required in the table, {problem}"
+        if not self.table:
+            return f"{name}: {self.frame} in the DataFrame, not in the table"
+        return f"{name}: {self.frame} in the DataFrame, {self.table} in the table"
+
+
+class ArrowSchemaMismatchError(LineageBridgeError):
+    """The table cannot take the frame as it is."""
+
+
+def storable(schema: pa.Schema, table: str) -> pa.Schema:
+    """The columns in types that Iceberg stores: int for small integers, microseconds, no dictionaries.
+
+    Raises:
+        LineageBridgeError: a column has a type without a counterpart.
+    """
+    return pa.schema([(each.name, _storable(each.type, each.name, table)) for each in schema])
+
+
+def iceberg_schema(schema: pa.Schema) -> Schema:
+    """Storable columns as Iceberg's, all optional, with fresh ids."""
+    converted = _pyarrow_to_schema_without_ids(schema)
+    return assign_fresh_schema_ids(Schema(*(_optional(each) for each in converted.fields)))
+
+
+def differences(frame: Schema, table: Schema) -> list[Difference]:
+    """What keeps a frame from being written to a table as it is; it may lack optional columns."""
+    return list(_struct(frame.as_struct(), table.as_struct(), ()))
+
+
+def same_columns(frame: Schema, table: Schema) -> bool:
+    """Whether a frame has exactly the table's columns, in any order."""
+    left = {each.name.lower(): sql_type(each.field_type) for each in frame.fields}
+    right = {each.name.lower(): sql_type(each.field_type) for each in table.fields}
+    return left == right and len(frame.fields) == len(table.fields)
+
+
+def mismatch(found: list[Difference], table: str) -> ArrowSchemaMismatchError:
+    """The error for differences, with a remedy for the first of each kind."""
+    lines = [f"  column {difference}" for difference in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        lines.append(f"  and {len(found) - _SHOWN} more")
+    first = {difference.kind: difference for difference in reversed(found)}
+    hints = []
+    if clash := first.get("clash"):
+        hints.append(f"cast {'.'.join(clash.path)} to {clash.table}")
+    if "required" in first:
+        hints.append(f"give {'.'.join(first['required'].path)} a value in every row")
+    if "new" in first or "wider" in first:
+        hints.append("set schema_update_mode: update to add and widen the table's columns")
+    if "new" in first:
+        hints.append(f"or leave {'.'.join(first['new'].path)} out of the DataFrame")
+    hint = "; ".join(hints)
+    return ArrowSchemaMismatchError(
+        "\n".join([f"{table} cannot take this DataFrame:", *lines]), hint=f"{hint[:1].upper()}{hint[1:]}."
+    )
+
+
+def conform(rows: pa.Table, schema: Schema, table: str) -> pa.Table:
+    """Rows with the columns of a table, in its order and types; missing ones are null.
+
+    Raises:
+        LineageBridgeError: a value does not fit.
+    """
+    at = {name.lower(): index for index, name in enumerate(rows.column_names)}
+    columns = []
+    wanted = schema_to_pyarrow(schema, include_field_ids=False)
+    for field in wanted:
+        index = at.get(field.name.lower())
+        try:
+            columns.append(
+                pa.nulls(rows.num_rows, field.type) if index is None else rows.column(index).cast(field.type)
+            )
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise LineageBridgeError(
+                f"Column {field.name} of the DataFrame for {table} has a value that is no {field.type}: "
+                f"{error}",
+                hint="Correct the values, or cast the column.",
+            ) from error
+        if not field.nullable and columns[-1].null_count:
+            raise mismatch([Difference((field.name,), "required", str(field.type), str(field.type))], table)
+    return pa.Table.from_arrays(columns, schema=wanted)
+
+
+def sql_type(kind: IcebergType) -> str:
+    """A type as Spark spells it, so that metadata is the same whatever wrote the table.
+
+    >>> sql_type(LongType()), sql_type(DecimalType(9, 2))
+    ('bigint', 'decimal(9,2)')
+    """
+    match kind:
+        case StructType():
+            return f"struct<{','.join(f'{f.name}:{sql_type(f.field_type)}' for f in kind.fields)}>"
+        case ListType():
+            return f"array<{sql_type(kind.element_type)}>"
+        case MapType():
+            return f"map<{sql_type(kind.key_type)},{sql_type(kind.value_type)}>"
+        case LongType():
+            return "bigint"
+        case DecimalType():
+            return f"decimal({kind.precision},{kind.scale})"
+        case TimestamptzType():
+            return "timestamp"
+        case TimestampType():
+            return "timestamp_ntz"
+        case FixedType():
+            return "binary"
+    return str(kind)
+
+
+def _struct(frame: StructType, table: StructType, path: tuple[str, ...]) -> Iterator[Difference]:
+    sources = {field.name.lower(): field for field in frame.fields}
+    targets = {field.name.lower(): field for field in table.fields}
+    for key, source in sources.items():
+        target = targets.get(key)
+        at = (*path, source.name)
+        if target is None:
+            yield Difference(at, "new", sql_type(source.field_type), "")
+        else:
+            yield from _types(source.field_type, target.field_type, at)
+    for key, target in targets.items():
+        if key not in sources and target.required:
+            yield Difference((*path, target.name), "required", "", sql_type(target.field_type))
+
+
+def _types(frame: IcebergType, table: IcebergType, path: tuple[str, ...]) -> Iterator[Difference]:
+    match frame, table:
+        case StructType(), StructType():
+            yield from _struct(frame, table, path)
+        case ListType(), ListType():
+            yield from _types(frame.element_type, table.element_type, (*path, "element"))
+        case MapType(), MapType():
+            yield from _types(frame.key_type, table.key_type, (*path, "key"))
+            yield from _types(frame.value_type, table.value_type, (*path, "value"))
+        case _ if not _widens(frame, table):
+            kind: Literal["wider", "clash"] = "wider" if _widens(table, frame) else "clash"
+            yield Difference(path, kind, sql_type(frame), sql_type(table))
+
+
+def _widens(narrow: IcebergType, wide: IcebergType) -> bool:
+    """Whether every value of one type is a value of the other, by Iceberg's rules."""
+    match narrow, wide:
+        case DecimalType(), DecimalType():
+            return narrow.scale == wide.scale and narrow.precision <= wide.precision
+        case (IntegerType(), LongType()) | (FloatType(), DoubleType()):
+            return True
+    return narrow == wide
+
+
+def _optional(field: NestedField) -> NestedField:
+    return field.model_copy(update={"required": False})
+
+
+def _storable(kind: pa.DataType, name: str, table: str) -> pa.DataType:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _storable(kind.value_type, name, table)
+    if types.is_struct(kind):
+        return pa.struct([(f.name, _storable(f.type, f"{name}.{f.name}", table)) for f in kind])
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return pa.list_(_storable(kind.value_type, f"{name}.element", table))
+    if types.is_map(kind):
+        key = _storable(kind.key_type, f"{name}.key", table)
+        return pa.map_(key, _storable(kind.item_type, f"{name}.value", table))
+    if types.is_timestamp(kind):
+        return pa.timestamp("us", "UTC" if kind.tz else None)
+    if types.is_integer(kind) and not types.is_uint64(kind):
+        return pa.int64() if kind.bit_width == 64 or types.is_uint32(kind) else pa.int32()
+    if types.is_null(kind):
+        raise LineageBridgeError(
+            f"Column {name} of the DataFrame for {table} has no type: all its values are null.",
+            hint="Cast it to the type that it should have, such as pyarrow.string().",
+        )
+    for applies, stored in (
+        (types.is_date, pa.date32()),
+        (types.is_time, pa.time64("us")),
+        (types.is_float16, pa.float32()),
+        (lambda t: types.is_large_string(t) or types.is_string_view(t), pa.string()),
+        (lambda t: types.is_large_binary(t) or types.is_binary_view(t), pa.binary()),
+    ):
+        if applies(kind):
+            return stored
+    if (
+        types.is_boolean(kind)
+        or types.is_floating(kind)
+        or types.is_string(kind)
+        or types.is_binary(kind)
+        or types.is_fixed_size_binary(kind)
+        or types.is_decimal(kind)
+    ):
+        return kind
+    raise LineageBridgeError(
+        f"Column {name} of the DataFrame for {table} is of type {kind}, which Iceberg does not have.",
+        hint="Cast it, a 64-bit unsigned integer to a decimal or a string, or a duration to an integer.",
+    )

@@ -1,0 +1,199 @@
+"""Iceberg tables through PyIceberg, for the IO manager: loading, creating, their state and snapshots."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.partitioning import PartitionField as IcebergField
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import parse_transform
+
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.iceberg.table_errors import translate
+from lineage_bridge_dagster.iceberg.tableflow import is_tableflow_location
+from lineage_bridge_dagster.spark.iceberg_tables import MissingTableError, Snapshot, TableName
+from lineage_bridge_dagster.spark.io.arrow.plan import ArrowState
+from lineage_bridge_dagster.spark.io.partitioning import PartitionField
+from lineage_bridge_dagster.spark.io.requests import WriteRequest
+from lineage_bridge_dagster.spark.io.targets import tableflows
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot as IcebergSnapshot
+
+
+def find(catalog: Catalog, table: TableName) -> Table | None:
+    """The table, or None if the catalog has none of this name.
+
+    Raises:
+        LineageBridgeError: the catalog did not answer, or the table is not an Iceberg table.
+    """
+    try:
+        return catalog.load_table((table.database, table.table))
+    except NoSuchNamespaceError:
+        return None
+    except NoSuchTableError as error:
+        if "Iceberg" in str(error) or "table_type" in str(error):
+            raise LineageBridgeError(
+                f"{table} exists in the catalog and is not an Iceberg table.",
+                hint="Give the asset another dagster/table_name, or drop the existing table.",
+            ) from error
+        return None
+    except Exception as error:
+        raise translate(error, action="Loading", where=f"the table {table}") from error
+
+
+def require(catalog: Catalog, table: TableName) -> Table:
+    """The table.
+
+    Raises:
+        MissingTableError: there is none of this name.
+        LineageBridgeError: the catalog did not answer.
+    """
+    if (found := find(catalog, table)) is not None:
+        return found
+    try:
+        names = [str(name[-1]) for name in catalog.list_tables((table.database,))]
+    except NoSuchNamespaceError as error:
+        raise MissingTableError(
+            f"Catalog {table.catalog} has no database {table.database}, or does not show it.",
+            hint="Check the database's name and region, and grant glue:GetDatabase and glue:GetTables.",
+        ) from error
+    except Exception as error:
+        raise translate(error, action="Listing", where=f"the database {table.database}") from error
+    near = difflib.get_close_matches(table.table, names, 3)
+    similar = f" It has {', '.join(near)}." if near else ""
+    raise MissingTableError(
+        f"Database {table.database} of catalog {table.catalog} has no Iceberg table {table.table}.{similar}",
+        hint="Materialize the asset that writes it, or correct its dagster/table_name.",
+    )
+
+
+def create(
+    catalog: Catalog, request: WriteRequest, schema: Schema, fields: Sequence[PartitionField]
+) -> Table:
+    """Create a table, or load the one that another run has created meanwhile.
+
+    Raises:
+        ConfigurationError: the catalog has no warehouse to place it in, or no such namespace.
+        LineageBridgeError: the catalog did not answer.
+    """
+    table = request.table
+    if request.creates_namespace:
+        _create_namespace(catalog, table)
+    else:
+        _require_namespace(catalog, table)
+    spec = PartitionSpec(
+        *(
+            IcebergField(
+                schema.find_field(".".join(field.path)).field_id,
+                1000 + number,
+                parse_transform(
+                    f"{field.transform}[{field.argument}]" if field.argument else field.transform
+                ),
+                _field_name(field),
+            )
+            for number, field in enumerate(fields)
+        )
+    )
+    try:
+        return catalog.create_table(
+            (table.database, table.table), schema, partition_spec=spec, properties={"format-version": "2"}
+        )
+    except TableAlreadyExistsError:
+        return require(catalog, table)
+    except Exception as error:
+        if isinstance(error, ValueError) and "location" in str(error):
+            raise ConfigurationError(
+                f"Catalog {table.catalog} has no warehouse, so a new table has no location.",
+                hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE to an S3 location, such as s3://bucket/prefix.",
+            ) from error
+        raise translate(error, action="Creating", where=f"the table {table}") from error
+
+
+def refuse_tableflows_location(found: Table, table: TableName) -> None:
+    """Refuse a table whose files are where Tableflow keeps those of a topic.
+
+    Raises:
+        ConfigurationError: they are.
+    """
+    if is_tableflow_location(found.location()):
+        raise tableflows(table)
+
+
+def state_of(found: Table) -> ArrowState:
+    """What a plan depends on in a table."""
+    schema = found.schema()
+    names = schema._lazy_id_to_name
+    current = []
+    for field in found.spec().fields:
+        transform, _, argument = str(field.transform).partition("[")
+        if transform != "void" and field.source_id in names:
+            name = names[field.source_id]
+            top = any(column.name == name for column in schema.fields)
+            path = (name,) if top else tuple(name.split("."))
+            current.append(PartitionField(path, transform, argument.rstrip("]")))
+    sources = {field.source_id for spec in found.specs().values() for field in spec.fields}
+    sources |= {field.source_id for order in found.sort_orders().values() for field in order.fields}
+    # A field within a column fixes the column.
+    fixed = {
+        column.name
+        for column in schema.fields
+        for source in sources
+        if source == column.field_id or names.get(source, "").startswith(f"{column.name}.")
+    }
+    return ArrowState(schema, tuple(current), frozenset(fixed))
+
+
+def ancestors(found: Table) -> Iterator[Snapshot]:
+    """The snapshots of the current branch, newest first, as far back as they are kept."""
+    at = found.current_snapshot()
+    while at is not None:
+        yield _snapshot(at)
+        at = None if at.parent_snapshot_id is None else found.snapshot_by_id(at.parent_snapshot_id)
+
+
+def _snapshot(found: IcebergSnapshot) -> Snapshot:
+    summary = found.summary
+    return Snapshot(
+        found.snapshot_id,
+        summary.operation.value if summary else "",
+        dict(summary.additional_properties) if summary else {},
+        found.timestamp_ms,
+    )
+
+
+def _field_name(field: PartitionField) -> str:
+    """The name that Iceberg's Java library gives a partition field."""
+    name = ".".join(field.path)
+    suffix = "trunc" if field.transform == "truncate" else field.transform
+    return name if field.transform == "identity" else f"{name}_{suffix}"
+
+
+def _create_namespace(catalog: Catalog, table: TableName) -> None:
+    try:
+        catalog.create_namespace_if_not_exists((table.database,))
+    except Exception as error:
+        raise translate(error, action="Creating", where=f"the database {table.database}") from error
+
+
+def _require_namespace(catalog: Catalog, table: TableName) -> None:
+    try:
+        names = [".".join(name) for name in catalog.list_namespaces()]
+    except Exception as error:
+        raise translate(error, action="Listing", where=f"the catalog {table.catalog}") from error
+    if table.database in names:
+        return
+    shown = difflib.get_close_matches(table.database, names, 3) or names[:10]
+    raise ConfigurationError(
+        f"Catalog {table.catalog} has no namespace {table.database}"
+        + (f"; it has {', '.join(shown)}." if shown else "."),
+        hint="Correct dagster/table_name in the asset's metadata, or create the namespace: "
+        f"CREATE NAMESPACE {quoted(table.catalog, table.database)} in Spark SQL.",
+    )

@@ -1,0 +1,288 @@
+"""Arrow data written to its Iceberg table: the plan carried out, as one snapshot in one commit.
+
+PyIceberg retries a commit that another writer's came before, if no file with rows of the condition was added
+or removed since. Beyond its retries, and where a file has rows of other slices too, the write is planned
+again on the new head, provided that the rows it replaces are still those that it found at first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyiceberg.exceptions import CommitFailedException, ValidationException
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io.pyarrow import ArrowScan
+from tenacity import (
+    Retrying,
+    before_sleep_log,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.iceberg.table_errors import TableConflictError, translate
+from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitConflictError, changed_meanwhile
+from lineage_bridge_dagster.spark.iceberg_tables import Snapshot
+from lineage_bridge_dagster.spark.io.arrow import tables
+from lineage_bridge_dagster.spark.io.arrow.conditions import mask, outside
+from lineage_bridge_dagster.spark.io.arrow.files import write_files
+from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, to_arrow
+from lineage_bridge_dagster.spark.io.arrow.merge import MergeRows
+from lineage_bridge_dagster.spark.io.arrow.plan import (
+    ArrowAction,
+    ArrowPlan,
+    ArrowState,
+    check_merge_columns,
+    plan_arrow_write,
+    plan_creation,
+)
+from lineage_bridge_dagster.spark.io.arrow.schemas import conform, storable
+from lineage_bridge_dagster.spark.io.requests import WriteRequest
+from lineage_bridge_dagster.spark.io.results import WriteResult
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table, Transaction
+
+#: Plans of one write, each with PyIceberg's own retries of its commit.
+_ATTEMPTS = 10
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowResult:
+    """What a write did, the table after it, and the rows of the slice that was written."""
+
+    result: WriteResult
+    table: Table
+    condition: BooleanExpression
+
+
+class _MovedError(Exception):
+    """Another writer's commit came first; nothing was written."""
+
+
+def write_rows(request: WriteRequest, frame: Any, kind: FrameKind) -> ArrowResult:
+    """Write a frame, creating the database and the table if they do not exist.
+
+    Raises:
+        ConfigurationError: an option names a column that does not exist, or Tableflow writes the table.
+        CommitConflictError: another writer interfered; nothing was written.
+        LineageBridgeError: the table cannot take the frame, or the commit failed; the message says which.
+    """
+    rows = to_arrow(frame, kind)
+    if not rows.column_names:
+        raise LineageBridgeError(f"The DataFrame for {request.table} has no columns.", hint="Select some.")
+    schema = storable(rows.schema, str(request.table))
+    check_merge_columns(request.options, rows.column_names, request.table)
+    catalog = open_catalog(request.catalogs, request.table.catalog)
+    write = _Write(request, catalog, conform_types(rows, schema, request))
+    retrying = Retrying(
+        retry=retry_if_exception_type(_MovedError),
+        stop=stop_after_attempt(_ATTEMPTS),
+        wait=wait_random_exponential(multiplier=0.2, max=5),
+        before_sleep=before_sleep_log(_log, logging.INFO),
+        reraise=True,
+    )
+    try:
+        return retrying(write.attempt)
+    except _MovedError as error:
+        raise CommitConflictError(
+            f"Other writers kept committing to {request.table}, and the retries ran out. Nothing was "
+            "written.",
+            hint="Materialize again when they are done. Where many write at once, raise the table property "
+            "commit.retry.num-retries (4 by default).",
+        ) from error
+
+
+def conform_types(rows: pa.Table, schema: pa.Schema, request: WriteRequest) -> pa.Table:
+    """The rows in storable types.
+
+    Raises:
+        LineageBridgeError: a value does not fit, such as nanoseconds that are not whole microseconds.
+    """
+    try:
+        return rows.cast(schema)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise LineageBridgeError(
+            f"The DataFrame for {request.table} has a value that Iceberg cannot store: {error}",
+            hint="Round or cast the column; Iceberg stores times in microseconds.",
+        ) from error
+
+
+@dataclass(slots=True)
+class _Write:
+    request: WriteRequest
+    catalog: Catalog
+    rows: pa.Table
+    #: The snapshot that the first attempt found, and whether there was an attempt.
+    base: int | None = None
+    started: bool = False
+    #: The files of the rows, by the ids of the table's schema and partitioning: written once.
+    files: dict[tuple[int, int], list[DataFile]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns of the rows that are stored."""
+        flag = self.request.options.delete_column.lower()
+        return pa.schema([each for each in self.rows.schema if not flag or each.name.lower() != flag])
+
+    def attempt(self) -> ArrowResult:
+        request, name = self.request, self.request.table
+        table = tables.find(self.catalog, name)
+        if table is None:
+            planned = plan_creation(self.columns, name, request.options, request.slice_)
+            # Before a table is created for it, the write has to be possible at all.
+            state = ArrowState(planned[0], planned[1])
+            plan_arrow_write(self.columns, name, state, request.options, request.slice_)
+            table = tables.create(self.catalog, request, *planned)
+        tables.refuse_tableflows_location(table, name)
+        plan = plan_arrow_write(self.columns, name, tables.state_of(table), request.options, request.slice_)
+        head = table.current_snapshot()
+        current = head.snapshot_id if head else None
+        if not self.started:
+            self.started, self.base = True, current
+            for warning in plan.warnings:
+                _log.warning(warning)
+        elif plan.action is ArrowAction.REPLACE and not _unchanged(table, plan.condition, self.base, current):
+            raise changed_meanwhile(name)
+        transaction = table.transaction()
+        self._stage(table, transaction, plan)
+        self._commit(transaction)
+        return self._result(table, plan)
+
+    def _stage(self, table: Table, transaction: Transaction, plan: ArrowPlan) -> None:
+        if plan.drop or plan.evolve is not None:
+            with transaction.update_schema(allow_incompatible_changes=True, case_sensitive=False) as update:
+                for column in plan.drop:
+                    update.delete_column((column,))
+                if plan.drop and plan.evolve is not None:
+                    for added in plan.evolve.fields:
+                        update.add_column((added.name,), added.field_type)
+                elif plan.evolve is not None:
+                    update.union_by_name(plan.evolve)
+        schema = transaction.table_metadata.schema()
+        label = str(self.request.table)
+        condition, options = plan.condition, self.request.options
+        if plan.action is ArrowAction.MERGE:
+            merge = MergeRows.of(self.rows, schema, options, label)
+            condition = merge.condition
+            existing = table.scan(row_filter=condition, case_sensitive=False).to_arrow()
+            merged = merge.applied_to(conform(existing, schema, label))
+            files = write_files(transaction.table_metadata, table.io, merged)
+        else:
+            kept = MergeRows.without_deleted(self.rows, schema, options, label)
+            rows = conform(kept, schema, label)
+            self._check_inside(rows, condition, transaction)
+            at = (schema.schema_id, transaction.table_metadata.default_spec_id)
+            if at not in self.files:
+                self.files[at] = write_files(transaction.table_metadata, table.io, rows)
+            files = self.files[at]
+        snapshot = transaction.update_snapshot(snapshot_properties=self.request.marker.summary)
+        if plan.action is ArrowAction.APPEND:
+            producer: Any = snapshot.merge_append()
+        else:
+            replaced = list(self._replaced(table, transaction, condition))
+            producer = snapshot.overwrite()
+            producer.delete_by_predicate(condition, case_sensitive=False)
+            for old, rest in replaced:
+                producer.delete_data_file(old)
+                files = [*files, *rest]
+        for each in files:
+            producer.append_data_file(each)
+        producer.commit()
+
+    def _replaced(
+        self, table: Table, transaction: Transaction, condition: BooleanExpression
+    ) -> list[tuple[DataFile, list[DataFile]]]:
+        """The files with rows to replace, each with files of the other rows that it has."""
+        metadata = transaction.table_metadata
+        found: list[tuple[DataFile, list[DataFile]]] = []
+        for task in table.scan(row_filter=condition, case_sensitive=False).plan_files():
+            if isinstance(task.residual, AlwaysTrue):
+                found.append((task.file, []))
+                continue
+            scan = ArrowScan(metadata, table.io, metadata.schema(), AlwaysTrue())
+            rows = scan.to_table([task])
+            others = rows.filter(~mask(condition, metadata.schema()))
+            if others.num_rows < rows.num_rows:
+                found.append((task.file, write_files(metadata, table.io, others)))
+        return found
+
+    def _check_inside(self, rows: pa.Table, condition: BooleanExpression, transaction: Transaction) -> None:
+        if isinstance(condition, AlwaysTrue):
+            return
+        wrong = outside(rows, condition, transaction.table_metadata.schema())
+        if not wrong.num_rows:
+            return
+        slice_ = self.request.slice_
+        shown = ", ".join(
+            str(wrong.column(name)[0].as_py())
+            for name in wrong.column_names
+            if slice_ is not None and name.lower() in {expr.lower() for expr in slice_.exprs}
+        )
+        raise LineageBridgeError(
+            f"The DataFrame for {self.request.table} has a row outside the slice that it replaces"
+            f"{f': {shown[:200]}' if shown else ''}. Nothing was written.",
+            hint="Filter the DataFrame to the partition or the overwrite_filter.",
+        )
+
+    def _commit(self, transaction: Transaction) -> None:
+        """Commit once, with PyIceberg's retries.
+
+        Raises:
+            _MovedError: another writer's commit came first.
+            LineageBridgeError: the commit failed, or its outcome is unknown.
+        """
+        name = self.request.table
+        try:
+            transaction.commit_transaction()
+        except (CommitFailedException, ValidationException) as error:
+            raise _MovedError(str(error)) from error
+        except Exception as error:
+            failure = translate(error, action="Committing to", where=f"the table {name}")
+            if isinstance(failure, TableConflictError):
+                raise _MovedError(str(error)) from error
+            table = tables.find(self.catalog, name)
+            if table is not None and self._snapshots(table):
+                _log.warning("The commit to %s succeeded, though the catalog did not report it.", name)
+                return
+            raise LineageBridgeError(
+                f"The catalog did not report whether the commit to {name} succeeded, and the table does not "
+                f"have it now: {failure.message}",
+                hint=f"Look at the table {name.sql}.snapshots before the next run.",
+            ) from error
+
+    def _result(self, table: Table, plan: ArrowPlan) -> ArrowResult:
+        found = table.refresh()
+        snapshots = self._snapshots(found)
+        result = WriteResult(self.request.table, self.rows.num_rows, snapshots, str(plan.condition))
+        return ArrowResult(result, found, plan.condition)
+
+    def _snapshots(self, table: Table) -> tuple[Snapshot, ...]:
+        """The write's snapshots, newest first."""
+        ours = self.request.marker.write_id
+        return tuple(each for each in tables.ancestors(table) if each.summary.get(WRITE_ID) == ours)
+
+
+def _unchanged(table: Table, condition: BooleanExpression, before: int | None, after: int | None) -> bool:
+    """Whether the rows of a condition are the same in two snapshots, whichever files they are in."""
+    if before == after:
+        return True
+
+    def rows(snapshot_id: int | None) -> Counter[str]:
+        if snapshot_id is None:
+            return Counter()
+        scan = table.scan(row_filter=condition, case_sensitive=False, snapshot_id=snapshot_id)
+        return Counter(map(repr, scan.to_arrow().to_pylist()))
+
+    return rows(before) == rows(after)

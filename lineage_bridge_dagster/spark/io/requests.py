@@ -1,0 +1,64 @@
+"""What the IO manager wants of an engine: one input to read, or one output to write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.spark.commits import CommitMarker
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.io.increments import Downstream
+from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
+from lineage_bridge_dagster.spark.io.slices import Slice
+from lineage_bridge_dagster.spark.io.source import AssetSource
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """One input.
+
+    Attributes:
+        source: what to read.
+        catalog: the name of its catalog.
+        catalogs: the catalogs.
+        namespace: that of the lineage tables, which holds the chains.
+        options: which part of it.
+        slice_: the partitions to read of a partitioned table.
+        downstream: the table that consumes an incremental input; its `consumed` is set.
+        label: the asset, for messages and as the name of its position in the downstream table.
+    """
+
+    source: AssetSource
+    catalog: str
+    catalogs: Catalogs
+    namespace: str
+    options: ReadOptions
+    label: str
+    slice_: Slice | None = None
+    downstream: Downstream | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """One output.
+
+    Attributes:
+        table: the table to write.
+        catalogs: the catalogs.
+        options: how to write.
+        marker: of the commit.
+        slice_: the partitions that the rows belong to; a row outside them fails the write.
+        partitions: how many partitions of the asset these are.
+    """
+
+    table: TableName
+    catalogs: Catalogs
+    options: WriteOptions
+    marker: CommitMarker
+    slice_: Slice | None = None
+    partitions: int = 0
+
+    @property
+    def creates_namespace(self) -> bool:
+        """Whether a missing namespace is created. In another catalog it may be a misspelled one."""
+        return self.table.catalog == self.catalogs.default.name

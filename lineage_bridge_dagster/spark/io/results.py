@@ -1,0 +1,70 @@
+"""What a write did, and its metadata: the same whatever engine wrote."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from dagster import MetadataValue
+
+from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+
+#: Bounds of the preview: an event is kept forever, and a table may be wide.
+PREVIEW_COLUMNS, _CHARACTERS = 30, 80
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What a write did.
+
+    Attributes:
+        table: the table.
+        rows: rows of the DataFrame.
+        snapshots: the write's snapshots, newest first.
+        condition: of the slice that was written, empty for the whole table.
+    """
+
+    table: TableName
+    rows: int
+    snapshots: tuple[Snapshot, ...]
+    condition: str = ""
+
+
+def commit_metadata(result: WriteResult) -> dict[str, Any]:
+    """What the write itself reports; nothing is read."""
+    return {
+        **StandardMetadata(table_name=f"{result.table.database}.{result.table.table}"),
+        **LineageMetadata(rows_written=result.rows),
+        **(_commit(result.snapshots) if result.snapshots else {}),
+    }
+
+
+def cell(value: Any) -> str | int | float | bool | None:
+    """A value of the preview, short enough for an event."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        # JSON has no NaN: a browser would fail to parse the page's data.
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, int) and abs(value) < 2**53:
+        return value
+    if isinstance(value, bytes | bytearray):
+        return f"{len(value)} bytes"
+    text = str(value)
+    return text if len(text) <= _CHARACTERS else text[: _CHARACTERS - 1] + "…"
+
+
+def _commit(snapshots: tuple[Snapshot, ...]) -> LineageMetadata:
+    """The last snapshot of a write, and what all its snapshots added and deleted."""
+    last = snapshots[0]
+    deleted = ("deleted-records", "added-position-deletes", "added-equality-deletes")
+    return LineageMetadata(
+        snapshot_id=str(last.snapshot_id),
+        committed_at=MetadataValue.timestamp(datetime.fromtimestamp(last.committed_at / 1000, UTC)),
+        operation=", ".join(s.operation for s in reversed(snapshots)),
+        added_records=sum(s.count("added-records") for s in snapshots),
+        deleted_records=sum(s.count(key) for s in snapshots for key in deleted),
+    )
