@@ -20,12 +20,12 @@ class ProcessTree:
 
     Attributes:
         peak_bytes: the largest sum of resident set sizes.
-        samples: time in epoch seconds and resident bytes, one each second.
+        samples: time in epoch seconds, resident bytes, and CPU seconds so far, one each second.
     """
 
     def __init__(self, pid: int) -> None:
         self.peak_bytes = 0
-        self.samples: list[tuple[float, int]] = []
+        self.samples: list[tuple[float, int, float]] = []
         self._root = psutil.Process(pid)
         self._cpu: dict[int, float] = {}
         self._stop = threading.Event()
@@ -46,8 +46,16 @@ class ProcessTree:
 
     def mean_bytes(self, start: float, end: float) -> float:
         """Mean resident bytes between two times in epoch seconds, 0 without a sample."""
-        found = [size for at, size in self.samples if start <= at <= end]
+        found = [size for at, size, _ in self.samples if start <= at <= end]
         return sum(found) / len(found) if found else 0.0
+
+    def busy_until(self, start: float, share: float) -> float:
+        """The time, in epoch seconds, by which this share of the CPU time since a start had been used."""
+        used = [(at, cpu) for at, _, cpu in self.samples if at >= start]
+        if not used:
+            return start
+        before, total = used[0][1], used[-1][1]
+        return next(at for at, cpu in used if cpu - before >= share * (total - before))
 
     def _sample_until_stopped(self) -> None:
         while not self._stop.wait(_INTERVAL_SECONDS):
@@ -64,4 +72,4 @@ class ProcessTree:
         self.peak_bytes = max(self.peak_bytes, resident)
         now = time.time()
         if not self.samples or now - self.samples[-1][0] >= 1.0:
-            self.samples.append((now, resident))
+            self.samples.append((now, resident, self.cpu_seconds))

@@ -46,7 +46,9 @@ class Load:
         location: folder of the tables.
         mode: `append` or `upsert`.
         max_records: read in a step.
+        raw_columns: whether rows have the bytes of key and value.
         threads: tables that are loaded at once.
+        properties: further properties of the tables.
         spark: Spark's configuration.
     """
 
@@ -57,7 +59,9 @@ class Load:
     location: str
     mode: Literal["append", "upsert"] = "append"
     max_records: int = 1_000_000
+    raw_columns: bool = True
     threads: int = 1
+    properties: dict[str, str] = field(default_factory=dict)
     spark: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -85,7 +89,13 @@ def _load(spark: SparkSession, load: Load, topic: str) -> None:
         SubjectSchemas(f"{topic}-key", (RegisteredSchema(KEY_ID, KEY_SCHEMA),)),
         SubjectSchemas(f"{topic}-value", (RegisteredSchema(VALUE_ID, VALUE_SCHEMA),)),
     )
-    config = TopicTableConfig(_table(load, topic), f"{load.location}/{topic}", mode=load.mode)
+    config = TopicTableConfig(
+        _table(load, topic),
+        f"{load.location}/{topic}",
+        mode=load.mode,
+        raw_columns=load.raw_columns,
+        properties=load.properties,
+    )
     source = KafkaTopic(topic, Bootstrap.parse(load.bootstrap))
     table = TopicTable(spark, source, config, lambda: schemas, max_records=load.max_records)
     table.ensure()

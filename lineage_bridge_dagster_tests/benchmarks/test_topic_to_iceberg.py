@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,17 @@ def test_skewed_records_have_one_key_in_common(orders: Any) -> None:
     found = orders.Orders(1_000, distinct_keys=1_000_000, skew=0.5).messages()
     hot = sum(decoded(orders.KEY_SCHEMA, key, orders.KEY_ID)["id"] == 0 for _, key, _ in found)
     assert 400 < hot < 600
+
+
+def test_the_wait_after_the_work_is_not_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    from process_tree import ProcessTree  # type: ignore[import-not-found]
+
+    tree = ProcessTree(os.getpid())
+    # Ten seconds of work after a start of five CPU seconds, then a minute of waiting for 1% of a CPU.
+    tree.samples = [(100.0 + at, 1, 5.0 + min(at, 10) + 0.01 * max(0, at - 10)) for at in range(-3, 71)]
+    assert tree.busy_until(100.0, 0.9) == 110.0
+    assert tree.busy_until(200.0, 0.9) == 200.0
 
 
 @pytest.mark.spark
