@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lineage_bridge_dagster.dead_letters.letter import DeadLetter
+from lineage_bridge_dagster.embedded.aws import StrictAws, application
 from lineage_bridge_dagster.spark.commits import commit
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
 from lineage_bridge_dagster.spark.tableflow import backfill as module
 from lineage_bridge_dagster.spark.tableflow.backfill import SLICES, Backfill
 from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas, TopicTableConfig
-from lineage_bridge_dagster.spark.tableflow.slice_changes import merge_changes
+from lineage_bridge_dagster.spark.tableflow.slice_changes import Changes, changes, merge_changes
 from lineage_bridge_dagster.spark.tableflow.slices import Slice, SliceCounts, SliceRefusedError
 from lineage_bridge_dagster.spark.tableflow.staging import StagedTable
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
@@ -352,6 +355,45 @@ def test_a_run_that_died_after_a_batch_is_finished_by_the_next_one(
     found = table.backfill(*DAYS, max_records=2)
     assert [each.inserted for each in found.values()] == [0, 2, 2]
     assert table.ids() == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(("other", "comparisons"), [("loader", 1), ("backfill", 3)])
+def test_a_commit_that_another_one_overtakes_is_checked_against_its_rows(
+    table: Table, spark_aws: StrictAws, monkeypatch: pytest.MonkeyPatch, other: str, comparisons: int
+) -> None:
+    """The loader's rows do no harm; those of another backfill are seen when the batch is done again."""
+    table.origin = {0: 2, 1: 2}
+    loader = table.load()
+    table.add(2, 0)
+    compared: list[int] = []
+    arrived, overtaken = threading.Event(), threading.Event()
+
+    def comparing(*args: Any) -> Changes:
+        compared.append(1)
+        return changes(*args)
+
+    def hold(_seconds: float) -> None:
+        arrived.set()
+        assert overtaken.wait(120)
+
+    monkeypatch.setattr(module, "changes", comparing)
+    monkeypatch.setattr(application, "time", SimpleNamespace(sleep=hold))
+    spark_aws.clear_faults()
+    spark_aws.fail("UpdateTable", delay_seconds=1)
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(table.backfill, *DAYS)
+        try:
+            assert arrived.wait(120)
+            if other == "loader":
+                loader.advance()
+            else:
+                table.backfill(*DAYS)
+        finally:
+            overtaken.set()
+        held.result()
+    assert len(compared) == comparisons
+    table.load()
+    assert table.ids() == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_a_loader_and_two_backfills_at_once_lose_and_double_nothing(table: Table) -> None:
