@@ -137,7 +137,6 @@ def letter_headers(letter: DeadLetter, origin: Origin, at: datetime) -> Headers:
         f"{_OWN}timestamp.type": letter.timestamp_type,
         f"{_OWN}key.schema.id": letter.key_schema_id,
         f"{_OWN}value.schema.id": letter.value_schema_id,
-        f"{_OWN}field": letter.field,
         f"{_OWN}time": milliseconds(at),
         f"{_OWN}attempt": replay.count + 1 if (replay := replay_of(letter.headers)) else 1,
     }
@@ -167,7 +166,6 @@ def stored_letter(headers: Headers, key: bytes | None, value: bytes | None) -> S
         value=value,
         error=connect.get("exception.message", ""),
         kind=connect.get("exception.class.name", ""),
-        field=own.get("field", ""),
         key_schema_id=_number(own, "key.schema.id"),
         value_schema_id=_number(own, "value.schema.id"),
         topic_id=own.get("topic.id", ""),

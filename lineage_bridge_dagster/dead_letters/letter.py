@@ -31,8 +31,7 @@ class Rejection:
 
     Attributes:
         kind: `UNDECODABLE_VALUE` and the like.
-        error: why, in words.
-        field: dotted path of the field that is the cause; empty if none is known.
+        error: why, in words, with the field that is the cause if one is known.
         key_schema_id: that of the key; None if keys have no schema, or this one names none.
         value_schema_id: likewise.
     """
@@ -42,7 +41,6 @@ class Rejection:
     offset: int
     kind: str
     error: str
-    field: str = ""
     key_schema_id: int | None = None
     value_schema_id: int | None = None
 
@@ -84,7 +82,7 @@ class DeadLetter:
     Attributes:
         timestamp: with its zone; Kafka's times are in milliseconds.
         timestamp_type: `CREATE_TIME`, `LOG_APPEND_TIME` or empty.
-        kind, error, field, key_schema_id, value_schema_id: see `Rejection`.
+        kind, error, key_schema_id, value_schema_id: see `Rejection`.
         topic_id: Kafka's id of the topic, which one that is created again doesn't share; empty if unknown.
     """
 
@@ -98,7 +96,6 @@ class DeadLetter:
     value: bytes | None
     error: str
     kind: str = UNDECODABLE_VALUE
-    field: str = ""
     key_schema_id: int | None = None
     value_schema_id: int | None = None
     topic_id: str = ""

@@ -74,7 +74,8 @@ def _out_of_memory(text: str) -> LineageBridgeError | None:
         return None
     return LineageBridgeError(
         "Spark ran out of memory.",
-        hint="Raise spark.driver.memory (or spark.executor.memory), or lower batch_records or run.threads.",
+        hint="Raise spark.driver.memory (or spark.executor.memory), or lower batch_records, batch_bytes or "
+        "run.threads.",
     )
 
 

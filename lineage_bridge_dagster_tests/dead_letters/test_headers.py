@@ -51,7 +51,6 @@ _LETTERS = st.builds(
     value=_BYTES,
     error=_TEXT,
     kind=st.sampled_from(["UNDECODABLE_KEY", "UNDECODABLE_VALUE", "MISSING_KEY"]),
-    field=_TEXT,
     key_schema_id=st.none() | st.integers(0, 2**31 - 1),
     value_schema_id=st.none() | st.integers(0, 2**31 - 1),
     topic_id=_TEXT,

@@ -56,7 +56,6 @@ def test_example_says_where_the_record_is_and_nothing_of_its_content() -> None:
         7,
         "UNDECODABLE_VALUE",
         "schema id 9 is not of subject orders.v1-value",
-        "",
         None,
         9,
     )

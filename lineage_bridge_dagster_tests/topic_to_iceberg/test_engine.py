@@ -15,9 +15,15 @@ from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.engine import TableLoader
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, Step
-from lineage_bridge_dagster_tests.spark.records import AT, InMemoryTopic, order_v1
+from lineage_bridge_dagster_tests.spark.records import AT, ORDER_V1, InMemoryTopic, order_v1, payload
 from lineage_bridge_dagster_tests.spark_session import REGION
-from lineage_bridge_dagster_tests.topic_to_iceberg.on_spark import VALUES, Engine, execute, told
+from lineage_bridge_dagster_tests.topic_to_iceberg.on_spark import (
+    VALUES,
+    Engine,
+    execute,
+    failed_checks,
+    told,
+)
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import loaded
 
 if TYPE_CHECKING:
@@ -180,3 +186,32 @@ def test_an_hour_before_the_start_of_a_table_is_loaded_by_its_own_asset(
         assert run(definitions, instance)["orders"]["rows_written"] == 1
     rows = engine.spark.table(f"glue.`{database}`.orders").select("id").collect()
     assert sorted(row.id for row in rows) == [1, 2, 3]
+
+
+def test_bad_records_between_good_ones_stop_their_topic_or_are_left_out_one_by_one(
+    engine: Engine, database: str, instance: DagsterInstance
+) -> None:
+    """The topic's name has all that a name of Kafka's may have and a table's seldom has."""
+    name = "EU-West.Orders_v1"
+    topic = engine.topics[name] = InMemoryTopic(name)
+    topic.add(0, order_v1(1), key=b"a")
+    topic.add(0, b"no Avro", key=b"b")
+    topic.add(0, payload(8, ORDER_V1, {"id": 2, "item": ""}), key=b"b")
+    topic.add(0, order_v1(3))
+    topic.add(0, order_v1(4), order_v1(5), key=b"a")
+    topics, defaults = [{"topic": name, "mode": "upsert"}], {"database": database}
+    with loaded({"topics": topics, "defaults": defaults}) as (_, definitions):
+        check = failed_checks(execute(definitions, instance))["eu-west.orders_v1"]["not_suspended"]
+    assert f"{name} is suspended: Topic {name}: at partition 0 offset " in check
+    assert "set failures: skip" in check
+    with loaded({"topics": topics, "defaults": {**defaults, "failures": "skip"}}) as (_, definitions):
+        result = execute(definitions, instance)
+    assert result.success
+    found = told(result)["eu-west.orders_v1"]
+    assert (found["rows_written"], found["records_skipped"], found["lag_records"]) == (1, 3, 0)
+    assert "3 records of" in failed_checks(result)["eu-west.orders_v1"]["no_rejected_records"]
+    # With the last one of each kind.
+    for reason in ("1 MISSING_KEY, 2 UNDECODABLE_VALUE", "its schema id 8 is not", "it has no key"):
+        assert reason in found["rejected_records"]
+    rows = engine.spark.table(f"glue.`{database}`.`eu-west.orders_v1`").select("id").collect()
+    assert [row.id for row in rows] == [5]

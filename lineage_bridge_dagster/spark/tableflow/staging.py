@@ -12,8 +12,8 @@ Why nothing is lost or doubled:
   the staged snapshot's parent, and still `main`'s head. The check is made on the very metadata that the
   commit replaces: Iceberg never applies a change of references to other metadata than it was made for (a
   transaction whose base has moved fails with "Table metadata refresh is required"), and a catalog replaces
-  no metadata but the expected one. So a commit of anyone else between the check and the commit fails the
-  commit, here or in the catalog.
+  no metadata but the expected one; a REST catalog compares the snapshots of the references that change.
+  So a commit of anyone else between the check and the commit fails the commit, here or in the catalog.
 - If only the metadata has moved (lineage was pushed into the table's properties), it is read again and
   the same snapshot is published, after a random delay. If `main` has another head without other offsets (a
   compaction), the staged snapshot is discarded and the batch done again on the new head: MERGE's deletes

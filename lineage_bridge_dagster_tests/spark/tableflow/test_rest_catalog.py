@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Self
 
 import httpx
 import pytest
+from pyiceberg.catalog import load_catalog
 
-from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
 from lineage_bridge_dagster.spark.tableflow.config import SecondWriterError
 from lineage_bridge_dagster.spark.tableflow.staging import MovedError
@@ -35,8 +36,10 @@ class Gate:
     Attributes:
         url: its own.
         passing: commits to let through before the one to interfere with; None to let all through.
+        before: what happens between that commit's request and its arrival.
         loses: whether its answer is lost.
         status: what is answered in place of a lost answer; 0 to hang up.
+        answer: the status that the catalog answered that commit with.
     """
 
     def __init__(self, target: str) -> None:
@@ -49,7 +52,11 @@ class Gate:
 
             def _forward(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                is_met = self.command == "POST" and "/tables/" in self.path and gate._is_met()
+                # Reports of metrics are posted to a path below.
+                is_commit = self.command == "POST" and self.path.endswith("/tables/orders")
+                is_met = is_commit and gate._is_met()
+                if is_met:
+                    gate.before()
                 kept = ("Content-Type", "Accept")
                 headers = {name: value for name, value in self.headers.items() if name in kept}
                 answer = httpx.request(
@@ -61,6 +68,8 @@ class Gate:
                     timeout=60,
                 )
                 status, content = answer.status_code, answer.content
+                if is_met:
+                    gate.answer = status
                 if is_met and gate.loses:
                     if not gate.status:
                         self.close_connection = True
@@ -84,7 +93,8 @@ class Gate:
     def reset(self) -> None:
         """Let everything through."""
         self.passing: int | None = None
-        self.loses, self.status = False, 0
+        self.before: Callable[[], object] = lambda: None
+        self.loses, self.status, self.answer = False, 0, 0
 
     def _is_met(self) -> bool:
         with self._lock:
@@ -156,6 +166,29 @@ def test_two_writers_at_once_double_nothing(loaded: Loaded) -> None:
     loaded.check()
 
 
+def test_catalog_refuses_a_publication_that_another_commit_overtakes(
+    loaded: Loaded, gate: Gate, spark_aws: StrictAws
+) -> None:
+    """The writer has checked the head of `main` and sent its commit; the other one arrives before it."""
+    writer, name = loaded.writer(), loaded.config.name
+    writer.advance()
+    loaded.add(3)
+    keys = {"s3.access-key-id": ACCESS_KEY, "s3.secret-access-key": SECRET_KEY, "s3.region": REGION}
+    other = load_catalog(
+        "other", type="rest", uri=gate.url, **keys, **{"s3.endpoint": spark_aws.endpoint_url}
+    ).load_table((name.database, name.table))
+
+    def commit_nothing() -> None:
+        """A snapshot without rows and without offsets, as of a compaction."""
+        other.refresh().append(other.schema().as_arrow().empty_table())
+
+    gate.reset()
+    gate.passing, gate.before = 1, commit_nothing
+    writer.advance()
+    assert gate.answer == 409
+    loaded.check()
+
+
 @pytest.mark.parametrize("status", [0, 500], ids=["hung up", "500"])
 @pytest.mark.parametrize("passing", [0, 1], ids=["staged", "published"])
 def test_commit_whose_answer_is_lost_is_not_made_again(
@@ -169,6 +202,6 @@ def test_commit_whose_answer_is_lost_is_not_made_again(
     with contextlib.suppress(Exception):
         # A write whose outcome is unknown is an error: the next step finds it.
         writer.advance()
-    assert gate.passing is None
+    assert (gate.passing, gate.answer) == (None, 200)
     writer.advance()
     loaded.check()
