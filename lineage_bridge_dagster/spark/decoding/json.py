@@ -163,15 +163,20 @@ def _wrong(raw: Column, node: JsonNode) -> Column | None:
         return F.coalesce(column, F.lit(False))
 
     match node.kind:
-        case Kind.STRING | Kind.DECIMAL_BASE64:
+        case Kind.STRING:
             return flag(~_begins(F.schema_of_variant(raw), ("STRING", "VOID")))
+        case Kind.DECIMAL_BASE64:
+            found, value = F.schema_of_variant(raw), _value(raw, node)
+            return flag((found != "VOID") & ~(_begins(found, ("STRING",)) & value.isNotNull()))
         case Kind.DECIMAL_NUMBER:
             precision, scale = node.decimal
-            is_number = _begins(F.schema_of_variant(raw), _NUMBERS)
-            # Casts of variants round: a wider decimal tells.
+            found, value = F.schema_of_variant(raw), _decimal(raw, precision, scale)
+            # Casts of variants round: a wider decimal tells, or the number's own scale if it is too long.
             wider = F.try_variant_get(raw, "$", f"decimal(38,{min(38, scale + 6)})")
-            exact = flag(is_number & (_decimal(raw, precision, scale) == wider))
-            return flag(F.schema_of_variant(raw) != "VOID") & ~exact
+            digits = F.regexp_extract(found, r"^DECIMAL\(\d+,(\d+)\)", 1).try_cast("int")
+            own = F.when(_begins(found, ("BIGINT",)), 0).otherwise(digits)
+            exact = (value == wider) | (value.isNotNull() & (own <= scale))
+            return flag(found != "VOID") & ~flag(_begins(found, _NUMBERS) & exact)
         case Kind.FLOAT | Kind.DOUBLE:
             number = raw.cast(spark_type(node.type()))
             return flag(F.abs(number) == F.lit(float("inf")).cast(spark_type(node.type())))
@@ -259,9 +264,11 @@ def _unscaled(data: Column, precision: int, scale: int) -> Column:
     from pyspark.sql.avro.functions import from_avro
 
     schema = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+    # A number beyond the precision is null, and no end of the query.
+    options = {"mode": "PERMISSIVE"}
     # Avro writes the length of short bytes as one byte of twice its value.
     length = F.unhex(F.lpad(F.hex(F.length(data) * 2), 2, "0"))
-    return F.when(F.length(data) < 64, from_avro(F.concat(length, data), json.dumps(schema)))
+    return F.when(F.length(data) < 64, from_avro(F.concat(length, data), json.dumps(schema), options))
 
 
 def _alternatives(raw: Column, node: JsonNode) -> list[tuple[Column, Column]]:

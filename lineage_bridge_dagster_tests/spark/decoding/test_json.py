@@ -219,3 +219,27 @@ def test_property_names_of_any_characters(spark: SparkSession) -> None:
     found = decode(spark, subject, framed(value), *(framed(value | {name: 1}) for name in names))
     assert found[0] == (value, None)
     assert all(errors(found)[1:])
+
+
+def test_decimal_that_its_bytes_do_not_hold_is_the_error_of_its_record(spark: SparkSession) -> None:
+    def cost(data: bytes) -> bytes:
+        return framed({"cost": base64.b64encode(data).decode()})
+
+    most, more = ((10**10 + change).to_bytes(5, "big") for change in (-1, 0))
+    payloads = [cost(most), cost(more), cost(b""), cost(b"\1" * 70), framed({}), framed({"cost": None})]
+    found = decode(spark, schemas(of(cost={"anyOf": [{"type": "null"}, decimal("string")]})), *payloads)
+    assert [value for value, _ in found if value] == [
+        {"cost": Decimal("99999999.99")},
+        {"cost": None},
+        {"cost": None},
+    ]
+    assert [bool(error) for error in errors(found)] == [False, True, True, True, False, False]
+
+
+def test_decimal_of_all_digits_is_read_and_one_of_more_is_an_error(spark: SparkSession) -> None:
+    kind = decimal("number")
+    kind["connect.parameters"] = {"scale": "14", "connect.decimal.precision": "33"}
+    texts = ["-6434005167799693179.69267412434944", "6434005167799693179", "0.5", "0.123456789012345"]
+    found = decode(spark, schemas(of(a=kind)), *(framed(b'{"a": %s}' % text.encode()) for text in texts))
+    assert [value and value["a"] for value, _ in found] == [*map(Decimal, texts[:3]), None]
+    assert [bool(error) for error in errors(found)] == [False, False, False, True]
