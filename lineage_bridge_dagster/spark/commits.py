@@ -41,6 +41,10 @@ class CommitConflictError(LineageBridgeError):
     """Another writer interfered; nothing was written, and the same write may succeed later."""
 
 
+class CommitOvertakenError(CommitConflictError):
+    """Other writers' commits came first, again and again, and none of them changed the rows of this one."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommitMarker:
     """What every snapshot of one write has in its summary: the write's id, and further properties."""
@@ -88,6 +92,7 @@ def commit(
     write: Callable[[], object],
     *,
     attempts: int = 1,
+    retried: type[CommitConflictError] = CommitConflictError,
 ) -> tuple[Snapshot, ...]:
     """Run a write and return its snapshots, newest first.
 
@@ -99,13 +104,14 @@ def commit(
         marker: of the write.
         write: commits to the table with the marker; called again after a conflict.
         attempts: calls of `write` in all, besides the retries that Iceberg makes of each commit.
+        retried: the conflicts after which `write` is called again.
 
     Raises:
         CommitConflictError: the last attempt conflicted with another writer.
         LineageBridgeError: the outcome of the commit is unknown.
     """
     retrying = Retrying(
-        retry=retry_if_exception_type(CommitConflictError),
+        retry=retry_if_exception_type(retried),
         stop=stop_after_attempt(attempts),
         wait=wait_random_exponential(multiplier=0.5, max=5),
         before_sleep=before_sleep_log(_log, logging.INFO),
@@ -166,7 +172,7 @@ def conflict_of(error: Exception, table: TableName) -> CommitConflictError | Non
         return changed_meanwhile(table)
     if not classes & {"CommitFailedException", "ConcurrentModificationException"}:
         return None
-    return CommitConflictError(
+    return CommitOvertakenError(
         f"Other writers kept committing to {table}, and Iceberg's retries ran out. Nothing was written.",
         hint="Materialize again when they are done. Where many write at once, raise the table property "
         "commit.retry.num-retries (4 by default).",

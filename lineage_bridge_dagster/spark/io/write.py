@@ -11,6 +11,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.commits import (
     CommitMarker,
+    CommitOvertakenError,
     changed_meanwhile,
     commit,
     conflict_of,
@@ -37,6 +38,10 @@ from lineage_bridge_dagster.spark.merge import merge, persisted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+#: Writes of a frame in all, each with Iceberg's own retries of its commit (4 by default): enough for ten
+#: writers of ten slices, whose rows none of the others changes.
+_ATTEMPTS = 5
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +90,14 @@ def write_frame(
     for warning in planned.warnings:
         _log.warning(warning)
     execution = _Execution(spark, planned, marker or CommitMarker())
-    snapshots = commit(spark, table, execution.marker, lambda: execution.write(frame))
+    snapshots = commit(
+        spark,
+        table,
+        execution.marker,
+        lambda: execution.write(frame),
+        attempts=_ATTEMPTS,
+        retried=CommitOvertakenError,
+    )
     added = snapshots[0].count("added-records") if snapshots else 0
     rows = added if execution.merged is None else execution.merged
     return WriteResult(table, rows, snapshots, planned.condition)
