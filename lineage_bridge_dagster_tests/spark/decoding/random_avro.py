@@ -30,7 +30,8 @@ _numbers = itertools.count()
 
 
 def _unique(word: str) -> str:
-    return f"{word}{next(_numbers)}"
+    # A full name: within a record, one without a namespace would be of the record's.
+    return f"a.b.{word}{next(_numbers)}"
 
 
 def _single(value: float) -> float:
@@ -106,10 +107,9 @@ def _record(draw: st.DrawFn, inner: st.SearchStrategy[Kind]) -> Kind:
     schema = {
         "type": "record",
         "name": name,
-        "namespace": draw(st.sampled_from(["a.b", "c"])),
         "fields": [{"name": field, "type": kind.schema} for field, kind in kinds.items()],
     }
-    return Kind(schema, structured(kinds), f"{schema['namespace']}.{name}")
+    return Kind(schema, structured(kinds), name)
 
 
 @st.composite
