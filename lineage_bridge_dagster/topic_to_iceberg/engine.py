@@ -96,6 +96,8 @@ class TableLoader:
         self._stamp = stamp
         self._clock = clock
         self._exists = False
+        #: Where a table begins that waits for its columns.
+        self._begin: Offsets | None = None
         #: The offsets of a table that had all records, and until when it is not looked at.
         self._idle: tuple[Offsets, float] = ({}, float("-inf"))
         self._name = TableName(load.catalog, load.database, load.table)
@@ -118,17 +120,20 @@ class TableLoader:
 
         They are a property from its creation: a start at the end of the topic is the end of that time, also
         for a later run, if no record came in between. Without a record and a schema the columns are not
-        known, so the table is left to the first `advance` that has either.
+        known, so the table is left to the first `advance` that has either; it begins where it would have now.
         """
         self._exists = False
         self._idle = ({}, float("-inf"))
-        if self._is_blank() and not exists(self._spark, self._name):
+        is_new = not exists(self._spark, self._name)
+        if is_new and self._load.start != "earliest":
+            self._begin = self._first_offsets() if self._begin is None else self._begin
+        if is_new and self._is_blank():
             return
-        if self._load.start != "earliest" and not exists(self._spark, self._name):
-            properties = {**self._load.properties, START: summary_of(self._first_offsets())}
+        if is_new and self._begin is not None:
+            properties = {**self._load.properties, START: summary_of(self._begin)}
             self._table = self._open(self._load.model_copy(update={"properties": properties}))
         self._table.ensure()
-        self._exists = True
+        self._exists, self._begin = True, None
         if self._origin is not None:
             self._stamp(self._load, self._origin)
 

@@ -121,11 +121,16 @@ class Clock:
 
 
 def loader_of(
-    spark: SparkSession, topic: InMemoryTopic, database: str, schemas: TopicSchemas, clock: Clock
+    spark: SparkSession,
+    topic: InMemoryTopic,
+    database: str,
+    schemas: TopicSchemas,
+    clock: Clock,
+    start: str = "earliest",
 ) -> Loader:
     return TableLoader(
         spark,
-        TopicLoad(topic=topic.name, catalog="glue", database=database, table="orders"),
+        TopicLoad(topic=topic.name, catalog="glue", database=database, table="orders", start=start),
         topic,
         lambda: schemas,
         lambda _offsets, _ends: None,
@@ -145,6 +150,16 @@ def test_a_table_waits_for_a_record_or_a_schema_which_tell_its_columns(
     topic.add(0, b"bytes")
     assert loader.advance().rows == 1
     assert loader.look().columns["value"] == "binary"
+
+
+def test_a_table_that_waits_begins_where_its_topic_ended_when_the_wait_began(
+    spark: SparkSession, database: str
+) -> None:
+    topic = InMemoryTopic("orders")
+    loader = loader_of(spark, topic, database, TopicSchemas(), Clock(), start="latest")
+    loader.ensure()
+    topic.add(0, b"one", b"two")
+    assert (loader.advance().rows, loader.advance().caught_up) == (2, True)
 
 
 def test_a_table_that_has_all_records_is_looked_at_now_and_then(spark: SparkSession, database: str) -> None:
