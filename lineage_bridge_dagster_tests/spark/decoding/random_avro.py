@@ -122,14 +122,14 @@ def _union(draw: st.DrawFn, inner: st.SearchStrategy[Kind]) -> Kind:
     members: list[Any] = [kind.schema for kind in kinds.values()]
     if nullable := draw(st.booleans()) or len(members) == 1:
         members.insert(draw(st.integers(0, len(members))), "null")
-    if len(kinds) == 1:
-        values = next(iter(kinds.values())).values
-    elif set(kinds) in ({"int", "long"}, {"float", "double"}):
-        # Read as the wider; Avro's encoders choose by the value.
-        values = next(kind for name, kind in kinds.items() if name in ("int", "float")).values
-        if any(isinstance(member, dict) for member in members):
-            values = same(st.just(None)) if nullable else values
-            return Kind("string", same(TEXTS), "string")
+    is_widened = set(kinds) in ({"int", "long"}, {"float", "double"})
+    if is_widened and any(isinstance(member, dict) for member in members):
+        # A number and a date, say, are of no one type.
+        return Kind("string", same(TEXTS), "string")
+    if is_widened or len(kinds) == 1:
+        # One column, of the wider type. The name tells the encoder which of the types a value is of.
+        name = next((each for each in kinds if each in ("int", "float")), next(iter(kinds)))
+        values = kinds[name].values.map(lambda pair: ((name, pair[0]), pair[1]))
     else:
         labels = {name: name.rpartition(".")[2] for name in kinds}
         values = st.one_of(
