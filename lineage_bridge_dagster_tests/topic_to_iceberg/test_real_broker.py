@@ -120,7 +120,7 @@ def test_restart_between_two_steps_fails_the_topic_for_now(
     report = run.turn()
     run.topic.kafka = patient
     assert report.error is not None
-    assert f"The brokers at {cluster.bootstrap.servers} could not return topic" in report.error.message
+    assert f"The brokers at {cluster.bootstrap.servers} could not return" in report.error.message
     assert "Check that they are reachable from here" in report.error.hint
     assert not report.error.suspended
     process.start()
