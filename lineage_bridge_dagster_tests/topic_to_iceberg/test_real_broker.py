@@ -119,11 +119,11 @@ def test_restart_between_two_steps_fails_the_topic_for_now(
     run.topic.kafka = replace(patient, timeout_seconds=IMPATIENT)
     report = run.turn()
     run.topic.kafka = patient
+    process.start()
     assert report.error is not None
     assert f"The brokers at {cluster.bootstrap.servers} could not return" in report.error.message
     assert "Check that they are reachable from here" in report.error.hint
     assert not report.error.suspended
-    process.start()
     cluster.produce(b"2")
     assert run.turn().error is None
     assert run.values() == [b"1", b"2"]

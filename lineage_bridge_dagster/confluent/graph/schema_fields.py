@@ -5,22 +5,30 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
-from lineage_bridge_dagster.topics.avro import LOGICAL
 
 Field = dict[str, str]
 
 _MAX_DEPTH = 12
-#: Avro's logical types, and the types that they may annotate.
-_LOGICAL_BASES = {"decimal": {"bytes", "fixed"}}
-for _base, _name in LOGICAL:
-    _LOGICAL_BASES.setdefault(_name, set()).add(_base)
 _PROTO_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PROTO_WORD = re.compile(
     r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[A-Za-z_][\w.]*|\.[A-Za-z_][\w.]*|\d+|[^\s\w]'
 )
+
+
+@cache
+def _logical_bases() -> Mapping[str, set[str]]:
+    """Avro's logical types, and the types that they may annotate."""
+    # Loading a project reads no schema, and must not import PyIceberg.
+    from lineage_bridge_dagster.topics.avro import LOGICAL
+
+    bases = {"decimal": {"bytes", "fixed"}}
+    for base, name in LOGICAL:
+        bases.setdefault(name, set()).add(base)
+    return bases
 
 
 def fields_of(schema: Schema) -> list[Field]:
@@ -95,7 +103,7 @@ def avro_type(value: Any, depth: int = 0) -> str:
         return "unknown"
     logical, kind = value.get("logicalType"), value.get("type")
     # Avro ignores a logical type that does not belong to its type; an unknown one is worth its name.
-    if logical and (not isinstance(kind, str) or kind in _LOGICAL_BASES.get(str(logical), {kind})):
+    if logical and (not isinstance(kind, str) or kind in _logical_bases().get(str(logical), {kind})):
         if logical == "decimal":
             return f"decimal({value.get('precision', '?')},{value.get('scale', 0)})"
         return str(logical)

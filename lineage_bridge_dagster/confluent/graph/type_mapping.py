@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 from lineage_bridge_dagster.lineage.nodes import Field
-from lineage_bridge_dagster.topics.avro import DECLARED, LOGICAL, PRIMITIVES
 
 #: Iceberg's types that have another name in Glue.
 _IN_GLUE = {"long": "bigint", "timestamptz": "timestamp"}
@@ -28,16 +28,18 @@ _BY_OTHERS = {
 }
 
 
-def _glue_types() -> dict[str, frozenset[str]]:
+@cache
+def glue_types() -> Mapping[str, frozenset[str]]:
+    """Avro type or logical type -> the possible types of its column in Glue; nested ones by part."""
+    # Loading a project compares nothing, and must not import PyIceberg.
+    from lineage_bridge_dagster.topics.avro import DECLARED, LOGICAL, PRIMITIVES
+
     found = {name: set(others) for name, others in _BY_OTHERS.items()}
     logical = [(name, kind) for (_, name), kind in LOGICAL.items()]
     for name, kind in (*PRIMITIVES.items(), *DECLARED.items(), *logical):
         found.setdefault(name, set()).add(_IN_GLUE.get(str(kind), str(kind)))
     return {name: frozenset(several) for name, several in found.items()}
 
-
-#: Avro type or logical type -> the possible types of its column in Glue. Nested types are compared by part.
-GLUE_TYPES: Mapping[str, frozenset[str]] = _glue_types()
 
 #: Other spellings in Glue: Hive's, and those of engines that distinguish timestamps.
 _SYNONYMS = {
@@ -147,7 +149,7 @@ def _compare(schema: _Type, column: _Type) -> Match:
                 _compare(part, inner[label.lower()]) if label.lower() in inner else Match.DIFFERENT
                 for label, part in schema.parts
             )
-    expected = GLUE_TYPES.get(schema.name)
+    expected = glue_types().get(schema.name)
     return Match.UNKNOWN if expected is None else _is(name in expected)
 
 

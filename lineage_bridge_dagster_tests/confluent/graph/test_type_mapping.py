@@ -4,10 +4,10 @@ import pytest
 
 from lineage_bridge_dagster.confluent.graph.schema_fields import avro_type
 from lineage_bridge_dagster.confluent.graph.type_mapping import (
-    GLUE_TYPES,
     Match,
     compare,
     compare_columns,
+    glue_types,
 )
 from lineage_bridge_dagster.lineage.nodes import Field
 
@@ -35,7 +35,7 @@ DOCUMENTED = {
 
 
 def test_types_are_those_of_the_documentation() -> None:
-    assert {name: frozenset(types.split()) for name, types in DOCUMENTED.items()} == GLUE_TYPES
+    assert {name: frozenset(types.split()) for name, types in DOCUMENTED.items()} == glue_types()
 
 
 @pytest.mark.parametrize(
