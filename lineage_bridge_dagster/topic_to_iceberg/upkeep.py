@@ -21,30 +21,24 @@ from dagster import (
 from pydantic import Field
 
 from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
+from lineage_bridge_dagster.assets.upkeep_report import (
+    upkeep_metadata,
+    upkeep_sentence,
+    upkeep_table,
+    upkeep_totals,
+)
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.config.topic_tables import UpkeepConfig
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
-from lineage_bridge_dagster.spark.tableflow.upkeep import Upkeep, UpkeepLimits, keep_up
-from lineage_bridge_dagster.specs.markdown import markdown_table
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.spark.tableflow.upkeep import keep_up_topic_table
+from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
 from lineage_bridge_dagster.text import first_few, plural
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, schedule
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadError
-
-_COLUMNS = (
-    "table",
-    "data files compacted",
-    "into",
-    "delete files removed",
-    "manifests rewritten",
-    "snapshots expired",
-    "files removed",
-    "orphans removed",
-)
 
 
 class UpkeepJobConfig(Config):
@@ -90,15 +84,16 @@ def upkeep_job(instance: LoadInstance) -> JobDefinition:
             def keep(name: TableName = name) -> Upkeep | None:
                 if not exists(spark, name):
                     return None
-                return keep_up(spark, name, limits(instance.upkeep), utc_now())
+                return keep_up_topic_table(spark, name, limits(instance.upkeep), utc_now())
 
             done.append(one := _attempt(load, keep))
             context.log.info("%s of %s: %s", number, plural(len(chosen), "table"), _sentence(one))
             if one.upkeep is not None:
-                yield AssetObservation(instance.key_of[load.topic], metadata=_metadata(one.upkeep))
+                yield AssetObservation(instance.key_of[load.topic], metadata=upkeep_metadata(one.upkeep))
         if failed := [one for one in done if one.error is not None]:
             raise _failure(failed, len(chosen))
-        yield Output(_totals(done), metadata={"tables": MetadataValue.md(_table(done))})
+        kept = [(one.load.dotted, one.upkeep) for one in done]
+        yield Output(upkeep_totals(kept), metadata={"tables": MetadataValue.md(upkeep_table(kept))})
 
     @graph(name=f"{names.upkeep}_graph")
     def upkeep_graph() -> None:
@@ -157,60 +152,7 @@ def _attempt(load: TopicLoad, keep: Callable[[], Upkeep | None]) -> _Done:
 def _sentence(done: _Done) -> str:
     if done.error is not None:
         return f"{done.load.dotted} failed: {done.error.message}"
-    if done.upkeep is None:
-        return f"{done.load.dotted} does not exist yet"
-    if done.upkeep.is_nothing:
-        return f"{done.load.dotted} needs nothing"
-    upkeep = done.upkeep
-    return (
-        f"{done.load.dotted}: {plural(upkeep.compacted, 'file')} compacted into {upkeep.written}, "
-        f"{plural(upkeep.snapshots, 'snapshot')} expired, "
-        f"{plural(upkeep.expired + upkeep.orphans, 'file')} removed"
-    )
-
-
-def _metadata(upkeep: Upkeep) -> dict[str, Any]:
-    return {
-        **LineageMetadata(
-            files_compacted=upkeep.compacted,
-            files_written=upkeep.written,
-            delete_files_removed=upkeep.deletes_removed,
-            snapshots_expired=upkeep.snapshots,
-            files_removed=upkeep.expired,
-            orphans_removed=upkeep.orphans,
-        )
-    }
-
-
-def _row(load: TopicLoad, upkeep: Upkeep) -> list[object]:
-    return [
-        load.dotted,
-        upkeep.compacted,
-        upkeep.written,
-        upkeep.deletes_removed,
-        upkeep.manifests,
-        upkeep.snapshots,
-        upkeep.expired,
-        upkeep.orphans,
-    ]
-
-
-def _table(done: Sequence[_Done]) -> str:
-    rows = [
-        _row(one.load, one.upkeep) for one in done if one.upkeep is not None and not one.upkeep.is_nothing
-    ]
-    first = f"{len(rows)} of {plural(len(done), 'table')} changed"
-    return f"{first}\n\n{markdown_table(list(_COLUMNS), rows)}" if rows else first
-
-
-def _totals(done: Sequence[_Done]) -> dict[str, int]:
-    kept = [one.upkeep for one in done if one.upkeep is not None]
-    return {
-        "tables": len(kept),
-        "files_compacted": sum(each.compacted for each in kept),
-        "snapshots_expired": sum(each.snapshots for each in kept),
-        "files_removed": sum(each.expired + each.orphans for each in kept),
-    }
+    return upkeep_sentence(done.load.dotted, done.upkeep)
 
 
 def _failure(failed: Sequence[_Done], tables: int) -> Failure:

@@ -19,7 +19,7 @@ from dagster._core.test_utils import create_run_for_test
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.session import SparkResource
-from lineage_bridge_dagster.spark.tableflow.upkeep import Upkeep, UpkeepLimits
+from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
 from lineage_bridge_dagster.topic_to_iceberg import upkeep as module
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
@@ -45,7 +45,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, UpkeepLimit
                 raise outcome
             return outcome
 
-        monkeypatch.setattr(module, "keep_up", keep_up)
+        monkeypatch.setattr(module, "keep_up_topic_table", keep_up)
         monkeypatch.setattr(module, "exists", lambda _, name: name.table in outcomes)
         monkeypatch.setattr(SparkResource, "spark_session", property(lambda _: None))
         return asked

@@ -10,11 +10,12 @@ from moto.s3.models import s3_backends
 from tenacity import wait_none
 
 from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.spark import upkeep as module
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table
-from lineage_bridge_dagster.spark.tableflow import upkeep as module
 from lineage_bridge_dagster.spark.tableflow.config import NotOurTableError
-from lineage_bridge_dagster.spark.tableflow.upkeep import Upkeep, UpkeepLimits, keep_up
+from lineage_bridge_dagster.spark.tableflow.upkeep import keep_up_topic_table
+from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
 from lineage_bridge_dagster_tests.spark.tableflow.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def load(loaded: Loaded, batches: int) -> None:
 
 
 def kept(loaded: Loaded, limits: UpkeepLimits) -> Upkeep:
-    return keep_up(loaded.spark, loaded.config.name, limits, datetime.now(UTC))
+    return keep_up_topic_table(loaded.spark, loaded.config.name, limits, datetime.now(UTC))
 
 
 def files(loaded: Loaded) -> int:
@@ -118,7 +119,7 @@ def test_table_of_someone_else_is_left_alone(spark: SparkSession, database: str)
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS glue.`{database}`")
     spark.sql(f"CREATE TABLE {name.sql} (id bigint) USING iceberg")
     with pytest.raises(NotOurTableError, match="was not created from a topic"):
-        keep_up(spark, name, KEEP_FILES, datetime.now(UTC))
+        keep_up_topic_table(spark, name, KEEP_FILES, datetime.now(UTC))
 
 
 def test_table_without_rows_needs_nothing(loaded: Loaded) -> None:

@@ -1,0 +1,181 @@
+"""The upkeep of a table: large files in place of many small ones, and no more history than wanted.
+
+All of it is Iceberg's own procedures on `main`. Other branches and tags keep their snapshots, whatever
+expires. A compaction gives way to a writer that changed the same files.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from tenacity import (
+    Retrying,
+    before_sleep_log,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
+
+from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark.commits import CommitConflictError, conflict_of
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table, string_literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+#: The folders below a table's location that have its files; others may be another table's.
+_FOLDERS = ("data", "metadata")
+
+#: Times that a compaction is tried while a writer keeps changing the same files.
+_ATTEMPTS = 4
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepLimits:
+    """What is kept.
+
+    Attributes:
+        snapshots: of `main`; younger ones than `hours` are kept besides.
+        hours: age up to which every snapshot is kept.
+        orphan_days: age from which a file that no snapshot has is removed; None to keep them. A file that is
+            being written has no snapshot yet, so this is never less than a day.
+    """
+
+    snapshots: int = 100
+    hours: float = 0.0
+    orphan_days: float | None = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What was done to a table: numbers of files, but for `snapshots`, which were expired.
+
+    Attributes:
+        compacted: data files that were rewritten into `written`.
+        deletes_removed: files of deletions that a rewrite has applied or joined.
+        manifests: manifests that were rewritten.
+        expired: files that only expired snapshots had.
+        orphans: files that no snapshot had.
+    """
+
+    compacted: int = 0
+    written: int = 0
+    deletes_removed: int = 0
+    manifests: int = 0
+    snapshots: int = 0
+    expired: int = 0
+    orphans: int = 0
+
+    @property
+    def is_nothing(self) -> bool:
+        return self == Upkeep()
+
+
+def keep_up(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: datetime) -> Upkeep:
+    """Compact a table, expire its snapshots and remove files that nothing refers to.
+
+    Each step is complete in itself, so that one that fails leaves what came before.
+
+    Args:
+        spark: a session that reads and writes `main`.
+        name: the table.
+        limits: what is kept.
+        now: the time, with its zone.
+
+    Raises:
+        CommitConflictError: a writer kept changing the files that were being compacted; nothing was changed.
+    """
+    table = load_table(spark, name)
+    if table.currentSnapshot() is None:
+        return Upkeep()
+    data, deletes = _compacted(spark, name)
+    manifests = _call(spark, name, "rewrite_manifests")
+    table.refresh()
+    before = table.snapshots().size()
+    expired = _expire(spark, name, limits, now)
+    table.refresh()
+    return Upkeep(
+        compacted=_count(data, "rewritten_data_files_count"),
+        written=_count(data, "added_data_files_count"),
+        deletes_removed=_count(data, "removed_delete_files_count")
+        + _count(deletes, "rewritten_delete_files_count"),
+        manifests=_count(manifests, "rewritten_manifests_count"),
+        snapshots=before - table.snapshots().size(),
+        expired=sum(_count(expired, column) for column in (expired[0].asDict() if expired else ())),
+        orphans=_remove_orphans(spark, name, str(table.location()), limits, now),
+    )
+
+
+def _compacted(spark: SparkSession, name: TableName) -> tuple[list[Row], list[Row]]:
+    """Rewrite small data files and files of deletions, again if a writer changed the same ones meanwhile."""
+    retrying = Retrying(
+        retry=retry_if_exception_type(CommitConflictError),
+        stop=stop_after_attempt(_ATTEMPTS),
+        wait=wait_random_exponential(multiplier=1, max=15),
+        before_sleep=before_sleep_log(_log, logging.INFO),
+        reraise=True,
+    )
+
+    def rewrite(procedure: str) -> list[Row]:
+        try:
+            return _call(spark, name, procedure)
+        except Exception as error:
+            if (conflict := conflict_of(error, name)) is None:
+                raise
+            raise CommitConflictError(
+                f"Another writer kept changing the files of {name} while they were compacted.",
+                hint="Nothing was changed; the next upkeep tries again. Have it run when less is written.",
+            ) from conflict
+
+    return retrying(rewrite, "rewrite_data_files"), retrying(rewrite, "rewrite_position_delete_files")
+
+
+def _expire(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: datetime) -> list[Row]:
+    older_than = now - timedelta(hours=limits.hours)
+    return _call(spark, name, "expire_snapshots", older_than=older_than, retain_last=max(1, limits.snapshots))
+
+
+def _remove_orphans(
+    spark: SparkSession, name: TableName, location: str, limits: UpkeepLimits, now: datetime
+) -> int:
+    if limits.orphan_days is None:
+        return 0
+    older_than = now - timedelta(days=max(1.0, limits.orphan_days))
+    found = 0
+    for folder in _FOLDERS:
+        # Listed by the catalog's own client of the storage; Spark's would need a connector of its own.
+        rows = _call(
+            spark,
+            name,
+            "remove_orphan_files",
+            older_than=older_than,
+            location=f"{location.rstrip('/')}/{folder}",
+            prefix_listing=True,
+        )
+        found += len(rows)
+    return found
+
+
+def _call(spark: SparkSession, name: TableName, procedure: str, **arguments: Any) -> list[Row]:
+    """Run one of Iceberg's procedures on the table."""
+    given: Mapping[str, Any] = {"table": quoted(name.database, name.table), **arguments}
+    listed = ", ".join(f"{argument} => {_literal(value)}" for argument, value in given.items())
+    return spark.sql(f"CALL {quoted(name.catalog)}.system.{procedure}({listed})").collect()
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        return f"TIMESTAMP {string_literal(value.astimezone(UTC).strftime('%Y-%m-%d %H:%M:%S.%f') + ' UTC')}"
+    return string_literal(value) if isinstance(value, str) else str(value)
+
+
+def _count(rows: list[Row], column: str) -> int:
+    return int(rows[0][column] or 0) if rows else 0
