@@ -1,22 +1,28 @@
-"""Time to compute chains on Spark and store them as Iceberg tables, compared with one process.
+"""Time, CPU time and memory to compute chains on Spark and store them as Iceberg tables, step by step.
 
     python benchmarks/chains_spark.py
-    python benchmarks/chains_spark.py --tables 1000 --master 'local[4]'
+    python benchmarks/chains_spark.py --tables 1000 100000 --master 'local[4]'
+    python benchmarks/chains_spark.py --remote sc://localhost:15002
 
-Glue and S3 are moto's server in this process. Both sides compute the chain of every table with the same
-function; Spark also writes nodes, edges, coverage and chains, and finds nothing changed the second time.
-The fixed cost of Spark, which a run pays once, is listed separately: the start of the session, and a first
-write of ten tables.
+For each size: everything new, nothing changed, a discovery that found the same later, and one more table. The
+first two are done again in another namespace, so that there are figures of a cold session and of a warm one.
+Glue and S3 are moto's server in this process; a Spark Connect server must have a catalog `glue` of its own,
+and its memory is not counted. Discoveries have their SQL limited, as stored ones do. CPU time and peak memory
+are those of this process and all that it starts.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from process_tree import ProcessTree
 from synthetic import synthetic
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
@@ -24,14 +30,13 @@ from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.session import spark_session
 from lineage_bridge_dagster_tests.assets.world import REGION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-T = TypeVar("T")
 
 
 def main() -> None:
@@ -41,9 +46,93 @@ def main() -> None:
     )
     options.add_argument("--tables", type=int, nargs="+", default=[1_000, 10_000], help="sizes to measure")
     options.add_argument("--master", default="local[2]", help="Spark master")
+    options.add_argument("--memory", default="1g", help="memory of the driver")
+    options.add_argument("--remote", default="", help="a Spark Connect server, in place of a master")
     chosen = options.parse_args()
     os.environ |= {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
-    print(f"{'tables':>7} {'':<28}{'hops':>9}{'s':>9}{'hops/s':>10}{'vs one process':>16}")
+    with ProcessTree(os.getpid()) as tree:
+        bench = Bench(tree)
+        print(f"{'tables':>9} {'':<48}{'hops':>11}{'s':>9}{'CPU s':>9}{'peak MB':>9}")
+        with bench.step(0, "start of the session"), contextlib.ExitStack() as closing:
+            spark = closing.enter_context(sessions(chosen))
+            kept = closing.pop_all()
+        with kept:
+            for tables in chosen.tables:
+                measure(bench, spark, tables)
+
+
+class Bench:
+    """Prints a line for each step: its time, and the CPU time and the peak memory of the process tree."""
+
+    def __init__(self, tree: ProcessTree) -> None:
+        self._tree = tree
+
+    @contextlib.contextmanager
+    def step(self, tables: int, label: str) -> Iterator[Callable[[int], None]]:
+        """Measure the block, which may report a number of hops."""
+        hops: list[int] = []
+        self._tree.peak_bytes = 0
+        start, cpu = time.perf_counter(), self._tree.cpu_seconds
+        yield hops.append
+        seconds = time.perf_counter() - start
+        # The next sample has the CPU time of the end.
+        time.sleep(0.5)
+        self.print(tables, label, sum(hops), seconds, self._tree.cpu_seconds - cpu, self._tree.peak_bytes)
+
+    def print(
+        self, tables: int, label: str, hops: int, seconds: float, cpu: float = 0.0, peak: int = 0
+    ) -> None:
+        """Print a line; what is 0 is left out."""
+        used, peak_mb = (f"{cpu:.1f}" if cpu else ""), (f"{peak / 1e6:,.0f}" if peak else "")
+        count = f"{hops:,}" if hops else ""
+        print(f"{tables:>9,} {label:<48}{count:>11}{seconds:>9.2f}{used:>9}{peak_mb:>9}", flush=True)
+
+
+def measure(bench: Bench, spark: SparkSession, tables: int) -> None:
+    """Measure one size."""
+    with bench.step(tables, "building the discovery"):
+        discovery = limited(synthetic(tables), "redacted")
+    with bench.step(tables, "one process, as JSON") as hops:
+        hops(sum(len(to_json(chain)["hops"]) for chain in chains_of(discovery.graph)))
+    later = replace(discovery, discovered_at="2031-01-01T00:00:00Z")
+    for warmth in ("cold", "warm"):
+        namespace = f"bench_{uuid.uuid4().hex[:8]}"
+        store(bench, spark, tables, f"{warmth}: all new", discovery, namespace)
+        store(bench, spark, tables, f"{warmth}: nothing changed", discovery, namespace)
+    store(bench, spark, tables, "the same, discovered later", later, namespace)
+    more = limited(synthetic(tables + 1), "redacted")
+    store(bench, spark, tables, "one more table", more, namespace)
+
+
+def store(
+    bench: Bench, spark: SparkSession, tables: int, label: str, discovery: Discovery, namespace: str
+) -> None:
+    """Store the chains of all tables, and print each step of it."""
+    steps: list[tuple[str, float]] = []
+    began = time.perf_counter()
+
+    def progress(line: str) -> None:
+        steps.append((line.rpartition(" (")[0], time.perf_counter()))
+
+    with bench.step(tables, label) as hops:
+        hops(write_lineage(spark, discovery, namespace=namespace, progress=progress).rows)
+    for line, at in steps:
+        bench.print(tables, f"  {line.partition(':')[0]}", 0, at - began)
+        began = at
+
+
+@contextlib.contextmanager
+def sessions(chosen: argparse.Namespace) -> Iterator[SparkSession]:
+    """A session of the size that the code location uses, or one of a Spark Connect server."""
+    if chosen.remote:
+        from pyspark.sql import SparkSession
+
+        spark = SparkSession.builder.remote(chosen.remote).getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()
+        return
     with StrictAws() as aws:
         aws.client("s3", REGION).create_bucket(Bucket="lake")
         catalog = CatalogSettings(
@@ -52,53 +141,17 @@ def main() -> None:
             glue_endpoint=aws.endpoint_url,
             s3_endpoint=aws.endpoint_url,
         )
-        spark = timed(0, "start of the session", lambda: session(catalog, chosen.master))[0]
+        config = {
+            "spark.master": chosen.master,
+            "spark.driver.memory": chosen.memory,
+            "spark.sql.shuffle.partitions": "4",
+            "spark.log.level": "ERROR",
+        }
+        spark = spark_session(Catalogs.of(catalog), config, app_name="chains-benchmark")
         try:
-            timed(10, "first write", lambda: write(spark, synthetic(10), "warm_up"))
-            for tables in chosen.tables:
-                compare(spark, tables)
+            yield spark
         finally:
             spark.stop()
-
-
-def compare(spark: SparkSession, tables: int) -> None:
-    """Measure one size."""
-    discovery = synthetic(tables)
-    alone = timed(tables, "one process", lambda: walk(discovery))[1]
-    timed(tables, "Spark, all new", lambda: write(spark, discovery, f"tables_{tables}"), alone)
-    timed(tables, "Spark, nothing changed", lambda: write(spark, discovery, f"tables_{tables}"), alone)
-
-
-def session(catalog: CatalogSettings, master: str) -> SparkSession:
-    """A session of the size that the code location uses."""
-    config = {
-        "spark.master": master,
-        "spark.driver.memory": "1g",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.log.level": "ERROR",
-    }
-    return spark_session(Catalogs.of(catalog), config, app_name="chains-benchmark")
-
-
-def walk(discovery: Discovery) -> int:
-    """Compute all chains as the JSON of a lineage file; return their hops."""
-    return sum(len(to_json(chain)["hops"]) for chain in chains_of(discovery.graph))
-
-
-def write(spark: SparkSession, discovery: Discovery, namespace: str) -> int:
-    """Write the lineage tables; return the hops of all chains."""
-    return write_lineage(spark, discovery, namespace=namespace).rows
-
-
-def timed(tables: int, label: str, work: Callable[[], T], alone: float = 0.0) -> tuple[T, float]:
-    """Run the work and print a line; return its result and seconds."""
-    start = time.perf_counter()
-    result = work()
-    seconds = time.perf_counter() - start
-    hops = result if isinstance(result, int) else 0
-    ratio = f"{seconds / alone:.2f}" if alone else ""
-    print(f"{tables:>7,} {label:<28}{hops:>9,}{seconds:>9.2f}{hops / seconds:>10,.0f}{ratio:>16}", flush=True)
-    return result, seconds
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -23,14 +22,11 @@ def chains(graph: Path | None, output: Path | None) -> None:
       lineage-bridge chains | jq -c 'select(.hops | length > 10) | .table'
     """
     from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.lineage.chains import chains_of, to_json
+    from lineage_bridge_dagster.lineage.chains import chain_lines
 
     sql = Settings.from_env(groups=["push"]).push.sql
     discovery = load_or_discover(graph)
-    lines = (
-        json.dumps(to_json(chain, sql), ensure_ascii=False)
-        for chain in chains_of(discovery.graph, discovery.coverage)
-    )
+    lines = chain_lines(discovery.graph, sql)
     if output is None:
         for line in lines:
             click.echo(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -87,6 +88,36 @@ def chains_of(
         table_ids = [node.node_id for node in tables_of(graph)]
     for table_id in table_ids:
         yield chain_of(graph, table_id, index, gaps=gaps)
+
+
+def chain_lines(graph: Graph, sql: str = "redacted") -> Iterator[str]:
+    """Yield the JSON of `to_json` for every table that takes lineage, in the graph's order.
+
+    Each node is rendered once, however many chains it is in.
+
+    Args:
+        graph: The graph.
+        sql: How SQL text is shown, one of `SQL_MODES`.
+    """
+    index = UpstreamIndex.of(graph)
+    rendered: dict[str, tuple[str, str]] = {}
+    for table in tables_of(graph):
+        hops = []
+        for node_id, distance in index.distances(table.node_id).items():
+            if (known := rendered.get(node_id)) is None:
+                node = graph.nodes[node_id]
+                known = rendered[node_id] = (node.qualified_name, _after_distance(node, sql))
+            hops.append((distance, known[0], node_id, known[1]))
+        hops.sort()
+        texts = ", ".join([f'{{"hop": {distance}, {text}' for distance, _, _, text in hops])
+        yield f'{{"table": {json.dumps(table.node_id, ensure_ascii=False)}, "hops": [{texts}]}}'
+
+
+def _after_distance(node: Node, sql: str) -> str:
+    """The JSON of a hop behind its distance, which comes first."""
+    record = hop_record(0, node, sql)
+    del record["hop"]
+    return json.dumps(record, ensure_ascii=False)[1:]
 
 
 def to_json(chain: Chain, sql: str = "redacted") -> dict[str, Any]:

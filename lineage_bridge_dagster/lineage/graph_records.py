@@ -6,7 +6,7 @@ unknown fields are ignored. Anything else that is wrong is reported with its loc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -73,9 +73,9 @@ def discovery_of(
     """Build a discovery from lists of records.
 
     Args:
-        nodes: A list of node records.
-        edges: A list of edge records.
-        coverage: A list of scope reports; None if there is none.
+        nodes: A list of node records, or an iterator over them.
+        edges: The same of edge records.
+        coverage: The same of scope reports; None if there is none.
         discovered_at: ISO 8601 text.
         name: What error messages call the source.
 
@@ -85,8 +85,9 @@ def discovery_of(
     graph = Graph()
     for i, record in enumerate(_list(nodes, "nodes", name)):
         graph.add_node(_node(_Record(record, f"nodes[{i}]", name)))
+    ids = {node_id: node_id for node_id in graph.nodes}
     for i, record in enumerate(_list(edges, "edges", name)):
-        graph.add_edge(_edge(_Record(record, f"edges[{i}]", name)))
+        graph.add_edge(_edge(_Record(record, f"edges[{i}]", name), ids))
     read_other_forms(graph)
     reports = Coverage()
     if coverage is not None:
@@ -104,8 +105,8 @@ def describe_type(value: object) -> str:
     )
 
 
-def _list(value: object, location: str, name: str) -> list[object]:
-    if isinstance(value, list):
+def _list(value: object, location: str, name: str) -> Iterable[object]:
+    if isinstance(value, list | Iterator):
         return value
     problem = "is missing" if value is None else f"is {describe_type(value)}"
     raise ConfigurationError(
@@ -176,6 +177,8 @@ class _Record:
         value = self._fields.get("attributes")
         if value is None:
             return {}
+        if isinstance(value, dict) and "sql_cache" not in value:
+            return value
         if isinstance(value, Mapping):
             # Older states hold a cache of parsed SQL here, which is not reused.
             return {name: item for name, item in value.items() if name != "sql_cache"}
@@ -220,10 +223,13 @@ def _node(record: _Record) -> Node:
     )
 
 
-def _edge(record: _Record) -> Edge:
+def _edge(record: _Record, ids: Mapping[str, str]) -> Edge:
+    """The edge, with the ids of nodes as the very texts that the nodes have, for there are many edges."""
+    source = record.required("src_id", "the node_id of the source")
+    destination = record.required("dst_id", "the node_id of the destination")
     return Edge(
-        src_id=record.required("src_id", "the node_id of the source"),
-        dst_id=record.required("dst_id", "the node_id of the destination"),
+        src_id=ids.get(source, source),
+        dst_id=ids.get(destination, destination),
         edge_type=record.required("edge_type", '"produces"'),
         confidence=record.number("confidence"),
         attributes=record.attributes(),

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
+from hypothesis import given
 
-from lineage_bridge_dagster.lineage.chains import chain_of, chains_of, to_json
+from lineage_bridge_dagster.lineage.chains import chain_lines, chain_of, chains_of, to_json
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
-from lineage_bridge_dagster_tests.lineage.graphs import coverage, edge, fields, node, shop
+from lineage_bridge_dagster_tests.lineage.graphs import (
+    coverage,
+    edge,
+    fields,
+    graphs_with_inputs,
+    node,
+    shop,
+)
 
 
 def test_chain_runs_from_the_tableflow_table_to_the_database() -> None:
@@ -107,3 +116,14 @@ def test_chain_is_complete_if_every_scope_was_fully_read() -> None:
 def test_chain_without_coverage_counts_as_complete() -> None:
     assert chain_of(shop(), "table").complete
     assert chain_of(shop(), "table", coverage=Coverage()).complete
+
+
+@given(graphs_with_inputs())
+def test_lines_are_the_json_of_each_chain(graph: Graph) -> None:
+    for node_id in list(graph.nodes)[:2]:
+        graph.add_node(node(node_id, "catalog_table", f"ö {node_id}"))
+
+    lines = list(chain_lines(graph, "hash"))
+
+    assert lines == [json.dumps(to_json(chain, "hash"), ensure_ascii=False) for chain in chains_of(graph)]
+    assert len(lines) >= min(2, len(graph.nodes))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,7 +24,7 @@ from lineage_bridge_dagster.lineage.upstream import Place, Port, UpstreamIndex, 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_ARRAYS = ("offsets", "sources", "uncovered", "processes")
+_ARRAYS = ("offsets", "sources", "uncovered", "processes", "stale", "contents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,16 @@ class Adjacency:
 
     `offsets` has one more entry than there are places. `uncovered[i]` is true if the scope of node `i` was
     not fully read, so that it may have more upstream nodes than the graph. `processes[i]` is the node of the
-    `i`-th port.
+    `i`-th port. `stale[i]` and `contents[i]` are of node `i` as a hop: whether this discovery has not seen
+    it, and a digest of its columns; see `with_hops`.
     """
 
     offsets: npt.NDArray[np.int64]
     sources: npt.NDArray[np.int32]
     uncovered: npt.NDArray[np.bool_]
     processes: npt.NDArray[np.int32]
+    stale: npt.NDArray[np.bool_]
+    contents: npt.NDArray[np.int64]
 
     def upstream(self, place: int) -> list[int]:
         """The direct sources of a place."""
@@ -50,6 +53,21 @@ class Adjacency:
         """The node that a place belongs to."""
         port = place - len(self.uncovered)
         return place if port < 0 else int(self.processes[port])
+
+    @property
+    def hop_nodes(self) -> npt.NDArray[np.int32]:
+        """The nodes that are directly upstream of another one: no other node is a hop of any chain."""
+        found = np.unique(self.sources)
+        ports = found >= len(self.uncovered)
+        return np.union1d(found[~ports], self.processes[found[ports] - len(self.uncovered)])
+
+    def with_hops(
+        self, nodes: npt.NDArray[np.int32], stale: npt.NDArray[np.bool_], contents: npt.NDArray[np.int64]
+    ) -> Adjacency:
+        """A copy that knows these nodes as hops."""
+        flags, digests = np.zeros_like(self.stale), np.zeros_like(self.contents)
+        flags[nodes], digests[nodes] = stale, contents
+        return replace(self, stale=flags, contents=digests)
 
     def distances(self, node: int) -> dict[int, int]:
         """Map every node upstream of this one, except itself, to its shortest distance."""
@@ -74,7 +92,9 @@ def adjacency(graph: Graph, uncovered: Callable[[str], bool] = lambda _: False) 
         flat[start : start + len(sources)] = [number[source] for source in sources]
     flags = np.fromiter((uncovered(node_id) for node_id in graph.nodes), dtype=np.bool_, count=nodes)
     processes = np.fromiter((number[port.process] for port in ports), dtype=np.int32, count=len(ports))
-    return Adjacency(offsets, flat, flags, processes)
+    return Adjacency(
+        offsets, flat, flags, processes, np.zeros(nodes, dtype=np.bool_), np.zeros(nodes, dtype=np.int64)
+    )
 
 
 class SharedAdjacency(Protocol):

@@ -1,10 +1,17 @@
-"""The chains of all tables as one DataFrame: the pure walk, distributed over the workers."""
+"""The hops of chains as numbers, and what the numbers stand for.
+
+A hop is three numbers until it is written: its table, its distance and its node. What they stand for is
+joined only for chains that differ from the stored ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lineage_bridge_dagster.lineage.catalog_tables import name_of
@@ -14,7 +21,9 @@ from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.text import clean
-from lineage_bridge_dagster.spark.chains.adjacency import SharedAdjacency
+from lineage_bridge_dagster.spark.chains.adjacency import Adjacency
+from lineage_bridge_dagster.spark.chains.frames import frame_of
+from lineage_bridge_dagster.spark.chains.lineage_tables import arrow_array, digests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,18 +31,19 @@ if TYPE_CHECKING:
 #: Rows of an Arrow batch: a worker holds one batch at a time, whatever the size of the graph.
 BATCH_ROWS = 65_536
 
-#: Up to this many nodes, the join broadcasts them; beyond, Spark chooses.
-_BROADCAST_NODES = 200_000
+#: Up to this many nodes or tables, the join broadcasts them; beyond, Spark chooses.
+_BROADCAST_ROWS = 200_000
 
-_HOPS = pa.schema(
+HOPS = pa.schema(
     [
         pa.field("table", pa.int32(), nullable=False),
         pa.field("hop", pa.int32(), nullable=False),
         pa.field("node", pa.int32(), nullable=False),
         pa.field("complete", pa.bool_(), nullable=False),
+        pa.field("stale", pa.bool_(), nullable=False),
+        pa.field("digest", pa.int64(), nullable=False),
     ]
 )
-_HOPS_DDL = "table int NOT NULL, hop int NOT NULL, node int NOT NULL, complete boolean NOT NULL"
 
 _NODES = pa.schema(
     [
@@ -51,96 +61,151 @@ _NODES = pa.schema(
     ]
 )
 
+#: Columns of a hop that its digest does not count: a chain that is only read worse is not another one.
+_NOT_IN_DIGEST = frozenset({"node", "stale_since"})
 
-def walk_tables(arrays: SharedAdjacency) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A `mapInArrow` function: batches of table numbers in, batches of hops out.
 
-    It walks by the function that computes chains everywhere, `lineage.upstream.walk`.
+def walked(graph: Adjacency, tables: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """The hops of tables, in batches of whole chains with the columns `HOPS`, at least one.
+
+    It walks by the function that computes chains everywhere, `lineage.upstream.walk`. `complete`, `stale` and
+    `digest` are the same in all hops of a chain.
+    """
+    chains: list[dict[int, int]] = []
+    numbers: list[int] = []
+    rows = 0
+    for table in tables:
+        if distances := graph.distances(table):
+            numbers.append(table)
+            chains.append(distances)
+            rows += len(distances)
+        if rows >= BATCH_ROWS:
+            yield _batch(graph, numbers, chains, rows)
+            chains, numbers, rows = [], [], 0
+    yield _batch(graph, numbers, chains, rows)
+
+
+def _batch(
+    graph: Adjacency, tables: Sequence[int], chains: Sequence[dict[int, int]], rows: int
+) -> pa.RecordBatch:
+    if not rows:
+        return pa.RecordBatch.from_pylist([], schema=HOPS)
+    node = np.fromiter((node for chain in chains for node in chain), np.int32, rows)
+    hop = np.fromiter((hop for chain in chains for hop in chain.values()), np.int32, rows)
+    number = np.array(tables, dtype=np.int32)
+    lengths = np.array([len(chain) for chain in chains])
+    starts = np.cumsum(lengths) - lengths
+    uncovered = np.logical_or.reduceat(graph.uncovered[node], starts) | graph.uncovered[number]
+    columns = [
+        np.repeat(number, lengths),
+        hop,
+        node,
+        np.repeat(~uncovered, lengths),
+        np.repeat(np.logical_or.reduceat(graph.stale[node], starts), lengths),
+        np.repeat(np.add.reduceat(_mixed(graph.contents[node], hop), starts).view(np.int64), lengths),
+    ]
+    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=HOPS)
+
+
+def _mixed(contents: npt.NDArray[np.int64], hops: npt.NDArray[np.int32]) -> npt.NDArray[np.uint64]:
+    """A digest of each hop, fit to be summed: the finalizer of SplitMix64."""
+    mixed: npt.NDArray[np.uint64] = hops.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed += contents.view(np.uint64)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+@dataclass(frozen=True, slots=True)
+class HopNodes:
+    """Nodes as hops.
+
+    Attributes:
+        numbers: their numbers in the graph's order.
+        rows: one row for each node.
+        stale: whether this discovery has not seen it.
+        contents: a digest of the columns that a hop has.
     """
 
-    def hops_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        graph = arrays.open()
-        columns: tuple[list[Any], ...] = ([], [], [], [])
-        for batch in batches:
-            for table in batch.column(0).to_pylist():
-                distances = graph.distances(table)
-                complete = not (graph.uncovered[table] or graph.uncovered[list(distances)].any())
-                columns[0].extend([table] * len(distances))
-                columns[1].extend(distances.values())
-                columns[2].extend(distances)
-                columns[3].extend([complete] * len(distances))
-                if len(columns[0]) >= BATCH_ROWS:
-                    yield pa.RecordBatch.from_arrays(list(columns), schema=_HOPS)
-                    columns = ([], [], [], [])
-        yield pa.RecordBatch.from_arrays(list(columns), schema=_HOPS)
-
-    return hops_of
+    numbers: npt.NDArray[np.int32]
+    rows: pa.Table
+    stale: npt.NDArray[np.bool_]
+    contents: npt.NDArray[np.int64]
 
 
-def hop_rows(
-    spark: SparkSession,
-    graph: Graph,
-    arrays: SharedAdjacency,
-    table_ids: Sequence[str],
-    sql: str = "redacted",
-) -> DataFrame:
-    """One row for each table and each node upstream of it, lazily.
-
-    Columns: `table_id, database, table_name, hop, node_id, kind, qualified_name, display_name,
-    environment_id, cluster_id, sql, connector_class, schema_fields, stale_since, complete`.
-
-    Args:
-        spark: the session.
-        graph: the arrays number its nodes in order.
-        arrays: shared with the session's workers until the frame is computed.
-        table_ids: the tables; an id that is not in the graph raises KeyError.
-        sql: how SQL text is shown: full, redacted, hash or none.
-    """
-    from pyspark.sql import functions as F
-
-    number = {node_id: i for i, node_id in enumerate(graph.nodes)}
-    wanted = [number[table_id] for table_id in table_ids]
-    shown = [name_of(graph.nodes[table_id]) for table_id in table_ids]
-    tables = spark.createDataFrame(
-        pa.table(
-            {
-                "table": pa.array(wanted, pa.int32()),
-                "table_id": pa.array([clean(table_id) for table_id in table_ids], pa.string()),
-                "database": pa.array([clean(name.database) for name in shown], pa.string()),
-                "table_name": pa.array([clean(name.table) for name in shown], pa.string()),
-            }
-        )
-    )
-    nodes = spark.createDataFrame(node_records(graph, sql))
-    # More slices than cores: chains differ by orders of magnitude in length.
-    slices = max(1, min(len(wanted), spark.sparkContext.defaultParallelism * 4))
-    hops = tables.select("table").repartition(slices).mapInArrow(walk_tables(arrays), _HOPS_DDL)
-    if len(number) <= _BROADCAST_NODES:
-        nodes, tables = F.broadcast(nodes), F.broadcast(tables)
-    names = [field.name for field in _NODES if field.name != "node"]
-    return (
-        hops.join(nodes, "node")
-        .join(tables, "table")
-        .select("table_id", "database", "table_name", "hop", *names, "complete")
-    )
-
-
-def node_records(graph: Graph, sql: str = "redacted") -> pa.Table:
-    """The columns that a hop takes from its node, one row for each node; `node` is its number.
+def hop_nodes(graph: Graph, numbers: npt.NDArray[np.int32], sql: str = "redacted") -> HopNodes:
+    """The columns that a hop takes from its node, for some of the graph's nodes.
 
     The fields are those of a hop everywhere else (`lineage.hops.hop_record`).
     """
-    nodes = list(graph.nodes.values())
-    shown = [hop_record(0, node, sql) for node in nodes]
-    columns: dict[str, list[Any]] = {
-        "node": list(range(len(nodes))),
-        "node_id": [clean(node.node_id) for node in nodes],
-        "environment_id": [node.environment_id for node in nodes],
-        "cluster_id": [node.cluster_id for node in nodes],
-        "stale_since": [NodeView.of(node).stale_since or None for node in nodes],
-    }
-    columns |= {f.name: [r.get(f.name) for r in shown] for f in _NODES if f.name not in columns}
-    return pa.table([pa.array(columns[f.name], f.type) for f in _NODES], schema=_NODES)
+    everything = list(graph.nodes.values())
+    nodes = [everything[number] for number in numbers.tolist()]
+    columns: dict[str, list[Any]] = {field.name: [] for field in _NODES}
+    for node in nodes:
+        record = hop_record(0, node, sql)
+        columns["node_id"].append(clean(node.node_id))
+        for name in ("kind", "qualified_name", "display_name", "sql", "connector_class"):
+            columns[name].append(record.get(name))
+        columns["environment_id"].append(node.environment_id)
+        columns["cluster_id"].append(node.cluster_id)
+        fields = record.get("schema_fields")
+        columns["schema_fields"].append(fields and [(field["name"], field["type"]) for field in fields])
+        columns["stale_since"].append(NodeView.of(node).stale_since or None)
+    contents = digests(zip(*(columns[f.name] for f in _NODES if f.name not in _NOT_IN_DIGEST), strict=True))
+    stale = np.array([since is not None for since in columns["stale_since"]], dtype=np.bool_)
+    arrays = [pa.array(numbers, pa.int32())]
+    arrays += [arrow_array(columns[field.name], field.type) for field in _NODES if field.name != "node"]
+    return HopNodes(numbers, pa.table(arrays, schema=_NODES), stale, contents)
+
+
+def table_rows(graph: Graph, table_ids: Sequence[str]) -> pa.Table:
+    """The columns that all hops of a table share, one row for each table; `table` is its number.
+
+    Raises:
+        KeyError: a table is not in the graph.
+    """
+    number = {node_id: i for i, node_id in enumerate(graph.nodes)}
+    shown = [name_of(graph.nodes[table_id]) for table_id in table_ids]
+    return pa.table(
+        {
+            "table": pa.array([number[table_id] for table_id in table_ids], pa.int32()),
+            "table_id": arrow_array(list(table_ids), pa.string()),
+            "database": arrow_array([name.database for name in shown], pa.string()),
+            "table_name": arrow_array([name.table for name in shown], pa.string()),
+        }
+    )
+
+
+def hop_rows(spark: SparkSession, hops: DataFrame, nodes: pa.Table, tables: pa.Table) -> DataFrame:
+    """One row for each hop of these tables, lazily.
+
+    Columns: `table_id, database, table_name, hop, node_id, kind, qualified_name, display_name,
+    environment_id, cluster_id, sql, connector_class, schema_fields, stale_since, complete`, and what else
+    `tables` has.
+
+    Args:
+        spark: the session.
+        hops: with the columns `HOPS`; hops of other tables are left out.
+        nodes: `HopNodes.rows` of all nodes that are hops of the tables.
+        tables: `table_rows`.
+    """
+    from pyspark.sql import functions as F
+
+    of_nodes, of_tables = (
+        F.broadcast(frame) if rows.num_rows <= _BROADCAST_ROWS else frame
+        for rows in (nodes, tables)
+        for frame in [frame_of(spark, rows)]
+    )
+    names = [field.name for field in _NODES if field.name != "node"]
+    first = ["table_id", "database", "table_name"]
+    rest = [name for name in tables.column_names if name not in ("table", *first)]
+    return (
+        hops.drop("stale", "digest")
+        .join(of_tables, "table")
+        .join(of_nodes, "node")
+        .select(*first, "hop", *names, "complete", *rest)
+    )
 
 
 def incomplete_nodes(discovery: Discovery) -> Callable[[str], bool]:

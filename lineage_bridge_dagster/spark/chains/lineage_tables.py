@@ -1,5 +1,7 @@
 """The lineage tables: their columns, and the records of nodes, edges and coverage.
 
+A digest of each record tells which rows differ from the stored ones, so that only those are made.
+
 Comments become column comments in Glue.
 """
 
@@ -7,13 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import marshal
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from lineage_bridge_dagster.lineage.coverage import Coverage, ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Edge, Node
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.lineage.unknowns import note_text
@@ -22,6 +32,9 @@ from lineage_bridge_dagster.lineage.unknowns import note_text
 Column = tuple[str, str, str]
 
 UPSTREAM_CHAINS = "upstream_chains"
+
+#: Column of `nodes` and `edges`.
+DIGEST = "digest"
 
 COLUMNS: Mapping[str, Sequence[Column]] = {
     UPSTREAM_CHAINS: (
@@ -64,7 +77,8 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("url", "string", "Link to the node's own console"),
         ("first_seen", "string", "ISO 8601"),
         ("last_seen", "string", "ISO 8601"),
-        ("discovered_at", "timestamp", "Time of the discovery"),
+        ("discovered_at", "timestamp", "Time of the discovery that found the row as it is"),
+        (DIGEST, "bigint", "Changes when anything but the times in the row does"),
     ),
     "edges": (
         ("src_id", "string", "Node that the data comes from"),
@@ -79,7 +93,8 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("attributes", "string", "Further attributes, a JSON object"),
         ("first_seen", "string", "ISO 8601"),
         ("last_seen", "string", "ISO 8601"),
-        ("discovered_at", "timestamp", "Time of the discovery"),
+        ("discovered_at", "timestamp", "Time of the discovery that found the row as it is"),
+        (DIGEST, "bigint", "Changes when anything but the times in the row does"),
     ),
     "coverage": (
         ("api", "string", "API that was read"),
@@ -103,83 +118,184 @@ _ARROW = {
     "array<string>": pa.list_(pa.string()),
 }
 
-#: Columns of times: a table that differs only in these is not written again.
-_TIMES = frozenset({"first_seen", "last_seen", "discovered_at", "computed_at"})
+#: The version of `marshal` that writes equal values as equal bytes: later ones refer to equal strings by
+#: their identity.
+_MARSHAL = 2
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The rows of one lineage table, and a digest of their content without times."""
+    """The records of one lineage table, as rows only when they are needed.
+
+    Attributes:
+        table: its name.
+        keys: the columns that identify a row, none if the table is always replaced as a whole.
+        digests: one for each record; the times in it do not count.
+    """
 
     table: str
-    rows: pa.Table
-    digest: str
+    keys: tuple[str, ...]
+    digests: npt.NDArray[np.int64]
+    _entries: Sequence[Any]
+    _columns: Callable[[Sequence[Any]], dict[str, Iterable[Any]]]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def digest(self) -> str:
+        """Of all records, in any order."""
+        return hashlib.sha256(np.sort(self.digests).astype("<i8").tobytes()).hexdigest()
+
+    @property
+    def rows(self) -> pa.Table:
+        """All rows, with the columns of the table."""
+        return self.take(np.arange(len(self)))
+
+    def take(self, places: npt.NDArray[np.int64]) -> pa.Table:
+        """The rows of some records, by their places."""
+        everything = len(places) == len(self)
+        entries = self._entries if everything else [self._entries[place] for place in places.tolist()]
+        values = {DIGEST: self.digests if everything else self.digests[places], **self._columns(entries)}
+        return pa.table(
+            [arrow_array(values[name], _ARROW[kind]) for name, kind, _ in COLUMNS[self.table]],
+            names=[name for name, _, _ in COLUMNS[self.table]],
+        )
+
+    def key_columns(self) -> pa.Table:
+        """The columns that identify the rows, of all records."""
+        return pa.table(
+            [arrow_array(map(attrgetter(name), self._entries), pa.string()) for name in self.keys],
+            names=list(self.keys),
+        )
 
 
-def graph_records(discovery: Discovery) -> list[Records]:
-    """The rows of `nodes`, `edges` and `coverage`."""
+def graph_records(discovery: Discovery) -> tuple[Records, Records, Records]:
+    """The records of `nodes`, `edges` and `coverage`."""
     at = parse_iso(discovery.discovered_at)
-    nodes = [
-        {
-            **{name: getattr(node, name) for name in _fields("nodes")},
-            "node_type": str(node.node_type),
-            "attributes": _json(node.attributes),
-            "tags": list(node.tags),
-            "discovered_at": at,
-        }
-        for node in discovery.graph.nodes.values()
-    ]
-    edges = [
-        {
-            **{name: getattr(edge, name) for name in _fields("edges")},
-            "edge_type": str(edge.edge_type),
-            "attributes": _json(edge.attributes),
-            "discovered_at": at,
-        }
-        for edge in discovery.graph.edges.values()
-    ]
-    coverage = [
-        {
-            "api": report.scope.api,
-            "environment": report.scope.environment,
-            "place": report.scope.place,
-            "status": str(report.status),
-            "reason": report.reason,
-            "count": report.count,
-            "notes": [note_text(note) for note in report.notes],
-            "discovered_at": at,
-        }
-        for report in discovery.coverage
-    ]
-    return [
-        _records("nodes", nodes),
-        _records("edges", edges),
+    nodes = list(discovery.graph.nodes.values())
+    edges = list(discovery.graph.edges.values())
+    reports = list(discovery.coverage)
+    return (
+        Records(
+            "nodes", ("node_id",), digests(map(_node_content, nodes)), nodes, lambda some: _of_nodes(some, at)
+        ),
+        Records(
+            "edges",
+            ("src_id", "dst_id", "edge_type"),
+            digests(map(_edge_content, edges)),
+            edges,
+            lambda some: _of_edges(some, at),
+        ),
         # The time at which a scope was last read is part of coverage's content.
-        _records("coverage", coverage, times=frozenset()),
-    ]
+        Records(
+            "coverage",
+            (),
+            digests((*_report_content(report), discovery.discovered_at) for report in reports),
+            reports,
+            lambda some: _of_reports(some, at),
+        ),
+    )
+
+
+def coverage_digest(coverage: Coverage) -> str:
+    """A digest of all reports in any order, without the time of the discovery."""
+    found = np.sort(digests(map(_report_content, coverage)))
+    return hashlib.sha256(found.astype("<i8").tobytes()).hexdigest()
+
+
+def digests(contents: Iterable[tuple[Any, ...]]) -> npt.NDArray[np.int64]:
+    """A digest of 64 bits for each tuple of JSON values; equal ones come from equal tuples.
+
+    The entries of an object count in their order: another one may give another digest.
+    """
+    digest, dumps = hashlib.blake2b, marshal.dumps
+    found = bytearray()
+    for content in contents:
+        try:
+            data = dumps(content, _MARSHAL)
+        except ValueError:
+            # A value that only has a text form, such as a time.
+            data = _ENCODER.encode(content).encode("utf-8", "surrogatepass")
+        found += digest(data, digest_size=8).digest()
+    return np.frombuffer(bytes(found), dtype="<i8").astype(np.int64)
+
+
+def arrow_array(values: Iterable[Any], kind: pa.DataType) -> pa.Array:
+    """An Arrow array; lone surrogates, which JSON may have and UTF-8 may not, are replaced."""
+    listed = values if isinstance(values, np.ndarray | list) else list(values)
+    try:
+        return pa.array(listed, kind)
+    except UnicodeEncodeError:
+        return pa.array([_clean(value) for value in listed], kind)
+
+
+def _node_content(node: Node) -> tuple[Any, ...]:
+    return (
+        node.node_id,
+        node.system,
+        str(node.node_type),
+        node.qualified_name,
+        node.display_name,
+        node.environment_id,
+        node.environment_name,
+        node.cluster_id,
+        node.cluster_name,
+        node.catalog_type,
+        node.attributes,
+        node.tags,
+        node.url,
+    )
+
+
+def _edge_content(edge: Edge) -> tuple[Any, ...]:
+    return (edge.src_id, edge.dst_id, str(edge.edge_type), edge.confidence, edge.attributes)
+
+
+def _report_content(report: ScopeReport) -> tuple[Any, ...]:
+    notes = [note_text(note) for note in report.notes]
+    return (str(report.scope), str(report.status), report.reason, report.count, notes)
+
+
+def _of_nodes(nodes: Sequence[Node], at: datetime | None) -> dict[str, Iterable[Any]]:
+    return {
+        **{name: map(attrgetter(name), nodes) for name in _fields("nodes")},
+        "node_type": [str(node.node_type) for node in nodes],
+        "attributes": [_ENCODER.encode(node.attributes) for node in nodes],
+        "discovered_at": list(repeat(at, len(nodes))),
+    }
+
+
+def _of_edges(edges: Sequence[Edge], at: datetime | None) -> dict[str, Iterable[Any]]:
+    return {
+        **{name: map(attrgetter(name), edges) for name in _fields("edges")},
+        "edge_type": [str(edge.edge_type) for edge in edges],
+        "attributes": [_ENCODER.encode(edge.attributes) for edge in edges],
+        "discovered_at": list(repeat(at, len(edges))),
+    }
+
+
+def _of_reports(reports: Sequence[ScopeReport], at: datetime | None) -> dict[str, Iterable[Any]]:
+    return {
+        "api": [report.scope.api for report in reports],
+        "environment": [report.scope.environment for report in reports],
+        "place": [report.scope.place for report in reports],
+        "status": [str(report.status) for report in reports],
+        "reason": [report.reason for report in reports],
+        "count": [report.count for report in reports],
+        "notes": [[note_text(note) for note in report.notes] for report in reports],
+        "discovered_at": list(repeat(at, len(reports))),
+    }
 
 
 def _fields(table: str) -> Iterable[str]:
-    return (name for name, _, _ in COLUMNS[table] if name != "discovered_at")
-
-
-def _records(table: str, rows: Sequence[Mapping[str, Any]], times: frozenset[str] = _TIMES) -> Records:
-    schema = pa.schema([pa.field(name, _ARROW[kind]) for name, kind, _ in COLUMNS[table]])
-    content = sorted(_json({k: v for k, v in row.items() if k not in times}) for row in rows)
-    digest = hashlib.sha256("\n".join(content).encode("utf-8", "surrogatepass")).hexdigest()
-    return Records(table, pa.Table.from_pylist([_encodable(row) for row in rows], schema=schema), digest)
-
-
-def _encodable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row without lone surrogates: JSON may have them, UTF-8 may not, and Arrow would fail."""
-    return {key: _clean(value) for key, value in row.items()}
+    """The columns that are fields of a node or an edge."""
+    return (name for name, _, _ in COLUMNS[table] if name not in ("discovered_at", DIGEST))
 
 
 def _clean(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_clean(item) for item in value]
     return clean(value) if isinstance(value, str) else value
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

@@ -1,7 +1,8 @@
-"""The lineage tables: nodes, edges, coverage, and the chains of the selected tables, each in one commit.
+"""The lineage tables: nodes, edges, the chains of the selected tables, and coverage, in one commit each.
 
-The rows of a table's chain are replaced if the chain changed; those of other tables stay. Nodes, edges and
-coverage are committed first, so that a chain never names a node that a reader cannot find.
+Rows that differ from the stored ones are replaced; the others stay. A chain is replaced as a whole. Nodes and
+edges are committed first, so that a chain never names a node that a reader cannot find, and coverage last,
+with a note of what the tables hold now (see `settled`). A table in which nothing has changed gets no commit.
 """
 
 from __future__ import annotations
@@ -9,11 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.catalog_tables import tables_of
@@ -21,38 +19,33 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
-from lineage_bridge_dagster.spark.chains.adjacency import adjacency, shared
-from lineage_bridge_dagster.spark.chains.hops import hop_rows, incomplete_nodes
+from lineage_bridge_dagster.spark.chains.adjacency import adjacency
+from lineage_bridge_dagster.spark.chains.chain_update import ChainUpdate, with_digest
+from lineage_bridge_dagster.spark.chains.hops import hop_nodes, incomplete_nodes, table_rows
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
     COLUMNS,
     UPSTREAM_CHAINS,
     Records,
+    coverage_digest,
     graph_records,
 )
-from lineage_bridge_dagster.spark.commits import CommitMarker, commit
-from lineage_bridge_dagster.spark.iceberg_tables import (
-    TableName,
-    current_snapshot,
-    ensure_table,
-    exists,
-    string_literal,
+from lineage_bridge_dagster.spark.chains.records_update import ATTEMPTS, RecordsUpdate
+from lineage_bridge_dagster.spark.chains.settled import (
+    Input,
+    Settled,
+    content_snapshot,
+    settled,
+    unchanged,
 )
-from lineage_bridge_dagster.spark.merge import MergeKeys, merge, persisted
+from lineage_bridge_dagster.spark.chains.walks import walk_tables
+from lineage_bridge_dagster.spark.commits import commit
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists, string_literal
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 NAMESPACE = "lineage_bridge"
-
-#: Key in the snapshot summary of `nodes`, `edges` and `coverage`. It is not a table property: Glue shows
-#: those as parameters, where the pushed lineage is.
-_DIGEST = "content-digest"
-
-#: Calls of a write that keeps conflicting with other writers.
-_ATTEMPTS = 6
-
-#: Columns that may change between two computations of an unchanged chain.
-_NOT_IN_DIGEST = frozenset({"chain_digest", "discovered_at", "computed_at", "complete", "stale_since"})
 
 _PROPERTIES = {
     # A merge then writes what changed, not every file with a changed row.
@@ -61,7 +54,8 @@ _PROPERTIES = {
     "write.metadata.previous-versions-max": "100",
 }
 
-_KEYS = MergeKeys(("table_id", "node_id"), delete_column="_removed")
+#: A commit of `coverage` notes the versions of these.
+_BEFORE_COVERAGE = ("nodes", "edges", UPSTREAM_CHAINS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,44 +127,138 @@ def write_lineage(
     """
     discovery = limited(discovery, sql)
     graph = discovery.graph
-    everything = table_ids is None
-    if table_ids is None:
-        table_ids = [node.node_id for node in tables_of(graph)]
-    selected = list(dict.fromkeys(table_ids))
+    tables = [node.node_id for node in tables_of(graph)]
+    selected = list(dict.fromkeys(tables if table_ids is None else table_ids))
     missing = [table_id for table_id in selected if table_id not in graph]
     if missing:
         raise LineageBridgeError(
             f"{len(missing)} of {len(selected)} tables are not in the discovery, such as {missing[0]}.",
             hint="Run a discovery, and select tables that it has found.",
         )
-    steps = _Steps(progress)
-    versions = [
-        _replace(spark, TableName(catalog, namespace, records.table), records)
-        for records in graph_records(discovery)
-    ]
-    written = [version.table for version in versions if version.written]
-    steps.done(f"Stored {', '.join(written)}" if written else "Nodes, edges and coverage are stored already")
-    chains = TableName(catalog, namespace, UPSTREAM_CHAINS)
-    _ensure_lineage_table(spark, chains)
-    with (
-        shared(spark, adjacency(graph, incomplete_nodes(discovery))) as arrays,
-        persisted(_with_digest(hop_rows(spark, graph, arrays, selected, sql))) as rows,
-    ):
-        ids = {clean(table_id): table_id for table_id in selected}
-        hops = dict.fromkeys(selected, 0)
-        digests: dict[str, str] = {}
-        for table_id, digest, count in rows.groupBy("table_id", "chain_digest").count().collect():
-            hops[ids[table_id]], digests[table_id] = count, digest
-        steps.done(f"Computed the chains of {len(selected):,} tables: {sum(hops.values()):,} hops")
-        update = _ChainUpdate(
-            spark, chains, rows, digests, None if everything else ids, parse_iso(discovery.discovered_at)
+    nodes, edges, coverage = graph_records(discovery)
+    parts = [nodes.digest, edges.digest, coverage_digest(discovery.coverage), sql]
+    given = Input.of(parts, None if table_ids is None else selected, tables)
+    write = _Write(spark, catalog, namespace, given, _Steps(progress))
+    if write.has_noted():
+        hops, changed = write.stored_hops(selected), 0
+        write.coverage(coverage)
+        write.steps.done("Nodes, edges and chains are stored already")
+    else:
+        write.records(nodes, edges)
+        hops, changed = write.chains(discovery, selected, sql, everything=table_ids is None)
+        write.coverage(coverage)
+    return LineageWrite(len(selected), changed, hops, tuple(write.versions))
+
+
+@dataclass(slots=True)
+class _Write:
+    """One write of the lineage tables, step by step.
+
+    Attributes:
+        at: what `nodes`, `edges` and `upstream_chains` are known to be at.
+        versions: of the tables that are done.
+    """
+
+    spark: SparkSession
+    catalog: str
+    namespace: str
+    given: Input
+    steps: _Steps
+    at: list[Settled] = field(default_factory=list)
+    versions: list[TableVersion] = field(default_factory=list)
+
+    def name(self, table: str) -> TableName:
+        return TableName(self.catalog, self.namespace, table)
+
+    def has_noted(self) -> bool:
+        """Whether an earlier write has noted that the tables hold this input, and nothing came after."""
+        if not exists(self.spark, self.name("coverage")):
+            return False
+        last = content_snapshot(self.spark, self.name("coverage"))
+        if last is None or not self.given.is_noted(last.summary):
+            return False
+        at = unchanged(self.spark, last.summary, [self.name(table) for table in _BEFORE_COVERAGE])
+        if at is None:
+            return False
+        self.given = self.given.as_noted(last.summary)
+        self._done(*((each, False) for each in at))
+        return True
+
+    def stored_hops(self, selected: Sequence[str]) -> dict[str, int]:
+        """Rows of each table's stored chain."""
+        rows = self.spark.table(self.name(UPSTREAM_CHAINS).sql)
+        counts = _by_table(rows.groupBy("table_id").count().toArrow(), "count")
+        return {table_id: counts.get(clean(table_id), 0) for table_id in selected}
+
+    def records(self, *records: Records) -> None:
+        """Store nodes and edges."""
+        for each in records:
+            update = RecordsUpdate(self.spark, self._ensured(each.table), each)
+            at = update.apply()
+            self._done((at, update.written))
+        written = [version.table for version in self.versions if version.written]
+        self.steps.done(
+            f"Stored {' and '.join(written)}" if written else "Nodes and edges are stored already"
         )
-        commit(spark, chains, update.marker, update.write, attempts=_ATTEMPTS)
-    changed = update.changed
-    steps.done(f"Stored {changed:,} changed chains" if changed else "No chain changed, so none was stored")
-    after = current_snapshot(spark, chains)
-    versions.append(TableVersion(UPSTREAM_CHAINS, bool(changed), after.snapshot_id if after else None))
-    return LineageWrite(len(selected), changed, hops, tuple(versions))
+
+    def chains(
+        self, discovery: Discovery, selected: Sequence[str], sql: str, *, everything: bool
+    ) -> tuple[dict[str, int], int]:
+        """Store the chains that have changed; the rows of each chain, and how many have changed."""
+        graph, table = discovery.graph, self._ensured(UPSTREAM_CHAINS)
+        arrays = adjacency(graph, incomplete_nodes(discovery))
+        nodes = hop_nodes(graph, arrays.hop_nodes, sql)
+        tables = table_rows(graph, selected)
+        with walk_tables(
+            self.spark, arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents), tables["table"]
+        ) as walk:
+            chains = with_digest(tables, walk.summary)
+            counts = dict(zip(chains["table_id"].to_pylist(), walk.summary["hops"].to_pylist(), strict=True))
+            hops = {table_id: counts.get(clean(table_id), 0) for table_id in selected}
+            self.steps.done(f"Computed the chains of {len(selected):,} tables: {sum(hops.values()):,} hops")
+            since = content_snapshot(self.spark, table)
+            update = ChainUpdate(
+                self.spark,
+                table,
+                walk,
+                nodes,
+                chains,
+                None if everything else {clean(table_id) for table_id in selected},
+                parse_iso(discovery.discovered_at),
+            )
+            commit(self.spark, table, update.marker, update.write, attempts=ATTEMPTS)
+        changed = update.changed
+        self._done((settled(self.spark, table, since, update.marker), bool(changed)))
+        self.steps.done(
+            f"Stored {changed:,} changed chains" if changed else "No chain changed, so none was stored"
+        )
+        return hops, changed
+
+    def coverage(self, records: Records) -> None:
+        """Store coverage, with a note of what the other tables hold."""
+        # Runs of some tables each would take turns to note what they have done, so they only note it if
+        # coverage has changed.
+        update = RecordsUpdate(
+            self.spark,
+            self._ensured(records.table),
+            records,
+            self.given.note(self.at),
+            renew=self.given.is_whole,
+        )
+        at = update.apply()
+        self._done((at, update.written))
+        if update.written:
+            self.steps.done("Stored coverage")
+
+    def _ensured(self, table: str) -> TableName:
+        name = self.name(table)
+        _ensure_lineage_table(self.spark, name)
+        return name
+
+    def _done(self, *tables: tuple[Settled, bool]) -> None:
+        for at, written in tables:
+            self.at.append(at)
+            self.versions.append(TableVersion(at.table.table, written, at.snapshot_id))
 
 
 class _Steps:
@@ -185,105 +273,8 @@ class _Steps:
         self._began = time.monotonic()
 
 
-def _with_digest(rows: DataFrame) -> DataFrame:
-    """Add `chain_digest`. Rows combine by exclusive or: a chain has no order, and no row twice."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    content = [name for name in rows.columns if name not in _NOT_IN_DIGEST]
-    # NULL and "" must differ, and xxhash64 skips NULL.
-    parts = [F.coalesce(F.col(name).cast("string"), F.lit("\0")) for name in content]
-    digest = F.bit_xor(F.xxhash64(*parts)).over(Window.partitionBy("table_id"))
-    flags = F.concat_ws(
-        "",
-        F.when(F.col("complete"), "c").otherwise("p"),
-        F.when(F.max("stale_since").over(Window.partitionBy("table_id")).isNull(), "f").otherwise("s"),
-    )
-    return rows.withColumn("chain_digest", F.concat(F.lower(F.hex(digest)), flags))
-
-
-@dataclass(slots=True)
-class _ChainUpdate:
-    """Brings the chains table to the computed rows.
-
-    Attributes:
-        digests: table id -> digest of its chain, for tables that have one.
-        selected: the table ids to update, None for all of them.
-        changed: tables whose chains differ from the stored ones, after `write`.
-    """
-
-    spark: SparkSession
-    table: TableName
-    rows: DataFrame
-    digests: Mapping[str, str]
-    selected: Mapping[str, str] | None
-    discovered_at: datetime | None
-    marker: CommitMarker = field(default_factory=CommitMarker)
-    changed: int = 0
-
-    def write(self) -> None:
-        """Replace the rows of chains that differ from what is stored now, in at most one commit."""
-        from pyspark.sql import functions as F
-
-        spark, table, digests = self.spark, self.table.sql, self.digests
-        stored: dict[str, set[str]] = {}
-        for table_id, digest in spark.table(table).select("table_id", "chain_digest").distinct().collect():
-            stored.setdefault(table_id, set()).add(digest)
-        candidates = stored.keys() | digests.keys() if self.selected is None else self.selected.keys()
-        changed = sorted(
-            t for t in candidates if stored.get(t, set()) != ({digests[t]} if t in digests else set())
-        )
-        self.changed = len(changed)
-        if not changed:
-            return
-        ids = F.broadcast(spark.createDataFrame(pa.table({"table_id": pa.array(changed, pa.string())})))
-        fresh = (
-            self.rows.join(ids, "table_id", "left_semi")
-            .withColumn("discovered_at", F.lit(self.discovered_at).cast("timestamp"))
-            .withColumn("computed_at", F.lit(datetime.now(UTC)).cast("timestamp"))
-            .select(*(column for column, _, _ in COLUMNS[UPSTREAM_CHAINS]))
-        )
-        writer = self.marker.writer(fresh.sortWithinPartitions("table_id", "hop"), table)
-        if not stored:
-            writer.append()
-        elif stored.keys() <= set(changed):
-            # No row stays, so replacing all of them is cheaper than matching.
-            writer.overwrite(F.lit(True))
-        else:
-            self._merge(fresh, ids)
-
-    def _merge(self, fresh: DataFrame, ids: DataFrame) -> None:
-        """Replace the chains of some tables.
-
-        Rows to delete are part of the source, with a flag, so that MERGE joins on matches alone: for
-        `NOT MATCHED BY SOURCE` it would read the rows of all other tables.
-        """
-        from pyspark.sql import functions as F
-
-        keys = list(_KEYS.columns)
-        stored = self.spark.table(self.table.sql).join(ids, "table_id", "left_semi")
-        removed = stored.join(fresh.select(*keys), keys, "left_anti")
-        flag = _KEYS.delete_column
-        source = fresh.withColumn(flag, F.lit(False)).unionByName(removed.withColumn(flag, F.lit(True)))
-        with persisted(source) as rows:
-            merge(rows, self.table, _KEYS, self.marker)
-
-
-def _replace(spark: SparkSession, table: TableName, records: Records) -> TableVersion:
-    """Replace all rows of a lineage table in one commit, unless it has the same already."""
-    from pyspark.sql import functions as F
-
-    _ensure_lineage_table(spark, table)
-    before = current_snapshot(spark, table)
-    if before is not None and before.summary.get(_DIGEST) == records.digest:
-        return TableVersion(records.table, False, before.snapshot_id)
-    marker = CommitMarker({_DIGEST: records.digest})
-    # Each writer writes a full discovery, so the last of several concurrent ones may win. No isolation
-    # level: without a snapshot to validate from, the table's own history would count as conflicts, and every
-    # overwrite after the second would fail.
-    writer = marker.writer(spark.createDataFrame(records.rows), table.sql)
-    snapshots = commit(spark, table, marker, lambda: writer.overwrite(F.lit(True)), attempts=_ATTEMPTS)
-    return TableVersion(records.table, True, snapshots[0].snapshot_id if snapshots else None)
+def _by_table(rows: pa.Table, column: str) -> dict[str, int]:
+    return dict(zip(rows["table_id"].to_pylist(), rows[column].to_pylist(), strict=True))
 
 
 def _ensure_lineage_table(spark: SparkSession, table: TableName) -> None:

@@ -1,0 +1,123 @@
+"""Chains brought to those of a discovery: a chain that differs from the stored one is replaced as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_bridge_dagster.spark.chains.frames import frame_of
+from lineage_bridge_dagster.spark.chains.hops import HopNodes, hop_rows
+from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS, UPSTREAM_CHAINS, digests
+from lineage_bridge_dagster.spark.chains.walks import Walk
+from lineage_bridge_dagster.spark.commits import CommitMarker
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.merge import MergeKeys, merge, persisted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_KEYS = MergeKeys(("table_id", "node_id"), delete_column="_removed")
+
+
+def with_digest(tables: pa.Table, summary: pa.Table) -> pa.Table:
+    """The tables that have hops, in the order of the walk's summary, with the `chain_digest` of each."""
+    chains = tables.take(pc.index_in(summary["table"], value_set=tables["table"]))
+    names = zip(*(chains[name].to_pylist() for name in ("table_id", "database", "table_name")), strict=True)
+    numbers = (digests(names) ^ summary["digest"].to_numpy()).view(np.uint64).tolist()
+    flags = zip(summary["complete"].to_pylist(), summary["stale"].to_pylist(), strict=True)
+    texts = [
+        f"{number:016x}{'c' if complete else 'p'}{'s' if stale else 'f'}"
+        for number, (complete, stale) in zip(numbers, flags, strict=True)
+    ]
+    return chains.append_column("chain_digest", pa.array(texts, pa.string()))
+
+
+@dataclass(slots=True)
+class ChainUpdate:
+    """Brings the chains table to a walk.
+
+    Attributes:
+        nodes: all nodes that are hops.
+        chains: the tables that have hops, with the digests of their chains.
+        selected: the table ids to update, None for all of them.
+        changed: tables whose chains differ from the stored ones, after `write`.
+    """
+
+    spark: SparkSession
+    table: TableName
+    walk: Walk
+    nodes: HopNodes
+    chains: pa.Table
+    selected: Collection[str] | None
+    discovered_at: datetime | None
+    marker: CommitMarker = field(default_factory=CommitMarker)
+    changed: int = 0
+
+    def write(self) -> None:
+        """Replace the rows of chains that differ from what is stored now, in at most one commit."""
+        from pyspark.sql import functions as F
+
+        spark, table = self.spark, self.table.sql
+        stored: dict[str, set[str]] = {}
+        found = spark.table(table).select("table_id", "chain_digest").distinct().toArrow()
+        for table_id, digest in zip(*(column.to_pylist() for column in found.columns), strict=True):
+            stored.setdefault(table_id, set()).add(digest)
+        wanted = dict(
+            zip(self.chains["table_id"].to_pylist(), self.chains["chain_digest"].to_pylist(), strict=True)
+        )
+        candidates = stored.keys() | wanted.keys() if self.selected is None else self.selected
+        nothing: set[str] = set()
+        changed = sorted(
+            t for t in candidates if stored.get(t, nothing) != ({wanted[t]} if t in wanted else nothing)
+        )
+        self.changed = len(changed)
+        if not changed:
+            return
+        ids = pa.array(changed, pa.string())
+        fresh = self._rows(ids)
+        if not stored:
+            self.marker.writer(fresh.sortWithinPartitions("table_id", "hop"), table).append()
+        elif stored.keys() <= set(changed):
+            # No row stays, so replacing all of them is cheaper than matching.
+            self.marker.writer(fresh.sortWithinPartitions("table_id", "hop"), table).overwrite(F.lit(True))
+        else:
+            self._merge(fresh, F.broadcast(frame_of(spark, pa.table({"table_id": ids}))))
+
+    def _rows(self, table_ids: pa.Array) -> DataFrame:
+        """The rows of some tables' chains."""
+        from pyspark.sql import functions as F
+
+        tables = self.chains.filter(pc.is_in(self.chains["table_id"], value_set=table_ids))
+        numbers = tables["table"].combine_chunks()
+        used = self.walk.nodes(numbers)
+        nodes = self.nodes.rows
+        if used is not None:
+            nodes = nodes.filter(pc.is_in(nodes["node"], value_set=used))
+        return (
+            hop_rows(self.spark, self.walk.frame(self.spark, numbers), nodes, tables)
+            .withColumn("discovered_at", F.lit(self.discovered_at).cast("timestamp"))
+            .withColumn("computed_at", F.lit(datetime.now(UTC)).cast("timestamp"))
+            .select(*(column for column, _, _ in COLUMNS[UPSTREAM_CHAINS]))
+        )
+
+    def _merge(self, fresh: DataFrame, ids: DataFrame) -> None:
+        """Replace the chains of some tables.
+
+        Rows to delete are part of the source, with a flag, so that MERGE joins on matches alone: for
+        `NOT MATCHED BY SOURCE` it would read the rows of all other tables.
+        """
+        from pyspark.sql import functions as F
+
+        keys = list(_KEYS.columns)
+        stored = self.spark.table(self.table.sql).join(ids, "table_id", "left_semi")
+        removed = stored.join(fresh.select(*keys), keys, "left_anti")
+        flag = _KEYS.delete_column
+        source = fresh.withColumn(flag, F.lit(False)).unionByName(removed.withColumn(flag, F.lit(True)))
+        with persisted(source) as rows:
+            merge(rows, self.table, _KEYS, self.marker)

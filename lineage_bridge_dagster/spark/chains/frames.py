@@ -1,0 +1,20 @@
+"""Arrow tables as Spark frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: Rows of a partition, and so of a file that is written from it.
+_PARTITION_ROWS = 50_000
+
+
+def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """A frame of these rows; Spark alone would make a partition, hence a file, of every 10,000 of them."""
+    # Columns without a chunk, which a filter leaves where nothing is left, cannot be converted.
+    rows = rows if rows.num_rows else rows.schema.empty_table()
+    return spark.createDataFrame(rows).coalesce(max(1, -(-rows.num_rows // _PARTITION_ROWS)))

@@ -1,0 +1,141 @@
+"""What the lineage tables are known to hold, so that an unchanged discovery costs a look at their snapshots.
+
+A write that ends well notes in its last commit, that of `coverage`, what it was given and at which snapshots
+it left the other tables. While those are their newest snapshots, the same input has nothing to write.
+Snapshots that replace files by others with the same rows, as a compaction does, do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitMarker
+from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors, exists
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_INPUT = "lineage_bridge.input"
+_SELECTION = "lineage_bridge.selection"
+_AT = "lineage_bridge.at."
+
+#: Part of an input's digest; raised whenever the same input leads to other rows.
+_VERSION = "1"
+
+#: The operation of a snapshot that holds the same rows as the one before it.
+_REPLACE = "replace"
+
+_NONE = "none"
+_ALL = "all"
+_EACH = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A table that holds what a write wanted.
+
+    Attributes:
+        snapshot_id: its newest snapshot that changed rows, None before the first one.
+        certain: False if someone else's commit came between, so that the table may hold something else.
+    """
+
+    table: TableName
+    snapshot_id: int | None
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What decides the rows of all lineage tables, but for times.
+
+    Attributes:
+        digest: of the nodes, the edges, the coverage and the setting for SQL.
+        selection: of the tables whose chains are written: `all`, `each`, or a digest of their ids.
+    """
+
+    digest: str
+    selection: str
+
+    @classmethod
+    def of(cls, parts: Sequence[str], selected: Collection[str] | None, tables: Collection[str]) -> Input:
+        """From digests of what is given, the ids of the selected tables and those of all tables of the graph.
+
+        With None for the selected ones, rows of tables that are not in the graph are removed too.
+        """
+        if selected is None:
+            selection = _ALL
+        else:
+            selection = _EACH if set(selected) >= set(tables) else _sha256(sorted(selected))
+        return cls(_sha256([_VERSION, *parts]), selection)
+
+    def note(self, tables: Sequence[Settled]) -> dict[str, str]:
+        """The summary entries that say that these tables hold this input; none if that is not certain."""
+        if not all(table.certain for table in tables):
+            return {}
+        return {
+            _INPUT: self.digest,
+            _SELECTION: self.selection,
+            **{_AT + each.table.table: str(each.snapshot_id or _NONE) for each in tables},
+        }
+
+    def is_noted(self, summary: Mapping[str, str]) -> bool:
+        """Whether a note is of this input, and of at least these tables' chains."""
+        enough = {_ALL, self.selection} if self.selection == _ALL else {_ALL, _EACH, self.selection}
+        return summary.get(_INPUT) == self.digest and summary.get(_SELECTION) in enough
+
+    def as_noted(self, summary: Mapping[str, str]) -> Input:
+        """This input, with the selection of a note of it."""
+        return replace(self, selection=summary[_SELECTION])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the chains of all tables are written."""
+        return self.selection in (_ALL, _EACH)
+
+
+def unchanged(
+    spark: SparkSession, note: Mapping[str, str], tables: Sequence[TableName]
+) -> list[Settled] | None:
+    """The tables, if all of them are as a note says; None if one is not."""
+    found = []
+    for table in tables:
+        if not exists(spark, table):
+            return None
+        snapshot = content_snapshot(spark, table)
+        snapshot_id = snapshot.snapshot_id if snapshot else None
+        if note.get(_AT + table.table) != str(snapshot_id or _NONE):
+            return None
+        found.append(Settled(table, snapshot_id))
+    return found
+
+
+def content_snapshot(spark: SparkSession, table: TableName) -> Snapshot | None:
+    """The newest snapshot that changed rows, or the oldest one that is kept; None before the first commit."""
+    found = None
+    for found in ancestors(spark, table):
+        if found.operation != _REPLACE:
+            break
+    return found
+
+
+def settled(spark: SparkSession, table: TableName, since: Snapshot | None, marker: CommitMarker) -> Settled:
+    """What a write has left a table at, certain if all commits after snapshot `since` are its own."""
+    newest, certain = content_snapshot(spark, table), True
+    for snapshot in ancestors(spark, table):
+        if since is not None and snapshot.snapshot_id == since.snapshot_id:
+            break
+        if snapshot.operation != _REPLACE and snapshot.summary.get(WRITE_ID) != marker.write_id:
+            certain = False
+            break
+    return Settled(table, newest.snapshot_id if newest else None, certain)
+
+
+def _sha256(parts: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()

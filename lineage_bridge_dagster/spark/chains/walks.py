@@ -1,0 +1,114 @@
+"""The chains of the selected tables: walked in this process if that is quick, else by Spark's workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, SharedAdjacency, shared
+from lineage_bridge_dagster.spark.chains.frames import frame_of
+from lineage_bridge_dagster.spark.chains.hops import HOPS, walked
+from lineage_bridge_dagster.spark.merge import persisted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: Hops that one process walks in about the time that workers need to start.
+LOCAL_HOPS = 1_000_000
+
+#: Slices of the tables that workers walk: many, since chains differ by orders of magnitude in length.
+_SLICES, _TABLES_A_SLICE = 16, 5_000
+
+_HOPS_DDL = (
+    "table int NOT NULL, hop int NOT NULL, node int NOT NULL, complete boolean NOT NULL, "
+    "stale boolean NOT NULL, digest bigint NOT NULL"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The hops of tables.
+
+    Attributes:
+        summary: `table, hops, complete, stale, digest`, one row for each table with a hop.
+        hops: all of them, with the columns `HOPS`: here, or on the workers.
+    """
+
+    summary: pa.Table
+    hops: pa.Table | DataFrame
+
+    def frame(self, spark: SparkSession, tables: pa.Array) -> DataFrame:
+        """The hops, at least those of these tables."""
+        if not isinstance(self.hops, pa.Table):
+            return self.hops
+        return frame_of(spark, self._of(tables))
+
+    def nodes(self, tables: pa.Array) -> pa.Array | None:
+        """The numbers of all nodes in the chains of these tables; None if only the workers know."""
+        return pc.unique(self._of(tables)["node"]) if isinstance(self.hops, pa.Table) else None
+
+    def _of(self, tables: pa.Array) -> pa.Table:
+        return self.hops.filter(pc.is_in(self.hops["table"], value_set=tables))
+
+
+@contextmanager
+def walk_tables(
+    spark: SparkSession, graph: Adjacency, tables: pa.Array, local_hops: int = LOCAL_HOPS
+) -> Iterator[Walk]:
+    """Walk upstream from tables, by their numbers; frames of the walk must be computed within the block."""
+    here = _walked_here(graph, tables, local_hops)
+    if here is not None:
+        yield Walk(_summary(here), here)
+        return
+    frame = frame_of(spark, pa.table({"table": tables}))
+    slices = min(len(tables), max(_SLICES, len(tables) // _TABLES_A_SLICE))
+    with (
+        shared(spark, graph) as arrays,
+        persisted(frame.repartition(slices).mapInArrow(walk_on_worker(arrays), _HOPS_DDL)) as hops,
+    ):
+        yield Walk(_summarized(hops), hops)
+
+
+def walk_on_worker(
+    arrays: SharedAdjacency,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A `mapInArrow` function: batches of table numbers in, batches of hops out."""
+
+    def hops_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        graph = arrays.open()
+        yield from walked(graph, (table for batch in batches for table in batch.column(0).to_pylist()))
+
+    return hops_of
+
+
+def _walked_here(graph: Adjacency, tables: pa.Array, most: int) -> pa.Table | None:
+    """The hops of tables; None if there are more than wanted."""
+    batches, rows = [], 0
+    for batch in walked(graph, tables.to_pylist()):
+        batches.append(batch)
+        rows += batch.num_rows
+        if rows > most:
+            return None
+    return pa.Table.from_batches(batches, HOPS)
+
+
+def _summary(hops: pa.Table) -> pa.Table:
+    # Batches hold whole chains in order, so the first row of each chain stands for all of it.
+    grouped = hops.group_by("table", use_threads=False).aggregate(
+        [("hop", "count"), ("complete", "first"), ("stale", "first"), ("digest", "first")]
+    )
+    return grouped.select(
+        ["table", "hop_count", "complete_first", "stale_first", "digest_first"]
+    ).rename_columns(["table", "hops", "complete", "stale", "digest"])
+
+
+def _summarized(hops: DataFrame) -> pa.Table:
+    from pyspark.sql import functions as F
+
+    same = [F.first(name).alias(name) for name in ("complete", "stale", "digest")]
+    return hops.groupBy("table").agg(F.count("*").alias("hops"), *same).toArrow()

@@ -1,0 +1,137 @@
+"""Only what has changed is written, and the tables end up as if everything were."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.lineage.chains import chains_of
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.spark.chains import write as module
+from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
+from lineage_bridge_dagster.spark.chains.write import LineageWrite, write_lineage
+from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors
+from lineage_bridge_dagster.spark.upkeep import UpkeepLimits, keep_up
+from lineage_bridge_dagster_tests.spark.chains.changes import changed
+from lineage_bridge_dagster_tests.spark.graphs import table_of, tangle, world
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+TIMES = ("first_seen", "last_seen", "discovered_at", "computed_at")
+
+
+def contents(spark: SparkSession, database: str) -> dict[str, list[str]]:
+    """The rows of the lineage tables, without times."""
+    found = {}
+    for table in COLUMNS:
+        rows = [row.asDict(recursive=True) for row in spark.table(quoted("glue", database, table)).collect()]
+        for row in rows:
+            for column in TIMES:
+                row.pop(column, None)
+            if "stale_since" in row:
+                row["stale_since"] = row["stale_since"] is not None
+        found[table] = sorted(map(str, rows))
+    return found
+
+
+def newest(spark: SparkSession, database: str) -> dict[str, Snapshot | None]:
+    return {name: next(ancestors(spark, TableName("glue", database, name)), None) for name in COLUMNS}
+
+
+def written(result: LineageWrite) -> set[str]:
+    return {version.table for version in result.versions if version.written}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_changes_written_one_by_one_give_the_tables_of_one_full_write(
+    spark: SparkSession, database: str, seed: int
+) -> None:
+    rng = random.Random(seed)  # noqa: S311
+    discovery = tangle(seed, topics=10, edges=20)
+    write_lineage(spark, discovery, None, "glue", database)
+    for last in (False, True):
+        discovery = changed(discovery, rng)
+        # The last one removes the chains of tables that are gone.
+        tables = None if last else [c.table.node_id for c in chains_of(discovery.graph)]
+        write_lineage(spark, discovery, tables, "glue", database)
+    write_lineage(spark, discovery, None, "glue", f"{database}-full")
+    assert contents(spark, database) == contents(spark, f"{database}-full")
+
+
+def test_one_changed_statement_writes_its_row_and_the_chains_below_it(
+    spark: SparkSession, database: str
+) -> None:
+    discovery = world(5)
+    write_lineage(spark, discovery, None, "glue", database)
+    job = next(node for node in discovery.graph.of_type("flink_job") if node.qualified_name == "job-3-0")
+    discovery.graph.nodes[job.node_id] = job.with_attributes(sql="SELECT 7")
+    result = write_lineage(spark, discovery, None, "glue", database)
+    assert (result.changed, written(result)) == (1, {"nodes", "upstream_chains", "coverage"})
+    snapshots = newest(spark, database)
+    rows = {name: each.count("added-records") for name, each in snapshots.items() if each}
+    assert (rows["nodes"], rows["upstream_chains"]) == (1, 9)
+
+
+def test_unchanged_discovery_is_not_walked_and_a_later_one_writes_coverage_alone(
+    spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    discovery = tangle(5, topics=6, edges=8)
+    first = write_lineage(spark, discovery, None, "glue", database)
+    # Files are replaced, and no row is.
+    for table in COLUMNS:
+        limits = UpkeepLimits(snapshots=1, orphan_days=None)
+        keep_up(spark, TableName("glue", database, table), limits, datetime.now(UTC))
+    again = write_lineage(spark, discovery, None, "glue", database)
+    assert written(again) <= {"coverage"}
+    before = contents(spark, database)
+    monkeypatch.setattr(module, "adjacency", lambda *_: pytest.fail("walked"))
+    same = write_lineage(spark, discovery, None, "glue", database)
+    later = replace(discovery, discovered_at="2026-05-01T00:00:00Z")
+    known = write_lineage(spark, later, None, "glue", database)
+    two = [chain.table.node_id for chain in chains_of(later.graph)][:2]
+    some = write_lineage(spark, later, two, "glue", database)
+    assert (written(same), written(known), written(some)) == (set(), {"coverage"}, set())
+    assert first.hops == same.hops == known.hops
+    assert some.hops.items() <= first.hops.items()
+    assert contents(spark, database) == before
+
+
+def damage(database: str, table: str) -> str:
+    return f"DELETE FROM {quoted('glue', database, table)} WHERE true"  # noqa: S608 - quoted
+
+
+@pytest.mark.parametrize("table", ["nodes", "edges", "upstream_chains"])
+def test_rows_that_someone_deleted_are_written_again(spark: SparkSession, database: str, table: str) -> None:
+    discovery = world(2)
+    write_lineage(spark, discovery, None, "glue", database)
+    before = contents(spark, database)
+    spark.sql(damage(database, table))
+    result = write_lineage(spark, discovery, None, "glue", database)
+    assert table in written(result)
+    assert contents(spark, database) == before
+
+
+def test_writes_of_some_tables_each_leave_all_of_them_right(spark: SparkSession, database: str) -> None:
+    discovery = world(3)
+    ids = [table_of(f"orders.v{number}") for number in range(3)]
+    found: list[Any] = [write_lineage(spark, discovery, [table], "glue", database) for table in ids]
+    assert [result.changed for result in found] == [1, 1, 1]
+    assert written(write_lineage(spark, discovery, ids, "glue", database)) <= {"coverage"}
+    write_lineage(spark, discovery, None, "glue", f"{database}-full")
+    assert contents(spark, database) == contents(spark, f"{database}-full")
+
+
+def test_setting_for_sql_that_shows_another_form_is_another_input(spark: SparkSession, database: str) -> None:
+    discovery: Discovery = world(1)
+    write_lineage(spark, discovery, None, "glue", database, sql="redacted")
+    result = write_lineage(spark, discovery, None, "glue", database, sql="hash")
+    assert result.changed == 1
+    assert "sha256:" in str(contents(spark, database)["upstream_chains"])
