@@ -3,6 +3,7 @@
 #   make demo HEADLESS=1  the same run without the UI; exits 0 only if all lineage is in Glue
 #   make test             lint, types and all tests; browser tests are skipped if no browser is found
 #   make room ROOM=glue   lint, types and one package's fast tests, in seconds: no stack and no Spark
+#   make java             install a headless Java 17 with apt-get, unless Java 17 to 22 is found
 #   make browser          install Chromium for the browser tests with apt-get, unless it or Chrome is found
 #   make screenshots      retake the README's screenshots with the browser tests
 SHELL := /bin/bash
@@ -16,38 +17,50 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 # How many of the slowest tests `make test` lists.
 SLOWEST ?= 25
+# The Java archives that a target needs; a first setup downloads them beside the packages.
+ARCHIVES := spark kafka flink rest
 CHROMIUM := lineage_bridge_dagster_tests.browser.chromium
 
-.PHONY: help setup jars check test room browser screenshots demo down clean lock
+.PHONY: help python setup java jars check test room browser screenshots demo down clean lock
 
 help:
-	@sed -n '2,7s/^# *//p' Makefile
+	@sed -n '2,8s/^# *//p' Makefile
 
-# Written last, so that an interrupted setup is repeated.
-$(READY): requirements.txt pyproject.toml
+python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1)."; \
 	  echo "  -> sudo apt-get install python3.11 python3.11-venv, or: make PYTHON=/path/to/python3.11"; exit 2; }
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
-	  echo "[1/3] Creating $(VENV)"; \
-	  $(PYTHON) -m venv --clear $(VENV) || { echo "  -> sudo apt-get install python3-venv"; exit 2; }; }
-	@echo "[2/3] Installing the $$(grep -c '==' requirements.txt) locked packages (one to three minutes the first time)"
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes -r requirements.txt
-	@echo "[3/3] Installing lineage-bridge"
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
+
+# Written last, so that an interrupted setup is repeated.
+$(READY): requirements.txt pyproject.toml | python
+	@$(PYTHON) tools/set_up.py $(VENV) --archives $(BESIDE)
 	@touch $@
+
+jars test demo screenshots: BESIDE := $(ARCHIVES)
 
 setup: $(READY)
 
-jars: setup
-	@$(BIN)/python -m lineage_bridge_dagster.jars spark kafka flink rest
+# Comes before the packages: sudo may ask for a password.
+java: python
+	@$(PYTHON) -m lineage_bridge_dagster.jars --java 2>/dev/null && exit; \
+	command -v apt-get >/dev/null || { $(PYTHON) -m lineage_bridge_dagster.jars --java; exit; }; \
+	as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	$$as_root apt-get update -qq; \
+	version=17; apt-cache show openjdk-17-jre-headless >/dev/null 2>&1 || version=21; \
+	echo "Installing Java $$version with apt-get"; \
+	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	  openjdk-$$version-jre-headless >/dev/null; \
+	$(PYTHON) -m lineage_bridge_dagster.jars --java
+
+jars: java setup
+	@$(BIN)/python -m lineage_bridge_dagster.jars $(ARCHIVES)
 
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: check jars
+test: java check jars
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --durations $(SLOWEST) --durations-min 1
 
 room: setup

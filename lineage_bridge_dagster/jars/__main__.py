@@ -1,4 +1,7 @@
-"""Download Java archives into the local cache, or update their checksums after a change of ivy.xml."""
+"""Download Java archives into the local cache, or update their checksums after a change of ivy.xml.
+
+With --java it only looks for Java, and needs no other package to be installed.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.jars import checksums
 from lineage_bridge_dagster.jars.fetch import NEEDS, download, ensure
+from lineage_bridge_dagster.jars.jvm import java
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -21,8 +25,12 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="download the archives in ivy.xml and write checksums.txt",
     )
+    parser.add_argument("--java", action="store_true", help="print the Java that is used, or how to get one")
     options = parser.parse_args(arguments)
     try:
+        if options.java:
+            print(java())  # noqa: T201 - a command's output
+            return 0
         if options.update_checksums:
             update_checksums()
             return 0

@@ -17,16 +17,17 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, get_args
-
-import platformdirs
-from filelock import FileLock
+from typing import TYPE_CHECKING, Literal, get_args
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.jars import checksums
 from lineage_bridge_dagster.jars.checksums import Archive
 from lineage_bridge_dagster.jars.jvm import java
 from lineage_bridge_dagster.text import ReportLine
+
+# Other packages are imported where they are used: `make java` looks for Java before any is installed.
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 Need = Literal["spark", "kafka", "flink", "rest", "connect"]
 NEEDS: tuple[Need, ...] = get_args(Need)
@@ -44,6 +45,8 @@ def _print(message: str) -> None:
 
 def cache_root() -> Path:
     """The cache folder: `$LINEAGE_BRIDGE_CACHE/jars`, else `jars` in the user's cache folder."""
+    import platformdirs
+
     configured = os.environ.get("LINEAGE_BRIDGE_CACHE")
     return Path(configured or platformdirs.user_cache_dir("lineage-bridge")).expanduser().absolute() / "jars"
 
@@ -129,6 +132,8 @@ def download(need: str, folder: Path, *, ivy_home: Path, progress: ReportLine = 
 
 
 def _download_into_cache(need: Need, archives: list[Archive], folder: Path, progress: ReportLine) -> None:
+    from filelock import FileLock
+
     root = folder.parent
     root.mkdir(parents=True, exist_ok=True)
     lock = FileLock(root / ".lock")

@@ -16,10 +16,22 @@ from lineage_bridge_dagster.errors import ConfigurationError
 #: refuses by default and Java 24 always.
 OLDEST, NEWEST = 17, 22
 
-_INSTALL = (
-    "Install Java 17: `sudo apt-get install -y openjdk-17-jre-headless` (Debian, Ubuntu), "
-    "`sudo dnf install -y java-17-openjdk-headless` (Fedora, RHEL) or `brew install openjdk@17` (macOS); "
-    "or set JAVA_HOME to one that is installed."
+#: A program of each system, and the command there that installs Java.
+_COMMANDS = {
+    "apt-get": "sudo apt-get install -y openjdk-17-jre-headless",
+    "dnf": "sudo dnf install -y java-17-openjdk-headless",
+    "pacman": "sudo pacman -S jre17-openjdk-headless",
+    "zypper": "sudo zypper install java-17-openjdk-headless",
+    "apk": "sudo apk add openjdk17-jre-headless",
+    "brew": "brew install openjdk@17",
+}
+
+#: Where systems install Java, with the programs below.
+_FOLDERS = (
+    ("/usr/lib/jvm", "*/bin/java"),
+    ("/opt/homebrew/opt", "openjdk*/bin/java"),
+    ("/usr/local/opt", "openjdk*/bin/java"),
+    ("/Library/Java/JavaVirtualMachines", "*/Contents/Home/bin/java"),
 )
 
 
@@ -47,11 +59,19 @@ def _find(java_home: str, path: str) -> Path:
         unsuitable.append(f"{candidate} is Java {major}" if major else f"{candidate} does not start")
     if not unsuitable:
         raise ConfigurationError(
-            f"Java {OLDEST} or newer is needed, and no Java was found on this machine.", hint=_INSTALL
+            f"Java {OLDEST} or newer is needed, and no Java was found on this machine.",
+            hint=_how_to_install(path),
         )
     raise ConfigurationError(
-        f"Java {OLDEST} to {NEWEST} is needed, but {'; '.join(unsuitable)}.", hint=_INSTALL
+        f"Java {OLDEST} to {NEWEST} is needed, but {'; '.join(unsuitable)}.", hint=_how_to_install(path)
     )
+
+
+def _how_to_install(path: str) -> str:
+    """The command of this system, or those of all if it has none of their programs."""
+    here = [command for program, command in _COMMANDS.items() if shutil.which(program, path=path or None)]
+    commands = [f"`{command}`" for command in here[:1] or _COMMANDS.values()]
+    return f"Install Java 17: {' or '.join(commands)}; or set JAVA_HOME to one of {OLDEST} to {NEWEST}."
 
 
 def _candidates(java_home: str, path: str) -> Iterator[Path]:
@@ -68,12 +88,7 @@ def _candidates(java_home: str, path: str) -> Iterator[Path]:
         yield named
     if (found := shutil.which("java", path=path or None)) and new(Path(found)):
         yield Path(found)
-    for root, pattern in (
-        ("/usr/lib/jvm", "*/bin/java"),
-        ("/opt/homebrew/opt", "openjdk*/bin/java"),
-        ("/usr/local/opt", "openjdk*/bin/java"),
-        ("/Library/Java/JavaVirtualMachines", "*/Contents/Home/bin/java"),
-    ):
+    for root, pattern in _FOLDERS:
         for program in sorted(Path(root).glob(pattern)):
             if new(program):
                 yield program

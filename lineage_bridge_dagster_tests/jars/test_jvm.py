@@ -42,13 +42,13 @@ def test_error_names_the_unsuitable_java_and_how_to_install_one(
     old = _fake(tmp_path / "old", "11.0.2")
     monkeypatch.setattr("lineage_bridge_dagster.jars.jvm._candidates", lambda *_: iter([old]))
     with pytest.raises(ConfigurationError) as refused:
-        _find(str(tmp_path), "a")
+        _find(str(tmp_path), "no package manager")
     assert f"{old} is Java 11" in refused.value.message
     for command in ("apt-get install -y openjdk-17", "dnf install -y java-17", "brew install openjdk@17"):
         assert command in refused.value.hint
     monkeypatch.setattr("lineage_bridge_dagster.jars.jvm._candidates", lambda *_: iter([]))
     with pytest.raises(ConfigurationError, match="no Java was found"):
-        _find(str(tmp_path), "b")
+        _find(str(tmp_path), "none either")
 
 
 def test_java_of_this_machine_is_found() -> None:
