@@ -83,6 +83,14 @@ class Arrived:
                 found[f"s3tables.{namespace}.{name}"] = ArrivedTable(table.properties, version)
         return found
 
+    def pushed(self) -> set[str]:
+        """The names of the wanted tables that have their lineage.
+
+        Raises:
+            CatalogError: a catalog does not respond.
+        """
+        return {name for name, table in self.tables().items() if table.has_lineage}
+
     def s3_table(self, namespace: str, name: str) -> Table | None:
         """A table of the S3 Tables bucket; None if it does not exist yet.
 

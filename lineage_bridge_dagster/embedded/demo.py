@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from lineage_bridge_dagster.embedded.arrived import Arrived, ArrivedTable
-from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess, free_port
+from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess, free_port, is_listening
+from lineage_bridge_dagster.embedded.demo_progress import DemoProgress
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -25,6 +26,14 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 SWEEP_MINUTES = "0.25"
 #: Seconds until a repair must be done, with `--headless`.
 _REPAIR_SECONDS = 180
+
+#: Of Dagster, beside those that point at the stack.
+_SETTINGS = {
+    "LINEAGE_BRIDGE_SENSORS": "on",
+    "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
+    "LINEAGE_BRIDGE_SENSOR_SWEEP_MINUTES": SWEEP_MINUTES,
+    "LINEAGE_BRIDGE_EXAMPLES": "on",
+}
 
 out = Console(highlight=False, soft_wrap=True)
 
@@ -53,24 +62,20 @@ def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
     # When the terminal closes or a supervisor stops the demo, the stack is stopped too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     stack = Stack(StackPaths.find().home)
+    ui_port = free_port() if headless or not port else port
     began = time.monotonic()
     try:
-        stack.up(progress=lambda line: out.print(line, markup=False))
-        out.print(f"The stack is up after {time.monotonic() - began:.0f} s. Starting Dagster.")
+        stack.up(_line)
         os.environ.update(stack.env())
-        env = {
-            "LINEAGE_BRIDGE_SENSORS": "on",
-            "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
-            "LINEAGE_BRIDGE_SENSOR_SWEEP_MINUTES": SWEEP_MINUTES,
-            "LINEAGE_BRIDGE_EXAMPLES": "on",
-        }
-        if headless:
-            with DagsterProcess(stack.paths, env) as dagster:
-                _wait_until_pushed(stack, dagster, timeout)
+        dagster = DagsterProcess(stack.paths, _SETTINGS, ui_port)
+        progress = DemoProgress(dagster.log, _line, began=began)
+        progress.line("The stack is up. Starting Dagster (about 25 s)")
+        with dagster:
+            if headless:
+                _wait_until_pushed(stack, dagster, progress, timeout)
                 _wipe_and_wait(stack, dagster)
-        else:
-            with DagsterProcess(stack.paths, env, port or free_port()) as dagster:
-                _show_ui(stack, dagster)
+            else:
+                _show_ui(stack, dagster, progress)
     except KeyboardInterrupt:
         out.print("Interrupted.")
     finally:
@@ -79,12 +84,35 @@ def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
             stack.down()
 
 
-def _show_ui(stack: Stack, dagster: DagsterProcess) -> None:
-    dagster.wait_until_ready()
+def _line(text: str) -> None:
+    out.print(text, markup=False)
+
+
+def _show_ui(stack: Stack, dagster: DagsterProcess, progress: DemoProgress) -> None:
+    """Show the progress, what to try once the UI has loaded, and then only what happens to lineage."""
+    arrived = Arrived(stack)
+    shown = complete = False
+    while True:
+        dagster.check()
+        progress.look()
+        if not shown and is_listening(dagster.port):
+            progress.line(f"The UI is ready: {dagster.url}")
+            _line(_what_to_try(stack, dagster))
+            shown = True
+        if shown and not complete:
+            # One may break an API meanwhile, to see what happens.
+            with contextlib.suppress(LineageBridgeError):
+                pushed, wanted = arrived.pushed(), arrived.wanted()
+                progress.arrived(pushed, len(wanted))
+                if complete := bool(wanted) and pushed >= wanted:
+                    progress.line("All tables have their lineage")
+        time.sleep(1)
+
+
+def _what_to_try(stack: Stack, dagster: DagsterProcess) -> str:
     others = stack.topics_without_tableflow()
     topic = others[0] if others else "TOPIC"
-    out.print(
-        f"""
+    return f"""
 The Dagster UI: {dagster.url}
 
 What to try
@@ -99,33 +127,29 @@ What to try
        set -a; . {stack.home / "stack.env"}; set +a; .venv/bin/lineage-bridge push --dry-run
 
 Logs: {dagster.log.parent}   Data: {stack.home}   Stop with Ctrl-C.
-""",
-        markup=False,
-    )
-    while True:
-        dagster.check()
-        time.sleep(1)
+"""
 
 
-def _wait_until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) -> None:
+def _wait_until_pushed(stack: Stack, dagster: DagsterProcess, progress: DemoProgress, timeout: float) -> None:
     """Wait until every table's lineage is in its catalog, and another push would change nothing."""
     began = time.monotonic()
-    seen: set[str] = set()
     arrived = Arrived(stack)
+    ready = False
+    reason = "the UI has not started"
     while True:
-        wanted = arrived.wanted()
-        tables = arrived.tables()
-        pushed = {name for name, table in tables.items() if table.has_lineage}
-        for name in sorted(pushed - seen):
-            out.print(f"{time.monotonic() - began:6.0f} s  lineage pushed: {name}", markup=False)
-        seen |= pushed
-        reason = f"{len(pushed)} of {len(wanted)} tables have lineage"
-        if wanted and len(pushed) == len(wanted):
-            counts = arrived.would_push().counts
-            # Those that take no lineage are skipped: tables in Confluent's own storage.
-            if counts["unchanged"] == len(wanted) == sum(counts.values()) - counts["skipped"]:
-                break
-            reason = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+        progress.look()
+        if not ready and (ready := is_listening(dagster.port)):
+            progress.line(f"The UI is ready: {dagster.url}")
+        if ready:
+            wanted, pushed = arrived.wanted(), arrived.pushed()
+            progress.arrived(pushed, len(wanted))
+            reason = f"{len(pushed)} of {len(wanted)} tables have lineage"
+            if wanted and len(pushed) == len(wanted):
+                counts = arrived.would_push().counts
+                # Those that take no lineage are skipped: tables in Confluent's own storage.
+                if counts["unchanged"] == len(wanted) == sum(counts.values()) - counts["skipped"]:
+                    break
+                reason = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
         dagster.check()
         if time.monotonic() - began > timeout:
             raise LineageBridgeError(
@@ -133,7 +157,7 @@ def _wait_until_pushed(stack: Stack, dagster: DagsterProcess, timeout: float) ->
                 hint=f"See {dagster.log} and lineage-bridge local logs.",
             )
         time.sleep(1)
-    _show(tables, arrived.managed_rows())
+    _show(arrived.tables(), arrived.managed_rows())
 
 
 def _wipe_and_wait(stack: Stack, dagster: DagsterProcess) -> None:

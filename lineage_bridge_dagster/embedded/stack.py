@@ -105,7 +105,7 @@ class Stack:
                 jars.ensure(need, progress=progress)
             self._assign_ports(base, progress)
             starter = Starter(self.paths)
-            progress("Starting brokers, Glue and S3, Iceberg's REST catalogs, and Confluent's APIs")
+            progress("Starting brokers, Glue and S3, Iceberg's catalogs, and Confluent's APIs (about 20 s)")
             first = [c for c in self._components if c.name != MATERIALIZER]
             started = starter.start(first, progress)
             # Nothing needs the REST catalogs before Spark writes its first table.

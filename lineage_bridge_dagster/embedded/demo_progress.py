@@ -1,0 +1,107 @@
+"""What the demo shows between the start of Dagster and the last push: the steps of the first runs.
+
+They are read from Dagster's log, which costs nothing while everything starts at once.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lineage_bridge_dagster.embedded.log_files import Tail
+from lineage_bridge_dagster.text import ReportLine, plural
+
+#: Seconds without news after which the current step is named again.
+_SILENCE_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """A line of the log that tells that a step begins.
+
+    Attributes:
+        sign: what the line contains.
+        text: the step; `{}` is the number in the line.
+        seconds: about how long it takes on two cores.
+    """
+
+    sign: str
+    text: str
+    seconds: int
+
+    def found_in(self, line: str) -> str | None:
+        """The step's text if the line is its sign."""
+        match = re.search(self.sign, line)
+        return self.text.format(*match.groups()) if match else None
+
+
+#: In the order in which they usually come.
+MILESTONES = (
+    Milestone("no discovery is stored yet", "The sensor asks for the first discovery", 10),
+    Milestone(r"refresh - Environments: (\d+)", "Discovery: reading Confluent's APIs", 5),
+    Milestone(r"refresh - Reading the Glue tables", "Discovery: reading Glue and the other catalogs", 5),
+    Milestone("refresh - Reloaded the definitions", "The discovery is stored; the UI shows its assets", 5),
+    Milestone(r"Requesting the lineage of (\d+) table", "The sensor asks for the lineage of {} tables", 10),
+    Milestone(
+        r"Computing the chains of (\d+) table", "The upstream chains of {} tables: connecting to Spark", 15
+    ),
+    Milestone("Spark was ready after", "The upstream chains: computed on Spark and stored", 25),
+    Milestone("Reading the last commits of", "Pushing lineage to the tables", 5),
+)
+
+
+class DemoProgress:
+    """Prints a line for each step when it begins, with the seconds since the demo began.
+
+    Args:
+        log: Dagster's log.
+        show: prints a line.
+        clock: in seconds.
+    """
+
+    def __init__(
+        self, log: Path, show: ReportLine, *, clock: Callable[[], float] = time.monotonic, began: float
+    ) -> None:
+        # Not the lines of earlier starts.
+        self._tail = Tail(log, 0)
+        self._tail.read()
+        self._show = show
+        self._clock = clock
+        self._began = began
+        self._left = list(MILESTONES)
+        self._step = Milestone("", "Dagster starts and loads the code location", 25)
+        self._step_began = self._shown_at = clock()
+        self._arrived: set[str] = set()
+
+    def line(self, text: str) -> None:
+        """Print a line with the seconds since the demo began."""
+        self._shown_at = self._clock()
+        self._show(f"{self._shown_at - self._began:6.0f} s  {text}")
+
+    def look(self) -> None:
+        """Print the steps that have begun since the last look, or the current one after a silence."""
+        for line in self._tail.read():
+            for milestone in self._left:
+                if (text := milestone.found_in(line)) is not None:
+                    self._left.remove(milestone)
+                    self._step, self._step_began = milestone, self._clock()
+                    self.line(f"{text} (about {milestone.seconds} s)")
+                    break
+        if self._clock() - self._shown_at >= _SILENCE_SECONDS and not self._arrived:
+            seconds = self._clock() - self._step_began
+            text = self._step.text.partition(":")[0].format("the")
+            self.line(f"{text}: for {seconds:.0f} s now, usually {self._step.seconds} s")
+
+    def arrived(self, names: Iterable[str], wanted: int) -> None:
+        """Print the tables that have their lineage now and did not before.
+
+        Args:
+            names: those that have it.
+            wanted: how many will have it.
+        """
+        for name in sorted(set(names) - self._arrived):
+            self._arrived.add(name)
+            self.line(f"Lineage pushed ({len(self._arrived)} of {plural(wanted, 'table')}): {name}")
