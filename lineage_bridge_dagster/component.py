@@ -34,7 +34,7 @@ from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.list_client import ListClient
-from lineage_bridge_dagster.automation.loaded import loaded_tables, no_garbage_collection
+from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.schedules import (
     freshness_schedule,
     nightly_schedule,
@@ -72,6 +72,7 @@ from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role

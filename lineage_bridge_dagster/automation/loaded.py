@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -167,19 +165,3 @@ def _absent_table(asset: Asset, inventory: Inventory) -> AbsentTable:
 
 def _name(asset: Asset) -> str:
     return name_of(asset.node).dotted
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Pause the cyclic garbage collector.
-
-    The specs of ten thousand tables contain no garbage, and scanning them repeatedly takes a quarter of the
-    load time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

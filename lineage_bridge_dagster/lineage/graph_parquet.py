@@ -14,7 +14,7 @@ from typing import Any
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.garbage import without_collection
+from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.graph_records import discovery_of
 
 _HINT = "Give a folder with nodes.parquet and edges.parquet, `attributes` and `tags` in them as JSON text."
@@ -35,7 +35,7 @@ def load_folder(folder: Path) -> Discovery:
         if not path.exists():
             raise ConfigurationError(f"{path} does not exist.", hint=_HINT)
     # Nothing that is read here becomes garbage before the end, so looking for some would only cost time.
-    with without_collection():
+    with no_garbage_collection():
         return discovery_of(
             _rows(nodes, "nodes"),
             _rows(edges, "edges"),

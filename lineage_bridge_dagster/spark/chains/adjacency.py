@@ -57,9 +57,11 @@ class Adjacency:
     @property
     def hop_nodes(self) -> npt.NDArray[np.int32]:
         """The nodes that are directly upstream of another one: no other node is a hop of any chain."""
-        found = np.unique(self.sources)
-        ports = found >= len(self.uncovered)
-        return np.union1d(found[~ports], self.processes[found[ports] - len(self.uncovered)])
+        nodes = len(self.uncovered)
+        above = np.zeros(nodes + len(self.processes), dtype=np.bool_)
+        above[self.sources] = True
+        above[self.processes[above[nodes:]]] = True
+        return np.flatnonzero(above[:nodes]).astype(np.int32)
 
     def with_hops(
         self, nodes: npt.NDArray[np.int32], stale: npt.NDArray[np.bool_], contents: npt.NDArray[np.int64]

@@ -165,7 +165,7 @@ def table_rows(graph: Graph, table_ids: Sequence[str]) -> pa.Table:
     Raises:
         KeyError: a table is not in the graph.
     """
-    number = {node_id: i for i, node_id in enumerate(graph.nodes)}
+    number = dict(zip(graph.nodes, range(len(graph)), strict=True))
     shown = [name_of(graph.nodes[table_id]) for table_id in table_ids]
     return pa.table(
         {

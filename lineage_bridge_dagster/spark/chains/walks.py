@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, SharedAdjacency, shared
 from lineage_bridge_dagster.spark.chains.frames import frame_of
 from lineage_bridge_dagster.spark.chains.hops import HOPS, walked
@@ -89,11 +90,12 @@ def walk_on_worker(
 def _walked_here(graph: Adjacency, tables: pa.Array, most: int) -> pa.Table | None:
     """The hops of tables; None if there are more than wanted."""
     batches, rows = [], 0
-    for batch in walked(graph, tables.to_pylist()):
-        batches.append(batch)
-        rows += batch.num_rows
-        if rows > most:
-            return None
+    with no_garbage_collection():
+        for batch in walked(graph, tables.to_pylist()):
+            batches.append(batch)
+            rows += batch.num_rows
+            if rows > most:
+                return None
     return pa.Table.from_batches(batches, HOPS)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
@@ -135,7 +136,8 @@ def write_lineage(
             f"{len(missing)} of {len(selected)} tables are not in the discovery, such as {missing[0]}.",
             hint="Run a discovery, and select tables that it has found.",
         )
-    nodes, edges, coverage = graph_records(discovery)
+    with no_garbage_collection():
+        nodes, edges, coverage = graph_records(discovery)
     parts = [nodes.digest, edges.digest, coverage_digest(discovery.coverage), sql]
     given = Input.of(parts, None if table_ids is None else selected, tables)
     write = _Write(spark, catalog, namespace, given, _Steps(progress))
@@ -145,7 +147,7 @@ def write_lineage(
         write.steps.done("Nodes, edges and chains are stored already")
     else:
         write.records(nodes, edges)
-        hops, changed = write.chains(discovery, selected, sql, everything=table_ids is None)
+        hops, changed = write.chains(discovery, selected, everything=table_ids is None)
         write.coverage(coverage)
     return LineageWrite(len(selected), changed, hops, tuple(write.versions))
 
@@ -202,13 +204,15 @@ class _Write:
         )
 
     def chains(
-        self, discovery: Discovery, selected: Sequence[str], sql: str, *, everything: bool
+        self, discovery: Discovery, selected: Sequence[str], *, everything: bool
     ) -> tuple[dict[str, int], int]:
         """Store the chains that have changed; the rows of each chain, and how many have changed."""
         graph, table = discovery.graph, self._ensured(UPSTREAM_CHAINS)
-        arrays = adjacency(graph, incomplete_nodes(discovery))
-        nodes = hop_nodes(graph, arrays.hop_nodes, sql)
-        tables = table_rows(graph, selected)
+        with no_garbage_collection():
+            arrays = adjacency(graph, incomplete_nodes(discovery))
+            # The discovery is limited already, so that its SQL is shown as it is.
+            nodes = hop_nodes(graph, arrays.hop_nodes, "full")
+            tables = table_rows(graph, selected)
         with walk_tables(
             self.spark, arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents), tables["table"]
         ) as walk:
