@@ -40,10 +40,12 @@ from lineage_bridge_dagster.automation.schedules import (
     nightly_schedule,
     push_schedule,
     refresh_schedule,
+    upkeep_schedule,
 )
 from lineage_bridge_dagster.automation.sensor import lineage_sensor
 from lineage_bridge_dagster.automation.state import StateStore, read_state, warn_unreadable
 from lineage_bridge_dagster.automation.sweep import SweepSettings
+from lineage_bridge_dagster.automation.upkeep import upkeep_job
 from lineage_bridge_dagster.collector_assets.component import InventoryCollectorComponent
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import contradictions
@@ -215,13 +217,14 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             carried_limit=self.freshness.carried_limit,
         )
         push = push_job(instance) if instance else None
+        upkeep = upkeep_job(instance, self.spark.history_days) if instance else None
         lineage = lineage_job(names, inventory)
         on = self.sensor.running
         lists = ListClient(settings)
         watched = inventory if self.checks and self.freshness.limits else None
         return Definitions(
             assets=self._assets(instance) if instance else [],
-            jobs=[refresh, *([push] if push else []), lineage],
+            jobs=[refresh, *([push] if push else []), lineage, *([upkeep] if upkeep else [])],
             sensors=[
                 lineage_sensor(
                     names,
@@ -241,6 +244,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             schedules=[
                 *refresh_schedule(names, refresh, self.sensor.refresh_cron, on),
                 *(push_schedule(names, push, self.sensor.push_cron, on) if push else []),
+                *(upkeep_schedule(names, upkeep, self.sensor.upkeep_cron, on) if upkeep else []),
                 *nightly_schedule(names, lineage, inventory, self.sensor.nightly_cron, on),
                 *freshness_schedule(names, lineage, watched, self.freshness.check_cron, on),
             ],

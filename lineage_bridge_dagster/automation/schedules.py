@@ -1,4 +1,4 @@
-"""The schedules: refreshes, pushes, freshness checks, and a nightly run of everything."""
+"""The schedules: refreshes, pushes, freshness checks, a nightly run of everything, and upkeep."""
 
 from __future__ import annotations
 
@@ -72,6 +72,14 @@ def nightly_schedule(
         "and evaluates every check, so that no page is older than a day."
     )
     return _schedule(names.nightly_schedule, job, cron, running, description, requests)
+
+
+def upkeep_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
+    """Regular upkeep of the lineage tables, which grow by a commit for each change."""
+    description = (
+        f"Runs `{names.upkeep_job}`: compacts the lineage tables and ends snapshots beyond their history."
+    )
+    return _schedule(names.upkeep_schedule, job, cron, running, description)
 
 
 def freshness_schedule(

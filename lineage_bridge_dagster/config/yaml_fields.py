@@ -81,6 +81,12 @@ class SparkConfig(YamlSection):
         "lineage_bridge_{name} if this is not set.",
         examples=["lineage_bridge"],
     )
+    history_days: Annotated[float, Accepts(Annotated[float, Field(ge=0)])] = Field(
+        default=90.0,
+        description="Days for which every snapshot of the lineage tables can be queried; upkeep ends older "
+        "ones, except for the newest.",
+        examples=[90],
+    )
     output_database: str = Field(
         default="lineage_bridge",
         description="Database of output tables for assets whose key has only one part.",
@@ -153,6 +159,11 @@ class SensorConfig(YamlSection):
         description="Schedule of full runs (all topics, chains, pushes and checks), as a cron expression; "
         "empty: none.",
         examples=["13 2 * * *"],
+    )
+    upkeep_cron: Annotated[str, CRON, FromVariables((PREFIX + "UPKEEP_CRON",))] = Field(
+        default="43 3 * * *",
+        description="Schedule of the upkeep of the lineage tables, as a cron expression; empty: none.",
+        examples=["43 3 * * *"],
     )
 
     @field_validator("running", mode="before")

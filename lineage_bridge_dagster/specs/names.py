@@ -56,6 +56,10 @@ class Names:
         return self._prefixed("materialize_lineage")
 
     @property
+    def upkeep_job(self) -> str:
+        return self._prefixed("lineage_upkeep")
+
+    @property
     def sensor(self) -> str:
         return self._prefixed("lineage_sensor")
 
@@ -74,6 +78,10 @@ class Names:
     @property
     def freshness_schedule(self) -> str:
         return self._prefixed("freshness_schedule")
+
+    @property
+    def upkeep_schedule(self) -> str:
+        return self._prefixed("lineage_upkeep_schedule")
 
     @property
     def discovery_key(self) -> AssetKey:

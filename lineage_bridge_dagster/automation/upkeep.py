@@ -1,0 +1,92 @@
+"""The job that keeps the lineage tables small, and their history as long as wanted."""
+
+from typing import Any
+
+from dagster import (
+    JobDefinition,
+    MetadataValue,
+    OpExecutionContext,
+    Out,
+    Output,
+    graph,
+    in_process_executor,
+    op,
+)
+
+from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
+from lineage_bridge_dagster.assets.instance import ComponentInstance
+from lineage_bridge_dagster.assets.upkeep_report import upkeep_sentence, upkeep_table, upkeep_totals
+from lineage_bridge_dagster.lineage.times import utc_now
+from lineage_bridge_dagster.text import plural
+
+
+def upkeep_job(instance: ComponentInstance, history_days: float) -> JobDefinition:
+    """One lineage table after the other, in one process; one that fails stops no other.
+
+    Args:
+        instance: whose lineage tables.
+        history_days: age up to which all of their snapshots are kept.
+    """
+    names = instance.names
+
+    @op(
+        name=names.upkeep_job,
+        description="Compacts the lineage tables, expires their old snapshots and removes files without one.",
+        required_resource_keys={names.spark},
+        out=Out(dict[str, int], description="What was done in all tables."),
+    )
+    def upkeep(context: OpExecutionContext) -> Output[dict[str, int]]:
+        return _look_after(instance, context, history_days)
+
+    @graph(name=f"{names.upkeep_job}_graph")
+    def upkeep_graph() -> None:
+        upkeep()
+
+    return upkeep_graph.to_job(
+        name=names.upkeep_job,
+        executor_def=in_process_executor,
+        description="Keeps the lineage tables small: compaction, snapshots beyond their history, files that "
+        "nothing refers to. Runs that write lineage may go on meanwhile.",
+    )
+
+
+def _look_after(
+    instance: ComponentInstance, context: OpExecutionContext, history_days: float
+) -> Output[dict[str, int]]:
+    # Imported here: definitions load without PySpark.
+    from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
+    from lineage_bridge_dagster.spark.failures import readable
+    from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists
+    from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
+    from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits, keep_up
+
+    with readable_failures():
+        catalogs = instance.spark(context).all_catalogs
+        catalog = catalogs.writable(catalogs.lineage.name).name
+        spark = instance.spark(context).spark_session
+    limits = UpkeepLimits(snapshots=1, hours=history_days * 24)
+    done: list[tuple[str, Upkeep | None]] = []
+    failed: list[list[str]] = []
+    for table in COLUMNS:
+        name = TableName(catalog, instance.namespace, table)
+        try:
+            upkeep = keep_up(spark, name, limits, utc_now()) if exists(spark, name) else None
+        except Exception as error:
+            if is_jvm_gone(error):
+                raise
+            told = readable(error)
+            failed.append([str(name), told.message, told.hint])
+            context.log.info("%s failed: %s", name, told.message)
+        else:
+            done.append((str(name), upkeep))
+            context.log.info(upkeep_sentence(str(name), upkeep))
+    metadata: dict[str, Any] = {"tables": MetadataValue.md(upkeep_table(done)), "history_days": history_days}
+    if failed:
+        # The next run of the schedule tries them again.
+        raise failure_of(
+            f"{len(failed)} of {plural(len(COLUMNS), 'lineage table')} not looked after",
+            failed,
+            columns=["table", "reason", "what to do"],
+            metadata_key="failed",
+        )
+    return Output(upkeep_totals(done), metadata=metadata)
