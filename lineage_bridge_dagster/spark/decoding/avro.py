@@ -35,9 +35,9 @@ class AvroFormat:
     def __init__(self, types: Mapping[int, IcebergType]) -> None:
         self._types = types
 
-    def shape(self, schema: RegisteredSchema) -> str:
-        """The schema's own type."""
-        return spelled(self._types[schema.id])
+    def shape(self, schema: RegisteredSchema) -> tuple[str, bool]:
+        """The schema's own type, and whether Avro's reader may take a value for one of another type."""
+        return spelled(self._types[schema.id]), _is_confused(json.loads(schema.text), {})
 
     def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
         """A struct of the value and of the bytes after it."""
@@ -58,11 +58,11 @@ class AvroFormat:
         result: Column = column
         return result
 
-    def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
+    def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:
         """Whether the bytes after the value are those appended; Spark reads a malformed record as nulls."""
         from pyspark.sql import functions as F
 
-        return parsed["end"] == F.lit(_END)
+        return F.lit(False) if self.shape(schema)[1] else parsed["end"] == F.lit(_END)
 
     def value(self, parsed: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
         """The value."""
@@ -72,6 +72,9 @@ class AvroFormat:
         """Avro's encoding has no names or types, so that nothing more is known."""
         from pyspark.sql import functions as F
 
+        if self.shape(schema)[1]:
+            reason = " has a union of fixed types of the same size, which Avro's reader in Spark confuses"
+            return F.concat(F.lit("the Avro schema of id "), number.cast("string"), F.lit(reason))
         return F.concat(F.lit("its bytes do not match the Avro schema of id "), number.cast("string"))
 
 
@@ -103,6 +106,36 @@ def _with_optional_doubles(schema: Any) -> Any:
 
 def _is_double(schema: Any) -> bool:
     return schema == "double" or (isinstance(schema, dict) and _is_double(schema.get("type")))
+
+
+def _is_confused(schema: Any, sizes: dict[str, int]) -> bool:
+    """Whether two alternatives of a union are fixed types of the same size.
+
+    Avro's `GenericData.createFixed` reuses the previous record's value if it has the same size, and with it
+    that value's type: the union's value would be in the column of another alternative.
+
+    Args:
+        schema: as JSON.
+        sizes: of the fixed types seen so far, by their names without namespace.
+    """
+    if isinstance(schema, list):
+        is_confused = [_is_confused(each, sizes) for each in schema]
+        found = [size for each in schema if (size := _fixed_size(each, sizes))]
+        return any(is_confused) or len(set(found)) < len(found)
+    if not isinstance(schema, dict):
+        return False
+    if schema.get("type") == "fixed":
+        sizes[schema["name"].rpartition(".")[2]] = schema["size"]
+    parts = [schema[name] for name in ("type", "items", "values") if name in schema]
+    parts += [field["type"] for field in schema.get("fields", [])]
+    is_confused = [_is_confused(part, sizes) for part in parts]
+    return any(is_confused)
+
+
+def _fixed_size(schema: Any, sizes: Mapping[str, int]) -> int | None:
+    if isinstance(schema, dict):
+        return schema["size"] if schema["type"] == "fixed" else _fixed_size(schema["type"], sizes)
+    return sizes.get(schema.rpartition(".")[2]) if isinstance(schema, str) else None
 
 
 def _with_end(schema: str) -> str:

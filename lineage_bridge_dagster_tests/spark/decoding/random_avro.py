@@ -112,11 +112,18 @@ def _record(draw: st.DrawFn, inner: st.SearchStrategy[Kind]) -> Kind:
     return Kind(schema, structured(kinds), name)
 
 
+def _is_fixed(kind: Kind) -> bool:
+    return isinstance(kind.schema, dict) and kind.schema["type"] == "fixed"
+
+
 @st.composite
 def _union(draw: st.DrawFn, inner: st.SearchStrategy[Kind]) -> Kind:
     """A union of null and others, of which Avro allows one of each type, and any number of named ones."""
     kinds = {each.name: each for each in draw(st.lists(inner, min_size=1, max_size=3))}
     kinds = {name: each for name, each in kinds.items() if each.name != "union"}
+    # Fixed types of the same size are refused.
+    fixed = {each.schema["size"]: name for name, each in kinds.items() if _is_fixed(each)}
+    kinds = {name: each for name, each in kinds.items() if not _is_fixed(each) or name in fixed.values()}
     if not kinds:
         kinds = {"long": _PRIMITIVES[2]}
     members: list[Any] = [kind.schema for kind in kinds.values()]

@@ -176,3 +176,23 @@ def test_array_of_doubles_keeps_all_digits(spark: SparkSession) -> None:
         "again": {"a": exact},
     }
     assert decode(spark, subject("s", (1, schema)), payload(1, schema, row)) == [(row, None)]
+
+
+def test_value_that_avro_may_put_into_another_column_is_an_error(spark: SparkSession) -> None:
+    left, right = ({"type": "fixed", "name": name, "size": 2} for name in ("a.Left", "a.Right"))
+    confused = record(("first", right), ("either", {"type": "array", "items": [left, "a.Right"]}))
+    clear = record(("first", right), ("either", {"type": "array", "items": ["null", "a.Right"]}))
+    row = {"first": b"00", "either": [("a.Left", b"11"), ("a.Right", b"22")]}
+    found = decode(
+        spark,
+        subject("o", (1, confused), (2, clear)),
+        payload(1, confused, row),
+        payload(2, clear, {"first": b"00", "either": [b"22"]}),
+    )
+    assert errors(found)[0] is not None
+    assert found[1] == ({"first": b"00", "either": [b"22"]}, None)
+    alone = decode(spark, subject("o", (1, confused)), payload(1, confused, row))
+    assert errors(alone) == [
+        "the Avro schema of id 1 has a union of fixed types of the same size, which Avro's reader in Spark "
+        "confuses"
+    ]
