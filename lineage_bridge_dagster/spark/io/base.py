@@ -69,11 +69,11 @@ class TableIOManager(ConfigurableIOManager):
         raise NotImplementedError
 
     def read_other(self, request: ReadRequest) -> Any:
-        """An input whose annotation is no frame of Arrow data."""
+        """An input whose annotation is not an Arrow, pandas or Polars frame."""
         raise NotImplementedError
 
     def write_other(self, request: WriteRequest, obj: Any) -> tuple[dict[str, Any], Exception | None]:
-        """Write an output that is no frame of Arrow data.
+        """Write an output that is not an Arrow, pandas or Polars frame.
 
         Returns:
             The metadata, and the error that kept it from being complete.

@@ -141,7 +141,7 @@ def _plan_rows(
     found = differences(rows, state.columns)
     if merges:
         # Only new rows need what the frame lacks; Spark reports it if there are any.
-        found = [difference for difference in found if difference.frame is not None]
+        found = [difference for difference in found if difference.frame]
     evolve = None
     if found:
         possible = all(difference.kind in ("new", "wider") for difference in found)

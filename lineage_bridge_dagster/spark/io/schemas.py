@@ -7,7 +7,6 @@ one of more digits and the same scale. Names are compared as Spark does by defau
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from pyspark.sql.types import (
@@ -29,39 +28,8 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
-from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
-
-#: Differences that an error lists; a table may have a thousand columns.
-_SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A column that the table would have to change for, or that it cannot take.
-
-    `kind`: Iceberg allows `new` and `wider` columns, not `clash` and `required`.
-    """
-
-    path: tuple[str, ...]
-    kind: Literal["new", "wider", "clash", "required"]
-    frame: DataType | None
-    table: DataType | None
-
-    def __str__(self) -> str:
-        name = ".".join(self.path)
-        frame = self.frame.simpleString() if self.frame else ""
-        table = self.table.simpleString() if self.table else ""
-        if self.table is None:
-            return f"{name}: {frame} in the DataFrame, not in the table"
-        if self.kind == "required":
-            problem = "may be null in the DataFrame" if self.frame else "is not in the DataFrame"
-            return f"{name}: required in the table, {problem}"
-        return f"{name}: {frame} in the DataFrame, {table} in the table"
-
-
-class SchemaMismatchError(LineageBridgeError):
-    """The table cannot take the DataFrame as it is."""
+from lineage_bridge_dagster.spark.io.mismatch import Difference, SchemaMismatchError, mismatch_error
 
 
 def differences(frame: StructType, table: StructType) -> list[Difference]:
@@ -96,31 +64,21 @@ def as_created(schema: StructType) -> StructType:
 
 def mismatch(found: list[Difference], table: str) -> SchemaMismatchError:
     """The error for differences, with a remedy for the first of each kind."""
-    lines = [f"  column {difference}" for difference in found[:_SHOWN]]
-    if len(found) > _SHOWN:
-        lines.append(f"  and {len(found) - _SHOWN} more")
-    first = {difference.kind: difference for difference in reversed(found)}
-    hints = []
-    if clash := first.get("clash"):
-        name, *nested = clash.path
-        kind = clash.table.simpleString() if clash.table else "string"
-        col = name if name.isidentifier() else quoted(name)
-        hints.append(
-            f"cast {'.'.join(clash.path)} to {kind} within its column"
-            if nested
-            else f'cast it: .withColumn("{name}", F.col("{col}").cast("{kind}"))'
-        )
-    if "required" in first:
-        name = ".".join(first["required"].path)
-        hints.append(f'give {name} a value: F.coalesce(F.col("{name}"), F.lit(...))')
-    if "new" in first or "wider" in first:
-        hints.append("set schema_update_mode: update to add and widen the table's columns")
-    if "new" in first:
-        hints.append(f"or leave {'.'.join(first['new'].path)} out of the DataFrame")
-    hint = "; ".join(hints)
-    return SchemaMismatchError(
-        "\n".join([f"{table} cannot take this DataFrame:", *lines]), hint=f"{hint[:1].upper()}{hint[1:]}."
-    )
+    return mismatch_error(found, table, cast=_cast, fill=_fill)
+
+
+def _cast(clash: Difference) -> str:
+    name, *nested = clash.path
+    kind = clash.table or "string"
+    if nested:
+        return f"cast {'.'.join(clash.path)} to {kind} within its column"
+    col = name if name.isidentifier() else quoted(name)
+    return f'cast it: .withColumn("{name}", F.col("{col}").cast("{kind}"))'
+
+
+def _fill(required: Difference) -> str:
+    name = ".".join(required.path)
+    return f'give {name} a value: F.coalesce(F.col("{name}"), F.lit(...))'
 
 
 def _struct(frame: StructType, table: StructType, path: tuple[str, ...]) -> Iterator[Difference]:
@@ -131,14 +89,15 @@ def _struct(frame: StructType, table: StructType, path: tuple[str, ...]) -> Iter
         at = (*path, source.name)
         if target is None:
             kind: Literal["new", "clash"] = "clash" if isinstance(source.dataType, NullType) else "new"
-            yield Difference(at, kind, source.dataType, None)
+            yield Difference(at, kind, source.dataType.simpleString(), "")
         elif not target.nullable and source.nullable:
-            yield Difference(at, "required", source.dataType, target.dataType)
+            kinds = source.dataType.simpleString(), target.dataType.simpleString()
+            yield Difference(at, "required", *kinds)
         else:
             yield from _types(source.dataType, target.dataType, at)
     for key, target in targets.items():
         if key not in sources and not target.nullable:
-            yield Difference((*path, target.name), "required", None, target.dataType)
+            yield Difference((*path, target.name), "required", "", target.dataType.simpleString())
 
 
 def _types(frame: DataType, table: DataType, path: tuple[str, ...]) -> Iterator[Difference]:
@@ -151,7 +110,8 @@ def _types(frame: DataType, table: DataType, path: tuple[str, ...]) -> Iterator[
         yield from _types(frame.keyType, table.keyType, (*path, "key"))
         yield from _types(frame.valueType, table.valueType, (*path, "value"))
     elif not _widens(frame, table):
-        yield Difference(path, "wider" if _widens(table, frame) else "clash", frame, table)
+        kind: Literal["wider", "clash"] = "wider" if _widens(table, frame) else "clash"
+        yield Difference(path, kind, frame.simpleString(), table.simpleString())
 
 
 def _widens(narrow: DataType, wide: DataType) -> bool:

@@ -11,9 +11,9 @@ from pyspark.sql.types import StructType, TimestampType
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io import partitioning
+from lineage_bridge_dagster.spark.io.mismatch import SchemaMismatchError
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.plan import Action, TableState, WritePlan, plan_write
-from lineage_bridge_dagster.spark.io.schemas import SchemaMismatchError
 from lineage_bridge_dagster.spark.io.slices import slice_of
 from lineage_bridge_dagster.spark.merge import MergeKeyError, MergeKeys
 

@@ -11,7 +11,8 @@ from pyiceberg.schema import Schema
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.io.arrow.conditions import all_of, one_of
-from lineage_bridge_dagster.spark.io.arrow.schemas import Difference, conform, mismatch, sql_type
+from lineage_bridge_dagster.spark.io.arrow.schemas import conform, mismatch, sql_type
+from lineage_bridge_dagster.spark.io.mismatch import Difference
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 
 #: Keys that a message shows.

@@ -7,7 +7,6 @@ Evolution"): int to long, float to double, a decimal to more digits of the same 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
@@ -30,32 +29,7 @@ from pyiceberg.types import (
 )
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-
-#: Differences that an error lists; a table may have a thousand columns.
-_SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A column that the table would have to change for, or that it cannot take."""
-
-    path: tuple[str, ...]
-    kind: Literal["new", "wider", "clash", "required"]
-    frame: str
-    table: str
-
-    def __str__(self) -> str:
-        name = ".".join(self.path)
-        if self.kind == "required":
-            problem = "may be null in the DataFrame" if self.frame else "is not in the DataFrame"
-            return f"{name}: required in the table, {problem}"
-        if not self.table:
-            return f"{name}: {self.frame} in the DataFrame, not in the table"
-        return f"{name}: {self.frame} in the DataFrame, {self.table} in the table"
-
-
-class ArrowSchemaMismatchError(LineageBridgeError):
-    """The table cannot take the frame as it is."""
+from lineage_bridge_dagster.spark.io.mismatch import Difference, SchemaMismatchError, mismatch_error
 
 
 def storable(schema: pa.Schema, table: str) -> pa.Schema:
@@ -85,24 +59,13 @@ def same_columns(frame: Schema, table: Schema) -> bool:
     return left == right and len(frame.fields) == len(table.fields)
 
 
-def mismatch(found: list[Difference], table: str) -> ArrowSchemaMismatchError:
+def mismatch(found: list[Difference], table: str) -> SchemaMismatchError:
     """The error for differences, with a remedy for the first of each kind."""
-    lines = [f"  column {difference}" for difference in found[:_SHOWN]]
-    if len(found) > _SHOWN:
-        lines.append(f"  and {len(found) - _SHOWN} more")
-    first = {difference.kind: difference for difference in reversed(found)}
-    hints = []
-    if clash := first.get("clash"):
-        hints.append(f"cast {'.'.join(clash.path)} to {clash.table}")
-    if "required" in first:
-        hints.append(f"give {'.'.join(first['required'].path)} a value in every row")
-    if "new" in first or "wider" in first:
-        hints.append("set schema_update_mode: update to add and widen the table's columns")
-    if "new" in first:
-        hints.append(f"or leave {'.'.join(first['new'].path)} out of the DataFrame")
-    hint = "; ".join(hints)
-    return ArrowSchemaMismatchError(
-        "\n".join([f"{table} cannot take this DataFrame:", *lines]), hint=f"{hint[:1].upper()}{hint[1:]}."
+    return mismatch_error(
+        found,
+        table,
+        cast=lambda clash: f"cast {'.'.join(clash.path)} to {clash.table}",
+        fill=lambda required: f"give {'.'.join(required.path)} a value in every row",
     )
 
 
