@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 from dagster import (
-    AssetDep,
     AssetExecutionContext,
     AssetMaterialization,
     AssetsDefinition,
@@ -25,10 +24,11 @@ from lineage_bridge_dagster.config.topic_loads import BackfillSlices, TopicLoad
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.spark.tableflow.slices import Slice, SliceCounts, SliceReport
 from lineage_bridge_dagster.specs import keys
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.facts import rejected_records
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, backfill_key, topic_key
+from lineage_bridge_dagster.topic_to_iceberg.specs import table_spec
 
 
 def slice_partitions(backfill: BackfillSlices) -> TimeWindowPartitionsDefinition:
@@ -47,7 +47,7 @@ def backfill_assets(instance: LoadInstance, load: TopicLoad) -> AssetsDefinition
     backfill = load.backfill
     if backfill is None:
         raise ValueError(f"{load.topic} has no backfill")
-    spec = _spec(instance, load, slice_partitions(backfill))
+    spec = _spec(instance, load, backfill)
     names, name = instance.names, spec.key.to_user_string()
     source = topic_key(instance.cluster, load.topic)
     input_name, output_name = keys.op_name("in", source.to_user_string()), keys.op_name("out", name)
@@ -74,34 +74,16 @@ def backfill_assets(instance: LoadInstance, load: TopicLoad) -> AssetsDefinition
     )
 
 
-def _spec(instance: LoadInstance, load: TopicLoad, partitions: TimeWindowPartitionsDefinition) -> AssetSpec:
-    cluster = instance.cluster
-    catalog = () if load.in_default_glue else (load.catalog,)
-    length = load.backfill.partition if load.backfill else ""
-    return AssetSpec(
+def _spec(instance: LoadInstance, load: TopicLoad, backfill: BackfillSlices) -> AssetSpec:
+    return table_spec(
+        instance,
+        load,
         backfill_key(load),
-        deps=[AssetDep(topic_key(cluster, load.topic))],
-        group_name=keys.group_name("topic_to_iceberg", *catalog, load.database),
-        kinds={"spark", "iceberg", "kafka"},
-        description=f"Loads the records of a {length} of the topic `{load.topic}` into the Iceberg table "
-        f"`{load.dotted}` again, beside `{instance.key_of[load.topic].to_user_string()}`, which loads new "
-        "ones: rows that are missing are inserted, wrong ones are corrected, and those that are right stay. "
-        "Rows whose records the topic no longer has stay too.",
-        partitions_def=partitions,
-        metadata={
-            **LineageMetadata(
-                cluster_id=cluster.cluster_id,
-                environment_id=cluster.environment_id or None,
-                catalog=load.catalog,
-                database=load.database,
-                table=load.table,
-                topic=load.topic,
-                load_mode=load.mode,
-                error_handling=load.failures,
-                dead_letter_topic=load.dead_letter_topic if load.failures == "log" else None,
-            ),
-            **StandardMetadata(table_name=load.dotted),
-        },
+        description=f"Loads the records of a {backfill.partition} of the topic `{load.topic}` into the "
+        f"Iceberg table `{load.dotted}` again, beside `{instance.key_of[load.topic].to_user_string()}`, "
+        "which loads new ones: rows that are missing are inserted, wrong ones are corrected, and those that "
+        "are right stay. Rows whose records the topic no longer has stay too.",
+        partitions=slice_partitions(backfill),
     )
 
 

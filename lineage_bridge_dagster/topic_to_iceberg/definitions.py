@@ -5,7 +5,6 @@ from typing import Any
 
 from dagster import (
     AssetCheckSpec,
-    AssetDep,
     AssetExecutionContext,
     AssetsDefinition,
     AssetSpec,
@@ -17,10 +16,10 @@ from dagster import (
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.specs import keys
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS
 from lineage_bridge_dagster.topic_to_iceberg.execution import load
-from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, topic_key
+from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
+from lineage_bridge_dagster.topic_to_iceberg.specs import table_spec
 
 _DESCRIPTION = {
     "append": "Each record of the topic is a row.",
@@ -36,30 +35,14 @@ def load_specs(instance: LoadInstance) -> list[AssetSpec]:
 
 def _spec(instance: LoadInstance, load: TopicLoad) -> AssetSpec:
     cluster = instance.cluster
-    catalog = () if load.in_default_glue else (load.catalog,)
     tags = {"cluster": cluster.cluster_id, "environment": cluster.environment_id}
-    return AssetSpec(
+    return table_spec(
+        instance,
+        load,
         instance.key_of[load.topic],
-        deps=[AssetDep(topic_key(cluster, load.topic))],
-        group_name=keys.group_name("topic_to_iceberg", *catalog, load.database),
-        kinds={"spark", "iceberg", "kafka"},
         description=f"Loads the topic `{load.topic}` into the Iceberg table `{load.dotted}`. "
         f"{_DESCRIPTION[load.mode]}",
         tags={keys.tag_key(name): keys.tag_value(value) for name, value in tags.items() if value},
-        metadata={
-            **LineageMetadata(
-                cluster_id=cluster.cluster_id,
-                environment_id=cluster.environment_id or None,
-                catalog=load.catalog,
-                database=load.database,
-                table=load.table,
-                topic=load.topic,
-                load_mode=load.mode,
-                error_handling=load.failures,
-                dead_letter_topic=load.dead_letter_topic if load.failures == "log" else None,
-            ),
-            **StandardMetadata(table_name=load.dotted),
-        },
     )
 
 

@@ -1,0 +1,47 @@
+"""What the assets of a topic's table have in common."""
+
+from collections.abc import Mapping
+
+from dagster import AssetDep, AssetKey, AssetSpec, PartitionsDefinition
+
+from lineage_bridge_dagster.config.topic_loads import TopicLoad
+from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, topic_key
+
+
+def table_spec(
+    instance: LoadInstance,
+    load: TopicLoad,
+    key: AssetKey,
+    *,
+    description: str,
+    tags: Mapping[str, str] | None = None,
+    partitions: PartitionsDefinition[str] | None = None,
+) -> AssetSpec:
+    """The spec of an asset that writes a topic's table."""
+    cluster = instance.cluster
+    catalog = () if load.in_default_glue else (load.catalog,)
+    return AssetSpec(
+        key,
+        deps=[AssetDep(topic_key(cluster, load.topic))],
+        group_name=keys.group_name("topic_to_iceberg", *catalog, load.database),
+        kinds={"spark", "iceberg", "kafka"},
+        description=description,
+        tags=tags,
+        partitions_def=partitions,
+        metadata={
+            **LineageMetadata(
+                cluster_id=cluster.cluster_id,
+                environment_id=cluster.environment_id or None,
+                catalog=load.catalog,
+                database=load.database,
+                table=load.table,
+                topic=load.topic,
+                load_mode=load.mode,
+                error_handling=load.failures,
+                dead_letter_topic=load.dead_letter_topic if load.failures == "log" else None,
+            ),
+            **StandardMetadata(table_name=load.dotted),
+        },
+    )
