@@ -175,8 +175,8 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
                 yield (
                     (*path, "backfill"),
                     ConfigurationError(
-                        f"A table of mode {mode} has the last state of each key, of which a day or an hour "
-                        "is no part",
+                        f"A table of mode {mode} holds only the last state of each key, so a day or an "
+                        "hour of it cannot be loaded again on its own",
                         hint="Remove backfill; to load other records, name another table and set start.",
                     ),
                 )

@@ -1,7 +1,7 @@
 """The comments of a table's columns: the documentation of the schema's fields, nested ones too.
 
-A comment that somebody wrote by hand stays. It is told from ours by its text: ours is what a version of the
-schema says of the field.
+A comment that somebody wrote by hand stays. Ours are recognized by their text, which is that of the field's
+documentation in one of the schema's versions.
 """
 
 from __future__ import annotations

@@ -63,10 +63,10 @@ class Topic:
     def offsets_at(self, at_ms: int) -> Offsets:
         return self.kafka.offsets_at(at_ms)
 
-    def read(self, spark: SparkSession, start: Offsets, end: Offsets) -> DataFrame:
+    def read(self, spark: SparkSession, start: Offsets, end: Offsets, *, topic_id: str = "") -> DataFrame:
         while self.before_reading:
             self.before_reading.pop()()
-        return self.kafka.read(spark, start, end)
+        return self.kafka.read(spark, start, end, topic_id=topic_id)
 
 
 class Run:
@@ -185,6 +185,6 @@ def test_record_of_ten_megabytes_is_a_row(cluster: Cluster, spark: SparkSession,
     assert report.error is None
     assert (report.totals.rows, report.look and report.look.lag_records) == (3, 0)
     assert run.values() == [b"before", large, b"after"]
-    # The lag of a record of this size can be told, too.
+    # The age of a record of this size can be found, too.
     offset = cluster.produce(large)
     assert oldest_after(cluster.bootstrap, cluster.topic, {0: offset}, {0: offset + 1}) is not None

@@ -140,7 +140,7 @@ class StagedTable:
         def publication(change: Any) -> bool:
             entry = self.snapshot(staged)
             if entry is None or entry.parent_id != base or self.head != base:
-                # Only now, for it reads all snapshots that are kept: a child of the head is no part of it.
+                # Checked last because it walks through all kept snapshots.
                 if self._is_published(staged):
                     return False
                 raise MovedError(
