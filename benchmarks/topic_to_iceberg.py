@@ -247,6 +247,9 @@ def _run_ours(stand: Stand, loader: str, orders: Orders) -> Result:
         cpu: dict[str, float] = {}
         assert process.stdout is not None
         for line in process.stdout:
+            if not line.startswith("{"):
+                # Of the JVM, whose options may have it print something.
+                continue
             event = json.loads(line)
             events[event["event"]] = event
             cpu[event["event"]] = tree.cpu_seconds

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_WARNS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 #: Partition -> the offset of the next record.
 Offsets = Mapping[int, int]
@@ -64,6 +67,8 @@ class KafkaTopic:
         start: Offsets | None = None,
         end: Offsets | None = None,
         options: Mapping[str, str] | None = None,
+        *,
+        topic_id: str = "",
     ) -> DataFrame:
         """Return a lazy DataFrame of the records, with the columns of Spark's Kafka source and `headers`.
 
@@ -72,6 +77,7 @@ class KafkaTopic:
             start: the first offset of each partition; by default the earliest one.
             end: the end offset of each partition, exclusive; by default the end when the frame is computed.
             options: further options of the Kafka source; its timestamps take precedence over offsets.
+            topic_id: the topic's id, by which reads of the same topic share consumers.
         """
         reader = spark.read.format("kafka").options(**self.bootstrap.spark_options())
         # Flink and others write in transactions; aborted records must not appear.
@@ -84,8 +90,28 @@ class KafkaTopic:
         else:
             reader = reader.option("subscribe", self.name)
             reader = reader.option("startingOffsets", "earliest").option("endingOffsets", "latest")
+        if topic_id:
+            _allow_groups(spark)
+            reader = reader.option("kafka.group.id", self._group(topic_id))
         return reader.options(**(options or {})).load()
+
+    def _group(self, topic_id: str) -> str:
+        """The group of consumers that reads share.
+
+        Spark keeps consumers with the records that they have fetched ahead, by group, topic and partition
+        alone: the group must tell apart clusters, their credentials, and a topic from one created again.
+        Nothing joins the group, as partitions are assigned and no offsets committed.
+        """
+        options = json.dumps([topic_id, *sorted(self.bootstrap.spark_options().items())])
+        return f"lineage-bridge-{hashlib.sha256(options.encode()).hexdigest()[:32]}"
 
 
 def _offsets(topic: str, offsets: Offsets) -> str:
     return json.dumps({topic: {str(partition): offset for partition, offset in sorted(offsets.items())}})
+
+
+def _allow_groups(spark: SparkSession) -> None:
+    """Have Spark not warn at each read that queries of one group may disturb each other."""
+    jvm: Any = spark._jvm
+    logging = jvm.org.apache.logging.log4j
+    logging.core.config.Configurator.setLevel(_WARNS, logging.Level.ERROR)

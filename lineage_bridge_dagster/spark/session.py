@@ -31,6 +31,8 @@ _AVRO_LIMITS = {
     "org.apache.avro.limits.string.maxLength": str(64 << 20),
     "org.apache.avro.limits.collectionItems.maxLength": str(16 << 20),
 }
+#: Spark compiles the steps of a query into one method; Java would interpret those of more than 8,000 bytes.
+_COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 #: Prefix of the settings that record which of Java's system properties are this project's.
 _OURS = "spark.lineage_bridge.java."
@@ -124,7 +126,8 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
         )
     properties = catalogs.java_properties()
     settings |= {_OURS + name: value for name, value in properties.items()}
-    options = " ".join(_option(f"-D{name}={value}") for name, value in {**_AVRO_LIMITS, **properties}.items())
+    system = [_option(f"-D{name}={value}") for name, value in {**_AVRO_LIMITS, **properties}.items()]
+    options = " ".join([_COMPILE_ALL, *system])
     settings |= dict.fromkeys(_JAVA_OPTIONS, options)
     for keys, separator in ((("spark.jars", "spark.sql.extensions"), ","), (_JAVA_OPTIONS, " ")):
         for key in keys:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.types import BinaryType, IcebergType, StructType
@@ -44,6 +45,7 @@ class ValueType:
         return isinstance(self.type, StructType)
 
 
+@lru_cache(maxsize=1000)
 def value_type(subject: SubjectSchemas) -> ValueType | None:
     """The type of a subject's keys or values; None without a schema.
 

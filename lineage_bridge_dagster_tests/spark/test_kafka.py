@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Self
+from unittest.mock import MagicMock
 
 import pytest
+from pydantic import SecretStr
 
+from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 
@@ -66,3 +70,27 @@ def test_range_assigns_its_partitions(end: dict[int, int] | None, ending: str) -
 
 def test_given_options_are_passed_on() -> None:
     assert options(None, None, {"startingTimestamp": "5"})["startingTimestamp"] == "5"
+
+
+def group(topic: KafkaTopic, topic_id: str) -> str | None:
+    session: Any = SimpleNamespace(read=Reader(), _jvm=MagicMock())
+    found: Any = topic.read(session, {0: 1}, {0: 2}, topic_id=topic_id)
+    return dict(found).get("kafka.group.id")
+
+
+def test_reads_of_a_topic_share_consumers_and_nobody_else_does() -> None:
+    def bootstrap(secret: str) -> Bootstrap:
+        return replace(TOPIC.bootstrap, credential=Credential(key="key", secret=SecretStr(secret)))
+
+    assert group(TOPIC, "") is None
+    others = [
+        KafkaTopic("orders.v1", Bootstrap.parse("127.0.0.1:9093")),
+        KafkaTopic("orders.v1", bootstrap("first-secret")),
+        KafkaTopic("orders.v1", bootstrap("second-secret")),
+    ]
+    groups = [group(TOPIC, "created-first"), group(TOPIC, "created-again")]
+    groups += [group(topic, "created-first") for topic in others]
+    assert len(set(groups)) == len(groups)
+    assert None not in groups
+    assert group(TOPIC, "created-first") == groups[0]
+    assert not any("secret" in str(name) for name in groups)

@@ -84,6 +84,12 @@ def test_java_options_of_the_user_keep_the_identity(archives: Path) -> None:
         assert options[-2:] == ["-Daws.profile=data platform", mine]
 
 
+def test_java_compiles_the_methods_that_spark_generates_however_long(archives: Path) -> None:
+    conf = session_conf(Catalogs.of(ROLE))
+    for side in _SIDES:
+        assert "-XX:-DontCompileHugeMethods" in shlex.split(conf[f"spark.{side}.extraJavaOptions"])
+
+
 _SIDES = ("driver", "executor")
 
 

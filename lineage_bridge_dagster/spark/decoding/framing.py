@@ -36,8 +36,10 @@ def framed(records: DataFrame, side: Literal["key", "value"], subject: SubjectSc
     number = _known(F.substring(payload, 1, PREFIX_BYTES), ids)
     body = F.substring(payload, PREFIX_BYTES + 1, _REST)
     error = _unframed(payload, subject.subject)
-    if "headers" in records.columns:
-        header = _header(F.col("headers"), f"__{side}_schema_id")
+    if has_headers := "headers" in records.columns:
+        # A column of its own, as it is used many times.
+        records = records.withColumn(f"_{side}_header", _header(F.col("headers"), f"__{side}_schema_id"))
+        header = F.col(f"_{side}_header")
         guids = {_guid_prefix(schema.guid): schema.id for schema in subject.versions if schema.guid}
         by_id = F.substring(header, 1, 1) == F.lit(b"\0")
         named = F.when(by_id, _known(F.substring(header, 1, PREFIX_BYTES), ids))
@@ -53,13 +55,14 @@ def framed(records: DataFrame, side: Literal["key", "value"], subject: SubjectSc
             F.lit(f", which is not registered under subject {subject.subject}"),
         )
         error = F.when(header.isNull(), error).otherwise(unknown)
-    return records.withColumns(
+    frame = records.withColumns(
         {
             f"_{side}_id": number,
             f"_{side}_body": F.when(number.isNotNull(), body),
             f"_{side}_error": F.when(payload.isNotNull() & number.isNull(), error),
         }
     )
+    return frame.drop(f"_{side}_header") if has_headers else frame
 
 
 def schema_id(payload: Column) -> Column:
@@ -123,5 +126,8 @@ def _header(headers: Column, name: str) -> Column:
     """The last header of a name, as Kafka's `Headers.lastHeader` has it; null if there is none."""
     from pyspark.sql import functions as F
 
-    found = F.filter(headers, lambda header: header["key"] == name)
-    return F.when(F.size(headers) > 0, F.try_element_at(found, F.lit(-1))["value"])
+    # Not `filter`: Spark cannot compile a function with a lambda into one loop with the steps around it, and
+    # copies each record before and after it.
+    position = F.array_position(F.reverse(headers["key"]), name).cast("int")
+    found = F.try_element_at(headers["value"], -F.nullif(position, F.lit(0)))
+    return F.when(F.size(headers) > 0, found)

@@ -27,7 +27,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue, Rejections, batches
+from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue, Rejections
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit, global_view
 from lineage_bridge_dagster.spark.iceberg_tables import exists
 from lineage_bridge_dagster.spark.kafka import Offsets
@@ -39,7 +39,7 @@ from lineage_bridge_dagster.spark.tableflow.config import (
     TopicTableConfig,
 )
 from lineage_bridge_dagster.spark.tableflow.creation import check_own
-from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters, rejections
+from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters, rejections, write_new
 from lineage_bridge_dagster.spark.tableflow.evolution import aligned, check_schemas, evolve
 from lineage_bridge_dagster.spark.tableflow.offsets import TopicState
 from lineage_bridge_dagster.spark.tableflow.slice_changes import (
@@ -145,7 +145,7 @@ class Backfill:
                 told += 1
             if told == len(slices):
                 return
-            end = self._batch_end(session, found, at)
+            end = self._batch_end(session, found, at, topic_id)
             for number, more in self._batch(session, marker, slices, at, end, topic_id).items():
                 counts[number] = counts[number].plus(more)
             at = end
@@ -189,10 +189,10 @@ class Backfill:
         state = TopicState(topic.name, first, last, topic_id)
         return slice_range(done, {} if done else self._origin(), state, start, ends), topic_id
 
-    def _batch_end(self, session: SparkSession, found: SliceRange, at: Offsets) -> Offsets:
+    def _batch_end(self, session: SparkSession, found: SliceRange, at: Offsets, topic_id: str) -> Offsets:
         end = found.batch_end(at, self._size.records)
         while self._size.needs_sample and end != found.stop:
-            self._size.measured(*measured(self._topic.read(session, at, end)))
+            self._size.measured(*measured(self._topic.read(session, at, end, topic_id=topic_id)))
             end = found.batch_end(at, self._size.records)
         return end
 
@@ -209,9 +209,11 @@ class Backfill:
         config, name = self.config, self.config.name
         schemas = self._schemas()
         decoders = Decoders.of(schemas)
-        within = of_slices(self._topic.read(session, start, end), slices)
+        within = of_slices(self._topic.read(session, start, end, topic_id=topic_id), slices)
         records = judged(within, self._topic.name, decoders, config)
-        found = Rejections() if self._queue is None else self._log_failures(self._queue, records, topic_id)
+        found = Rejections()
+        if self._queue is not None:
+            found = write_new(self._queue, dead_letters(records, topic_id), set())
         shaped = table_rows(records, decoders, config).frame
         table = StagedTable(session, name).java
         check_schemas(table, config, schemas)
@@ -268,13 +270,6 @@ class Backfill:
                 f"Topic {self._topic.name} was created again while it was read.",
                 hint="Nothing of this batch was changed. See what the loader's check not_suspended says.",
             )
-
-    def _log_failures(self, queue: DeadLetterQueue, records: DataFrame, topic_id: str) -> Rejections:
-        found = Rejections()
-        for letters in batches(dead_letters(records, topic_id)):
-            queue.write(letters)
-            found = found.plus(Rejections.of(letter.rejection for letter in letters))
-        return found
 
 
 def of_slices(records: DataFrame, slices: Sequence[Slice]) -> DataFrame:

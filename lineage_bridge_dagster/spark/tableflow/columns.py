@@ -56,9 +56,9 @@ def with_decoded(records: DataFrame, decoders: Decoders) -> DataFrame:
         F.concat(F.lit(f"its {side} cannot be decoded: "), error)
         for side, error in (("key", key), ("value", value))
     ]
-    text = F.concat_ws("; ", *reasons)
+    text = F.when(key.isNotNull() | value.isNotNull(), F.concat_ws("; ", *reasons))
     kind = F.when(key.isNotNull(), UNDECODABLE_KEY).when(value.isNotNull(), UNDECODABLE_VALUE)
-    return frame.withColumns({ERROR: F.when(text != "", text), KIND: kind, **ids})
+    return frame.withColumns({ERROR: text, KIND: kind, **ids})
 
 
 def refused(frame: DataFrame, error: Column, kind: str) -> DataFrame:

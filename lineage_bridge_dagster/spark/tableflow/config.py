@@ -45,8 +45,11 @@ class TopicRecords(Protocol):
     def bounds(self) -> tuple[Offsets, Offsets]:
         """The first offset and the end of every partition."""
 
-    def read(self, spark: SparkSession, start: Offsets, end: Offsets) -> DataFrame:
-        """The records of `[start, end)`, in the columns of Spark's Kafka source with headers."""
+    def read(self, spark: SparkSession, start: Offsets, end: Offsets, *, topic_id: str = "") -> DataFrame:
+        """The records of `[start, end)`, in the columns of Spark's Kafka source with headers.
+
+        `topic_id` is what `topic_id()` returned before, if that was called: a hint for speed.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.dead_letters.letter import EXAMPLES, DeadLetter, Rejection, Rejections
+from lineage_bridge_dagster.dead_letters.letter import (
+    EXAMPLES,
+    DeadLetter,
+    DeadLetterQueue,
+    Rejection,
+    Rejections,
+    batches,
+)
 from lineage_bridge_dagster.spark.tableflow.columns import ERROR, KIND, SCHEMA_IDS
 from lineage_bridge_dagster.spark.tableflow.config import RECORD_COLUMNS
 
@@ -26,6 +33,23 @@ def dead_letters(judged: DataFrame, topic_id: str = "") -> Iterator[DeadLetter]:
     found = judged.where(f"{ERROR} is not null").select(*RECORD_COLUMNS, ERROR, KIND, *SCHEMA_IDS)
     for row in found.toLocalIterator():
         yield _letter(row, topic_id)
+
+
+def write_new(queue: DeadLetterQueue, letters: Iterator[DeadLetter], written: set[str]) -> Rejections:
+    """Write dead letters, and count them by their kinds.
+
+    Args:
+        queue: takes the letters.
+        letters: of a batch's records.
+        written: the identities of letters that are not to be written again; those written are added.
+    """
+    found = Rejections()
+    for batch in batches(letters):
+        found = found.plus(Rejections.of(letter.rejection for letter in batch))
+        if fresh := [letter for letter in batch if letter.identity not in written]:
+            queue.write(fresh)
+            written.update(letter.identity for letter in fresh)
+    return found
 
 
 def rejections(judged: DataFrame) -> Rejections:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pyiceberg.types import StructType
 
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.tableflow.changes import DELETED, compared, latest, with_changes
 from lineage_bridge_dagster.spark.tableflow.columns import (
+    ERROR,
     KIND,
     SCHEMA_IDS,
     Decoders,
@@ -41,13 +42,6 @@ class TableRows:
     keys: tuple[str, ...] = ()
 
 
-class Observed(NamedTuple):
-    """Count, as `n`, the records of a batch with their `bytes`, and those of them that can be rows."""
-
-    records: Observation
-    good: Observation
-
-
 def judged(records: DataFrame, topic: str, decoders: Decoders, config: TopicTableConfig) -> DataFrame:
     """Decoded records with `_error`, why one cannot be a row."""
     return with_changes(with_decoded(records, decoders), topic, config.mode)
@@ -57,20 +51,39 @@ def measured(records: DataFrame) -> tuple[int, int]:
     """The number of records, and the bytes of their keys and values."""
     from pyspark.sql import functions as F
 
-    found = records.agg(F.count(F.lit(1)).alias("n"), _bytes()).collect()[0]
+    found = records.agg(F.count(F.lit(1)).alias("n"), _bytes("key", "value")).collect()[0]
     return int(found["n"]), int(found["bytes"] or 0)
 
 
-def _bytes() -> Column:
+def _bytes(*sides: str) -> Column:
     """The bytes of all keys and values, as `bytes`; null if there are no records."""
     from pyspark.sql import functions as F
 
-    lengths = [F.coalesce(F.length(side), F.lit(0)).cast("long") for side in ("key", "value")]
-    return F.sum(lengths[0] + lengths[1]).alias("bytes")
+    key, value = (F.coalesce(F.length(quoted(side)), F.lit(0)).cast("long") for side in sides)
+    return F.sum(key + value).alias("bytes")
+
+
+def all_become_rows(config: TopicTableConfig) -> bool:
+    """Whether each record becomes a row with its bytes, or the query fails."""
+    return config.mode == "append" and config.failures == "SUSPEND" and config.raw_columns
+
+
+def counted(rows: DataFrame, config: TopicTableConfig, observation: Observation) -> DataFrame:
+    """Rows, one for each record, that are counted as `table_rows` counts records.
+
+    Spark copies each row once more at an observation in the middle of a query, and not at its end.
+    """
+    from pyspark.sql import functions as F
+
+    count, raw = (
+        F.count(F.lit(1)),
+        [metadata_name(f"raw-{s}", config.portable_names) for s in ("key", "value")],
+    )
+    return rows.observe(observation, count.alias("n"), count.alias("good"), _bytes(*raw))
 
 
 def table_rows(
-    judged: DataFrame, decoders: Decoders, config: TopicTableConfig, observed: Observed | None = None
+    judged: DataFrame, decoders: Decoders, config: TopicTableConfig, observation: Observation | None = None
 ) -> TableRows:
     """The rows for `judged` records.
 
@@ -78,21 +91,19 @@ def table_rows(
         judged: the records.
         decoders: the topic's.
         config: the table's.
-        observed: is to count the records.
+        observation: counts the records, as `n`, with their `bytes`, and as `good` those that can be rows.
 
     Raises:
         SuspendedError: the record's key cannot identify a row.
     """
     from pyspark.sql import functions as F
 
-    count, frame = F.count(F.lit(1)).alias("n"), judged.drop(KIND, *SCHEMA_IDS)
-    if observed is not None:
-        # Here and not before the decoding: Spark moves no filter past an observation. It would move that of
-        # the good records to the topic, and decode each record once for the filter and once for its row.
-        frame = frame.observe(observed.records, count, _bytes())
+    frame = judged.drop(KIND, *SCHEMA_IDS)
+    if observation is not None:
+        can_be_row = F.count_if(F.col(ERROR).isNull()).alias("good")
+        count = F.count(F.lit(1)).alias("n")
+        frame = frame.observe(observation, count, can_be_row, _bytes("key", "value"))
     frame = good(frame, strict=config.failures == "SUSPEND")
-    if observed is not None:
-        frame = frame.observe(observed.good, count)
     portable, raw = config.portable_names, config.raw_columns
     if config.mode == "append":
         return TableRows(frame.select(*rows(frame, decoders, portable=portable, raw=raw)))

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.dead_letters.letter import DeadLetter, DeadLetterQueue, Rejections, batches
+from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue, Rejections
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.progress import (
     ACCEPTED,
@@ -42,12 +42,13 @@ from lineage_bridge_dagster.spark.tableflow.config import (
     TopicSchemas,
     TopicTableConfig,
 )
-from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters, rejections
+from lineage_bridge_dagster.spark.tableflow.dead_letters import dead_letters, rejections, write_new
 from lineage_bridge_dagster.spark.tableflow.evolution import aligned, check_schemas, evolve
 from lineage_bridge_dagster.spark.tableflow.offsets import Batch, TopicState, next_batch
 from lineage_bridge_dagster.spark.tableflow.staging import MovedError, StagedTable, writer_session
 from lineage_bridge_dagster.spark.tableflow.table_rows import (
-    Observed,
+    all_become_rows,
+    counted,
     judged,
     measured,
     required_keys,
@@ -176,7 +177,9 @@ class TopicTable:
 
         batch = planned()
         while self._size.needs_sample and not batch.caught_up:
-            self._size.measured(*measured(self._topic.read(session, batch.start, batch.end)))
+            self._size.measured(
+                *measured(self._topic.read(session, batch.start, batch.end, topic_id=topic_id))
+            )
             batch = planned()
         if batch.is_empty:
             return Advance(0, 0, batch.start, batch.caught_up)
@@ -229,26 +232,29 @@ class TopicTable:
 
         config, schemas, name = self.config, self._schemas(), self._topic.name
         decoders = Decoders.of(schemas)
-        records = self._topic.read(session, batch.start, batch.end)
+        records = self._topic.read(session, batch.start, batch.end, topic_id=topic_id)
         found = Rejections()
         if self._dead_letter_queue is not None:
             # Before anything is staged, for the next step publishes what a crash leaves staged.
             letters = dead_letters(judged(records, name, decoders, config), topic_id)
-            found = self._log_failures(self._dead_letter_queue, letters)
-        observed = Observed(Observation(), Observation())
-        shaped = table_rows(judged(records, name, decoders, config), decoders, config, observed)
+            found = write_new(self._dead_letter_queue, letters, self._written)
+        observation, at_end = Observation(), all_become_rows(config)
+        shaped = table_rows(
+            judged(records, name, decoders, config), decoders, config, None if at_end else observation
+        )
         required = required_keys(shaped, schemas.key)
         wanted = shaped.frame.drop(DELETED).schema
         check_schemas(table.java, config, schemas)
         columns = evolve(session, table.java, config, wanted, required, self._comments(schemas))
         summary = self._summary(batch, topic_id)
         if not shaped.keys:
-            append(aligned(shaped.frame, columns), config.name, summary)
+            rows = aligned(shaped.frame, columns)
+            append(counted(rows, config, observation) if at_end else rows, config.name, summary)
         else:
             merge(aligned(shaped.frame, columns, extra=[DELETED]), config.name, shaped, columns, summary)
-        read, good = observed.records.get, int(observed.good.get["n"])
-        self._size.measured(int(read["n"]), int(read["bytes"] or 0))
-        skipped = int(read["n"]) - good
+        read, good = int(observation.get["n"]), int(observation.get["good"])
+        self._size.measured(read, int(observation.get["bytes"] or 0))
+        skipped = read - good
         if skipped and self._dead_letter_queue is None:
             found = rejections(judged(records, name, decoders, config))
         return Advance(good, skipped, batch.end, batch.caught_up, rejections=found)
@@ -276,16 +282,6 @@ class TopicTable:
             f"snapshot {done.snapshot_id} since this one's last step. Nothing is lost or doubled.",
             hint="Let one of the two run; this one, restarted, goes on from the table's offsets.",
         )
-
-    def _log_failures(self, queue: DeadLetterQueue, letters: Iterator[DeadLetter]) -> Rejections:
-        """Write the records that will have no row, but for those of a step before whose commit failed."""
-        found = Rejections()
-        for batch in batches(letters):
-            found = found.plus(Rejections.of(letter.rejection for letter in batch))
-            if fresh := [letter for letter in batch if letter.identity not in self._written]:
-                queue.write(fresh)
-                self._written.update(letter.identity for letter in fresh)
-        return found
 
 
 def _moved(name: TableName) -> MovedError:
