@@ -9,7 +9,12 @@ import pytest
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.tableflow.columns import Decoders
 from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas, TopicTableConfig
-from lineage_bridge_dagster.spark.tableflow.table_rows import Observed, judged, table_rows
+from lineage_bridge_dagster.spark.tableflow.table_rows import (
+    all_become_rows,
+    counted,
+    judged,
+    table_rows,
+)
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1, subject
 
 if TYPE_CHECKING:
@@ -22,18 +27,63 @@ KEYS = subject(
 )
 
 
-@pytest.mark.parametrize("mode", ["append", "upsert"])
-@pytest.mark.parametrize("failures", ["SUSPEND", "SKIP"])
-def test_records_are_decoded_once(spark: SparkSession, mode: Any, failures: Any) -> None:
+def planned(spark: SparkSession, mode: Any, failures: Any) -> str:
+    """Spark's plan for a batch of two records."""
     from pyspark.sql import Observation
 
     topic = InMemoryTopic()
-    topic.add(0, order_v1(1))
+    topic.add(0, order_v1(1), order_v1(2))
     records = topic.read(spark, *topic.bounds())
     decoders = Decoders.of(TopicSchemas(KEYS, ORDERS_V1))
     config = TopicTableConfig(TableName("glue", "d", "t"), mode=mode, failures=failures)
-    observed = Observed(Observation(), Observation())
-    rows = table_rows(judged(records, topic.name, decoders, config), decoders, config, observed)
-    plan: Any = rows.frame._jdf
+    observation = Observation()
+    decided = judged(records, topic.name, decoders, config)
+    if all_become_rows(config):
+        frame = counted(table_rows(decided, decoders, config).frame, config, observation)
+    else:
+        frame = table_rows(decided, decoders, config, observation).frame
+    execution: Any = frame._jdf
+    execution.queryExecution().assertAnalyzed()
+    return str(execution.queryExecution().toString())
+
+
+def optimized(plan: str) -> str:
+    return plan.partition("== Optimized Logical Plan ==")[2].partition("== Physical Plan ==")[0]
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+@pytest.mark.parametrize("failures", ["SUSPEND", "SKIP"])
+def test_records_are_decoded_once(spark: SparkSession, mode: Any, failures: Any) -> None:
     # The key and the value.
-    assert plan.queryExecution().optimizedPlan().toString().count("from_avro(") == 2
+    assert optimized(planned(spark, mode, failures)).count("from_avro(") == 2
+
+
+def test_records_to_append_are_copied_once(spark: SparkSession) -> None:
+    physical = planned(spark, "append", "SUSPEND").partition("== Physical Plan ==")[2]
+    compiled = {line.partition("*(")[2].partition(")")[0] for line in physical.splitlines() if "*(" in line}
+    steps = [line.strip(" +-:") for line in physical.strip().splitlines()]
+    assert compiled == {"1"}
+    # All but the count, which copies nothing.
+    assert [step.split(" ")[0] for step in steps if not step.startswith("*(")] == ["CollectMetrics"]
+
+
+def test_the_two_ways_of_counting_agree(spark: SparkSession) -> None:
+    from pyspark.sql import Observation
+
+    topic = InMemoryTopic()
+    topic.add(0, order_v1(1), order_v1(22), key=b"k")
+    topic.add(1, None, key=b"key")
+    decoders = Decoders.of(TopicSchemas(value=ORDERS_V1))
+    found = []
+    for failures in ("SUSPEND", "SKIP"):
+        config = TopicTableConfig(TableName("glue", "d", "t"), failures=failures)
+        observation = Observation()
+        decided = judged(topic.read(spark, *topic.bounds()), topic.name, decoders, config)
+        if all_become_rows(config):
+            frame = counted(table_rows(decided, decoders, config).frame, config, observation)
+        else:
+            frame = table_rows(decided, decoders, config, observation).frame
+        frame.collect()
+        found.append(observation.get)
+    size = sum(len(part) for part in (order_v1(1), order_v1(22), b"k", b"k", b"key"))
+    assert found == [{"n": 3, "good": 3, "bytes": size}] * 2
