@@ -1,4 +1,4 @@
-"""The embedded stack and `dagster dev`, started once for all end-to-end tests."""
+"""The embedded stack and Dagster, started once for all end-to-end tests."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def live_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
 
 @pytest.fixture(scope="session")
 def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
-    """`dagster dev` on the stack, with its sensors running."""
+    """Dagster on the stack, with its sensors running."""
     env = {
         **live_stack.stack.env(),
         "LINEAGE_BRIDGE_SENSORS": "on",
@@ -84,6 +84,7 @@ def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
         "LINEAGE_BRIDGE_SENSOR_SWEEP_MINUTES": SWEEP_MINUTES,
     }
     with DagsterProcess(live_stack.stack.paths, env) as dagster:
+        dagster.start_sensors()
         dagster.wait_until_ready()
         yield DagsterUi(dagster.url)
 

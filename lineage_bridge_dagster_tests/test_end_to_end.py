@@ -1,4 +1,4 @@
-"""From Tableflow to Glue on the embedded stack, by the sensors of a running `dagster dev`."""
+"""From Tableflow to Glue on the embedded stack, by the sensors of a running Dagster."""
 
 from __future__ import annotations
 

@@ -65,12 +65,19 @@ def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
     ui_port = free_port() if headless or not port else port
     began = time.monotonic()
     try:
-        stack.up(_line)
-        os.environ.update(stack.env())
-        dagster = DagsterProcess(stack.paths, _SETTINGS, ui_port)
-        progress = DemoProgress(dagster.log, _line, began=began)
-        progress.line("The stack is up. Starting Dagster (about 25 s)")
-        with dagster:
+        with contextlib.ExitStack() as running:
+            dagster = DagsterProcess(stack.paths, {}, ui_port)
+
+            def start_dagster() -> None:
+                dagster.env = {**stack.env(), **_SETTINGS}
+                running.enter_context(dagster)
+
+            # Dagster loads while the stack starts; only its sensors have to wait for the APIs.
+            stack.up(_line, beside=start_dagster)
+            os.environ.update(stack.env())
+            progress = DemoProgress(dagster.log, _line, began=began)
+            progress.line("The stack is up. Starting Dagster's sensors")
+            dagster.start_sensors()
             if headless:
                 _wait_until_pushed(stack, dagster, progress, timeout)
                 _wipe_and_wait(stack, dagster)

@@ -24,7 +24,7 @@ class Milestone:
 
     Attributes:
         sign: what the line contains.
-        text: the step; `{}` is the number in the line.
+        text: the step; `{}` stands for the number of tables in the line.
         seconds: about how long it takes on two cores.
     """
 
@@ -35,19 +35,17 @@ class Milestone:
     def found_in(self, line: str) -> str | None:
         """The step's text if the line is its sign."""
         match = re.search(self.sign, line)
-        return self.text.format(*match.groups()) if match else None
+        return self.text.format(*(plural(int(n), "table") for n in match.groups())) if match else None
 
 
 #: In the order in which they usually come.
 MILESTONES = (
     Milestone("no discovery is stored yet", "The sensor asks for the first discovery", 10),
-    Milestone(r"refresh - Environments: (\d+)", "Discovery: reading Confluent's APIs", 5),
+    Milestone("refresh - Environments: ", "Discovery: reading Confluent's APIs", 5),
     Milestone(r"refresh - Reading the Glue tables", "Discovery: reading Glue and the other catalogs", 5),
     Milestone("refresh - Reloaded the definitions", "The discovery is stored; the UI shows its assets", 5),
-    Milestone(r"Requesting the lineage of (\d+) table", "The sensor asks for the lineage of {} tables", 10),
-    Milestone(
-        r"Computing the chains of (\d+) table", "The upstream chains of {} tables: connecting to Spark", 15
-    ),
+    Milestone(r"Requesting the lineage of (\d+) table", "The sensor asks for the lineage of {}", 10),
+    Milestone(r"Computing the chains of (\d+) table", "The upstream chains of {}: connecting to Spark", 15),
     Milestone("Spark was ready after", "The upstream chains: computed on Spark and stored", 25),
     Milestone("Reading the last commits of", "Pushing lineage to the tables", 5),
 )
@@ -92,7 +90,7 @@ class DemoProgress:
                     break
         if self._clock() - self._shown_at >= _SILENCE_SECONDS and not self._arrived:
             seconds = self._clock() - self._step_began
-            text = self._step.text.partition(":")[0].format("the")
+            text = self._step.text.partition(":")[0].format("the tables")
             self.line(f"{text}: for {seconds:.0f} s now, usually {self._step.seconds} s")
 
     def arrived(self, names: Iterable[str], wanted: int) -> None:

@@ -53,12 +53,12 @@ class Running:
 
 
 def start(
-    paths: StackPaths, component: str, command: Sequence[str | Path], env: Mapping[str, str]
+    paths: StackPaths, component: str, command: Sequence[str | Path], env: Mapping[str, str], *, log: str = ""
 ) -> Running:
-    """Start a component in its own process group, with its output in its log."""
-    log = log_of(paths, component)
-    _rotate(log)
-    with log.open("ab") as sink:
+    """Start a component in its own process group, with its output in its log, or in that of another name."""
+    file = log_of(paths, log or component)
+    _rotate(file)
+    with file.open("ab") as sink:
         sink.write(f"--- started {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n".encode())
         sink.flush()
         child = subprocess.Popen(

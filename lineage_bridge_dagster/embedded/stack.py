@@ -7,7 +7,7 @@ import json
 import shlex
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -85,12 +85,19 @@ class Stack:
         """The folder of the stack's data, logs and settings."""
         return self.paths.home
 
-    def up(self, progress: ReportLine = lambda _: None, *, port_base: int | None = None) -> None:
+    def up(
+        self,
+        progress: ReportLine = lambda _: None,
+        *,
+        port_base: int | None = None,
+        beside: Callable[[], None] = lambda: None,
+    ) -> None:
         """Start all components that are not running, add the sample data, and return when all of them work.
 
         Args:
             progress: Called with one line for each step.
             port_base: First of a range of ports; by default the previous ports if free, else any free ones.
+            beside: Called as soon as `env` is known, to start what takes long beside the components.
 
         Raises:
             ConfigurationError: Java is missing, a port is in use, or the home is another kind of folder.
@@ -104,6 +111,7 @@ class Stack:
             for need in ("kafka", "spark", "rest"):
                 jars.ensure(need, progress=progress)
             self._assign_ports(base, progress)
+            beside()
             starter = Starter(self.paths)
             progress("Starting brokers, Glue and S3, Iceberg's catalogs, and Confluent's APIs (about 20 s)")
             first = [c for c in self._components if c.name != MATERIALIZER]

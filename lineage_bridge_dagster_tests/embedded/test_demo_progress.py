@@ -50,6 +50,12 @@ def test_each_step_is_shown_once_with_its_time(demo: Demo) -> None:
     ]
 
 
+def test_one_table_is_not_a_plural(demo: Demo) -> None:
+    assert demo.at(40, "Requesting the lineage of 1 table in 1 run: a") == [
+        "    40 s  The sensor asks for the lineage of 1 table (about 10 s)"
+    ]
+
+
 def test_step_that_takes_long_is_named_again(demo: Demo) -> None:
     demo.at(25, "upstream_chains - Computing the chains of 5 tables on Spark")
     assert demo.at(39) == []
@@ -74,5 +80,5 @@ def test_signs_are_texts_of_the_code() -> None:
     code = "".join(path.read_text() for path in PACKAGE.rglob("*.py") if path.name != "demo_progress.py")
     for milestone in MILESTONES:
         text = milestone.sign.removeprefix("refresh - ")
-        text = re.split(r": \(| \(", text)[0]
+        text = re.split(r": | \(", text)[0]
         assert text in code, milestone.sign
