@@ -23,17 +23,19 @@ def chains(graph: Path | None, output: Path | None) -> None:
     """
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.lineage.chains import chain_lines
+    from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 
     sql = Settings.from_env(groups=["push"]).push.sql
     discovery = load_or_discover(graph)
     lines = chain_lines(discovery.graph, sql)
-    if output is None:
-        for line in lines:
-            click.echo(line)
-    else:
-        from lineage_bridge_dagster.lineage.files import write_atomically
+    with no_garbage_collection():
+        if output is None:
+            for line in lines:
+                click.echo(line)
+        else:
+            from lineage_bridge_dagster.lineage.files import write_atomically
 
-        count = write_atomically(output, (line + "\n" for line in lines))
-        err.print(f"Wrote {count} chains to {output}")
+            count = write_atomically(output, (line + "\n" for line in lines))
+            err.print(f"Wrote {count} chains to {output}")
     if graph is None or len(discovery.coverage):
         exit_by_coverage(discovery.coverage)
