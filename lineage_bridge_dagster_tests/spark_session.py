@@ -52,7 +52,7 @@ def spark_catalog(spark_aws: StrictAws) -> CatalogSettings:
 
 
 @pytest.fixture(scope="session")
-def spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
+def classic_spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
     """A small local session that listens only on the loopback."""
     from lineage_bridge_dagster.spark.session import spark_session
 
@@ -70,6 +70,12 @@ def spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
         )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(classic_spark: SparkSession) -> SparkSession:
+    """The session of tests that run with one kind alone."""
+    return classic_spark
 
 
 @pytest.fixture

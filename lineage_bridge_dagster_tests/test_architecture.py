@@ -150,6 +150,18 @@ def cycles(graph: Mapping[str, Iterable[str]]) -> list[str]:
     return lines
 
 
+def test_only_one_module_reaches_into_the_jvm_of_a_spark_session() -> None:
+    """Over Spark Connect there is none."""
+    inner = {"_jvm", "_jsc", "_jdf", "_jsparkSession", "_sc", "sparkContext", "rdd"}
+    users = {
+        name
+        for name, path in modules().items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in inner
+    }
+    assert users == {f"{PACKAGE}.spark.classic"}
+
+
 def test_rooms_import_only_what_they_may() -> None:
     violations = sorted(
         f"{module} imports {other}"

@@ -8,19 +8,21 @@ from contextlib import contextmanager
 from dagster import Failure, MetadataValue
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.remote import server_errors
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.text import first_few
 
 
 @contextmanager
 def readable_failures() -> Iterator[None]:
-    """Turn a domain error into a `Failure` with its hint.
+    """Turn a domain error, or one of a Spark Connect server that went away, into a `Failure` with its hint.
 
     Dagster does not retry it: single calls were retried already, and a second run of the op would process
     its successful assets again.
     """
     try:
-        yield
+        with server_errors():
+            yield
     except LineageBridgeError as error:
         metadata = {"what to do": error.hint} if error.hint else {}
         raise Failure(description=str(error), metadata=metadata, allow_retries=False) from error

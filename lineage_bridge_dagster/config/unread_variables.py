@@ -20,6 +20,7 @@ from lineage_bridge_dagster.config.credentials import (
 )
 from lineage_bridge_dagster.config.prefix import LOG_LEVEL, PREFIX
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.spark_remote import TOKEN_VARIABLE
 from lineage_bridge_dagster.config.variables import known_variables
 from lineage_bridge_dagster.text import did_you_mean
 
@@ -29,6 +30,7 @@ _READ_ELSEWHERE = frozenset(
         CLUSTER_CREDENTIALS,
         LOG_LEVEL,
         tableflow_catalog.VARIABLE,
+        TOKEN_VARIABLE,
         *(
             PREFIX + name
             for name in (

@@ -7,6 +7,7 @@ environment or from AWS Secrets Manager, so that no file, state or page of the U
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator
@@ -14,12 +15,15 @@ from pydantic import Field, field_validator
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, PushSettings
+from lineage_bridge_dagster.config.spark_remote import MASTER, REMOTE, remote_of
 from lineage_bridge_dagster.config.value_types import pattern_type, text_type
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.views import view_of
+from lineage_bridge_dagster.config.yaml_errors import Path
 from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection, yaml_type
 from lineage_bridge_dagster.dagster_internals import is_valid_cron_schedule
+from lineage_bridge_dagster.errors import ConfigurationError
 
 #: A part of the names of jobs and sensors.
 NAME = Accepts(pattern_type(r"[A-Za-z0-9_]*", "a name of letters, digits and underscores"))
@@ -60,6 +64,12 @@ class SparkConfig(YamlSection):
         description="Spark master: local[2], spark://host:7077, yarn.",
         examples=["spark://host:7077"],
     )
+    remote: str | None = Field(
+        default=None,
+        description="Spark Connect server that runs already, in place of a master: sc://host:15002. Its "
+        "token is read from LINEAGE_BRIDGE_SPARK_TOKEN.",
+        examples=["sc://host:15002"],
+    )
     conf: dict[str, Any] = Field(
         default_factory=dict, description="Further Spark configuration, by property name."
     )
@@ -99,7 +109,15 @@ class SparkConfig(YamlSection):
     )
 
     def spark_config(self) -> dict[str, Any]:
-        return {**({"spark.master": self.master} if self.master else {}), **self.conf}
+        named = {MASTER: self.master, REMOTE: self.remote}
+        return {**{key: value for key, value in named.items() if value}, **self.conf}
+
+    def contradictions(self) -> Iterator[tuple[Path, ConfigurationError]]:
+        """A server's address that cannot be used."""
+        try:
+            remote_of(self.spark_config())
+        except ConfigurationError as error:
+            yield ("remote",) if self.remote else ("conf",), error
 
 
 class IncludeConfig(YamlSection):

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenacity import (
     Retrying,
@@ -22,8 +22,10 @@ from tenacity import (
 )
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors, current_snapshot
+from lineage_bridge_dagster.spark import classic, remote
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, current_snapshot
 from lineage_bridge_dagster.spark.java_errors import is_from_aws, java_classes, root_cause
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
@@ -65,14 +67,23 @@ class CommitMarker:
         return writer
 
     def session(self, spark: SparkSession) -> SparkSession:
-        """A copy of the session for SQL statements of the write, which take no options."""
-        from pyspark.sql import SparkSession
-
-        jvm_session: Any = spark._jsparkSession
-        session = SparkSession(spark.sparkContext, jvm_session.cloneSession())
-        for key, value in self.summary.items():
-            session.conf.set(f"spark.sql.iceberg.snapshot-property.{key}", value)
+        """A copy of a classic session, all of whose SQL statements belong to the write."""
+        session = classic.cloned(spark)
+        for key, value in self._conf.items():
+            session.conf.set(key, value)
         return session
+
+    def run(self, spark: SparkSession, statement: str) -> None:
+        """Run an SQL statement of the write; statements take no options."""
+        if classic.is_classic(spark):
+            self.session(spark).sql(statement)
+            return
+        with remote.session_conf(spark, self._conf) as session:
+            session.sql(statement)
+
+    @property
+    def _conf(self) -> dict[str, str]:
+        return {f"spark.sql.iceberg.snapshot-property.{key}": v for key, v in self.summary.items()}
 
     def snapshots(self, spark: SparkSession, table: TableName, since: int | None) -> tuple[Snapshot, ...]:
         """The write's snapshots in the table after snapshot `since`, newest first."""
@@ -126,8 +137,15 @@ def _commit_once(
     before = current_snapshot(spark, table)
     since = before.snapshot_id if before else None
     try:
-        write()
+        with remote.commit_lock(spark):
+            write()
     except Exception as error:
+        if isinstance(gone := remote.server_error(error), remote.ServerGoneError):
+            raise remote.ServerGoneError(
+                f"{gone.message} Whether the commit to {table} was made is unknown.",
+                hint=f"{gone.hint} Rows that are appended and not replaced may be there already: look for "
+                f"{WRITE_ID} {marker.write_id} in the table {table.sql}.snapshots first.",
+            ) from error
         if "CommitStateUnknownException" not in java_classes(error):
             if (conflict := conflict_of(error, table)) is None:
                 raise
@@ -192,7 +210,5 @@ def global_view(frame: DataFrame) -> Iterator[str]:
     """Register a frame under a name that SQL in any session can use."""
     name = f"lineage_bridge_{uuid.uuid4().hex}"
     frame.createGlobalTempView(name)
-    try:
+    with remote.undoing(lambda: frame.sparkSession.catalog.dropGlobalTempView(name)):
         yield f"global_temp.{name}"
-    finally:
-        frame.sparkSession.catalog.dropGlobalTempView(name)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.spark.java_errors import java_classes
+from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark.java_errors import java_classes, spark_errors
+from lineage_bridge_dagster.spark.java_table import JavaTable
+from lineage_bridge_dagster.spark.snapshot import Snapshot
+from lineage_bridge_dagster.spark.sql_table import SqlTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,21 +39,6 @@ class TableName:
 
     def __str__(self) -> str:
         return f"{self.catalog}.{self.database}.{self.table}"
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A snapshot of a table; `summary` has the keys of Iceberg's specification."""
-
-    snapshot_id: int
-    operation: str
-    summary: Mapping[str, str] = field(default_factory=dict)
-    committed_at: int = 0
-    """Epoch milliseconds."""
-
-    def count(self, name: str) -> int:
-        """A number of the summary, 0 if it is missing."""
-        return int(self.summary.get(name, 0))
 
 
 def ensure_namespace(spark: SparkSession, catalog: str, namespace: str) -> None:
@@ -113,13 +102,11 @@ def exists(spark: SparkSession, table: TableName) -> bool:
     return bool(spark.catalog.tableExists(table.sql))
 
 
-def load_table(spark: SparkSession, table: TableName) -> Any:
-    """Load Iceberg's Java `Table` from the catalog.
-
-    Its API answers several times as fast as a query of the metadata tables.
-    """
-    jvm: Any = spark._jvm
-    return jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, table.sql)
+def open_table(spark: SparkSession, table: TableName) -> JavaTable | SqlTable:
+    """A table's metadata: by Iceberg's Java API, which is the faster one, where the session has a JVM."""
+    if classic.is_classic(spark):
+        return JavaTable(spark, table.sql)
+    return SqlTable(spark, table.catalog, table.sql)
 
 
 def current_snapshot(spark: SparkSession, table: TableName) -> Snapshot | None:
@@ -129,18 +116,12 @@ def current_snapshot(spark: SparkSession, table: TableName) -> Snapshot | None:
 
 def ancestors(spark: SparkSession, table: TableName) -> Iterator[Snapshot]:
     """The snapshots of the current branch, newest first, as far back as they are kept."""
-    loaded = load_table(spark, table)
-    at = loaded.currentSnapshot()
-    while at is not None:
-        yield _snapshot(at)
-        parent = at.parentId()
-        at = None if parent is None else loaded.snapshot(parent)
+    return open_table(spark, table).ancestors()
 
 
 def snapshot(spark: SparkSession, table: TableName, snapshot_id: int) -> Snapshot | None:
     """A snapshot that is still kept, on the current branch or not."""
-    found = load_table(spark, table).snapshot(snapshot_id)
-    return None if found is None else _snapshot(found)
+    return open_table(spark, table).snapshot(snapshot_id)
 
 
 def at_snapshot(spark: SparkSession, table: TableName, snapshot_id: int) -> DataFrame:
@@ -153,21 +134,18 @@ def at_snapshot(spark: SparkSession, table: TableName, snapshot_id: int) -> Data
 
 def snapshot_as_of(spark: SparkSession, table: TableName, moment: int) -> int | None:
     """The id of the snapshot that was current at an epoch millisecond, None before the first kept one."""
-    jvm: Any = spark._jvm
-    loaded = load_table(spark, table)
-    if all(entry.timestampMillis() > moment for entry in loaded.history()):
-        return None
-    return int(jvm.org.apache.iceberg.util.SnapshotUtil.snapshotIdAsOfTime(loaded, moment))
+    earlier = [found for at, found in open_table(spark, table).history() if at <= moment]
+    return earlier[-1] if earlier else None
 
 
 def history_start(spark: SparkSession, table: TableName) -> int | None:
     """The time of the oldest entry in a table's history, in epoch milliseconds."""
-    return min((int(e.timestampMillis()) for e in load_table(spark, table).history()), default=None)
+    return min((at for at, _ in open_table(spark, table).history()), default=None)
 
 
 def location(spark: SparkSession, table: TableName) -> str:
     """The base location of a table's data and metadata."""
-    return str(load_table(spark, table).location())
+    return open_table(spark, table).location
 
 
 def table_names(spark: SparkSession, catalog: str, namespace: str) -> list[str] | None:
@@ -175,12 +153,9 @@ def table_names(spark: SparkSession, catalog: str, namespace: str) -> list[str] 
 
     Raises Spark's own error if the catalog cannot be reached.
     """
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import AnalysisException
-
     try:
         rows = spark.sql(f"SHOW TABLES IN {quoted(catalog, namespace)}").collect()
-    except (AnalysisException, Py4JJavaError) as error:
+    except spark_errors() as error:
         if not _NO_NAMESPACE & java_classes(error):
             raise
         return None
@@ -194,9 +169,3 @@ def string_literal(text: str) -> str:
     'it\'s a \\ '
     """
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _snapshot(found: Any) -> Snapshot:
-    return Snapshot(
-        int(found.snapshotId()), str(found.operation()), dict(found.summary()), int(found.timestampMillis())
-    )

@@ -49,8 +49,16 @@ def root_cause(error: BaseException) -> str:
     return (deeper[-1] if deeper else first)[:300]
 
 
+def spark_errors() -> tuple[type[Exception], ...]:
+    """The classes of errors that Spark raises, its JVM's own among them."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    return (PySparkException, Py4JJavaError)
+
+
 def is_jvm_gone(error: BaseException) -> bool:
-    """Whether Spark's JVM has exited."""
+    """Whether the JVM of a classic session has exited."""
     from py4j.protocol import Py4JNetworkError
 
     return isinstance(error, Py4JNetworkError | ConnectionRefusedError)

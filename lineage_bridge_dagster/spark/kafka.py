@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
+from lineage_bridge_dagster.spark import classic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -112,6 +113,8 @@ def _offsets(topic: str, offsets: Offsets) -> str:
 
 def _allow_groups(spark: SparkSession) -> None:
     """Have Spark not warn at each read that queries of one group may disturb each other."""
-    jvm: Any = spark._jvm
+    if not classic.is_classic(spark):
+        return
+    jvm = classic.jvm(spark)
     logging = jvm.org.apache.logging.log4j
     logging.core.config.Configurator.setLevel(_WARNS, logging.Level.ERROR)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark import classic, remote
 from lineage_bridge_dagster.spark.commits import CommitMarker, global_view
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 
@@ -114,7 +115,7 @@ class MergeKeys:
 def merge(rows: DataFrame, table: TableName, keys: MergeKeys, marker: CommitMarker) -> None:
     """Merge rows into a table, in one commit. MERGE reads its source twice: persist it (`persisted`)."""
     with global_view(rows) as source:
-        marker.session(rows.sparkSession).sql(keys.statement(table, source, rows.columns))
+        marker.run(rows.sparkSession, keys.statement(table, source, rows.columns))
 
 
 @contextmanager
@@ -122,11 +123,20 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
     """Keep a frame's rows, so that everything that reads them reads the same ones."""
     from pyspark import StorageLevel
 
-    rows = frame.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        yield rows
-    finally:
-        rows.unpersist()
+    spark = frame.sparkSession
+    if classic.is_classic(spark):
+        rows = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            yield rows
+        finally:
+            rows.unpersist()
+        return
+    # A server analyzes a frame anew for each use, and so would not find the rows of one with uuid() again. A
+    # view it has analyzed once.
+    with global_view(frame) as view:
+        spark.catalog.cacheTable(view, StorageLevel.MEMORY_AND_DISK)
+        with remote.undoing(lambda: spark.catalog.uncacheTable(view)):
+            yield spark.table(view)
 
 
 def _example(values: tuple[object, ...], names: tuple[str, ...], count: int) -> str:

@@ -17,8 +17,10 @@ from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog_properties import GLUE_ENDPOINT, PROFILE, REGION
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
+from lineage_bridge_dagster.config.spark_remote import remote_of
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.jvm import home
+from lineage_bridge_dagster.spark import classic, remote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,27 +58,40 @@ class SparkResource(CatalogsResource, LazyPySparkResource):
     )
 
     def _init_session(self) -> None:
-        if self._spark_session is None:
+        # A server may have lost the session of a Connect client; a classic one lasts as long as the process.
+        if self._spark_session is None or not classic.is_classic(self._spark_session):
             self._spark_session = spark_session(self.all_catalogs, self.spark_config)
 
 
 def spark_session(
     catalogs: Catalogs, conf: Mapping[str, Any] | None = None, *, app_name: str = "lineage-bridge"
 ) -> SparkSession:
-    """The process's Spark session, started if none runs.
+    """The process's Spark session, started if none runs; with `spark.remote`, one of a Connect server.
 
     The catalogs are added to a running session; settings that only a start can apply (memory, jars, the
     master) stay as they are.
 
     Raises:
         ConfigurationError: Java is missing or too old, Spark did not start, or a running session has a
-            catalog of the same name, or an AWS identity, that differs.
+            catalog of the same name, or an AWS identity, that differs; the process has a session of the
+            other kind; what `remote.connect` raises.
+        SparkServerError: the server does not answer.
     """
     with _lock:
         from pyspark.sql import SparkSession
 
-        if (running := _running()) is not None:
-            _add(running, catalogs, _flat(conf))
+        user = _flat(conf)
+        server = remote_of(user, os.environ)
+        running = classic.running()
+        if (running is not None and server is not None) or (server is None and remote.is_connected()):
+            raise ConfigurationError(
+                "A process works with Spark of its own or with a Spark Connect server, and both are wanted.",
+                hint="Set the same spark.remote for all components of a code location, or for none.",
+            )
+        if server is not None:
+            return remote.connect(server, catalogs, user)
+        if running is not None:
+            _add(running, catalogs, user)
             return running
         settings = session_conf(catalogs, conf)
         _point_at_java()
@@ -171,8 +186,7 @@ def _set_java_properties(
     running: SparkSession, wanted: Mapping[str, str], present: Mapping[str, str]
 ) -> None:
     """Set Java's system properties in a JVM that runs, unless it has others."""
-    assert running._jvm is not None  # noqa: S101 - a session that runs has one
-    system = running._jvm.java.lang.System
+    system = classic.jvm(running).java.lang.System
     for name in (PROFILE, GLUE_ENDPOINT, REGION):
         value, ours, actual = wanted.get(name), present.get(_OURS + name), system.getProperty(name)
         # A property that only the user set is the user's affair; any region's STS will do.
@@ -208,17 +222,6 @@ def _option(text: str) -> str:
 def _point_at_java() -> None:
     """Have PySpark start a Java that is new enough."""
     os.environ["JAVA_HOME"] = str(home(jars.java()))
-
-
-def _running() -> SparkSession | None:
-    """The process's session, whichever thread started it."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    context = SparkContext._active_spark_context
-    if context is None or context._jsc is None or context._jsc.sc().isStopped():
-        return None
-    return SparkSession.builder.getOrCreate()
 
 
 def _text(value: Any) -> str:

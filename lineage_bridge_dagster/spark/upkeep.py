@@ -22,7 +22,13 @@ from tenacity import (
 
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.commits import CommitConflictError, conflict_of
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table, string_literal
+from lineage_bridge_dagster.spark.iceberg_tables import (
+    TableName,
+    current_snapshot,
+    location,
+    open_table,
+    string_literal,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -91,24 +97,21 @@ def keep_up(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
     Raises:
         CommitConflictError: a writer kept changing the files that were being compacted; nothing was changed.
     """
-    table = load_table(spark, name)
-    if table.currentSnapshot() is None:
+    if current_snapshot(spark, name) is None:
         return Upkeep()
     data, deletes = _compacted(spark, name)
     manifests = _call(spark, name, "rewrite_manifests")
-    table.refresh()
-    before = table.snapshots().size()
+    before = open_table(spark, name).snapshot_count()
     expired = _expire(spark, name, limits, now)
-    table.refresh()
     return Upkeep(
         compacted=_count(data, "rewritten_data_files_count"),
         written=_count(data, "added_data_files_count"),
         deletes_removed=_count(data, "removed_delete_files_count")
         + _count(deletes, "rewritten_delete_files_count"),
         manifests=_count(manifests, "rewritten_manifests_count"),
-        snapshots=before - table.snapshots().size(),
+        snapshots=before - open_table(spark, name).snapshot_count(),
         expired=sum(_count(expired, column) for column in (expired[0].asDict() if expired else ())),
-        orphans=_remove_orphans(spark, name, str(table.location()), limits, now),
+        orphans=_remove_orphans(spark, name, location(spark, name), limits, now),
     )
 
 

@@ -23,6 +23,7 @@ from pydantic import Field, PrivateAttr
 from lineage_bridge_dagster.config.catalogs import contradictions as catalog_contradictions
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.config.instance_file import catalogs_given
+from lineage_bridge_dagster.config.spark_remote import remote_of
 from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, catalog_kinds, is_cluster_id
 from lineage_bridge_dagster.config.topic_tables import (
     DefaultsConfig,
@@ -125,6 +126,14 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
                 (),
                 ConfigurationError(
                     "No topic is named", hint="Write topics, for example topics: [{topic: orders}]."
+                ),
+            )
+        if remote_of(self.spark.spark_config()) is not None:
+            yield (
+                ("spark", "remote" if self.spark.remote else "conf"),
+                ConfigurationError(
+                    "Topics are loaded by a Spark session of the run's own, and this one is that of a server",
+                    hint="Write master, for example master: local[2], in place of remote.",
                 ),
             )
         default = self._kinds.default

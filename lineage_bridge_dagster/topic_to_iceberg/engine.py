@@ -24,7 +24,8 @@ from lineage_bridge_dagster.glue.stamp import stamp_table
 from lineage_bridge_dagster.iceberg.progress import summary_of
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, exists, load_table
+from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, exists
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 from lineage_bridge_dagster.spark.tableflow.backfill import Backfill, TimedRecords
 from lineage_bridge_dagster.spark.tableflow.config import (
@@ -189,7 +190,7 @@ class TableLoader:
 
     def _start_offsets(self) -> Offsets:
         """Where the table begins: as its property says, else at the topic's first records."""
-        text = load_table(self._spark, self._name).properties().get(START)
+        text = classic.load_table(self._spark, self._name.sql).properties().get(START)
         return {} if text is None else {int(p): int(at) for p, at in json.loads(str(text)).items()}
 
     def look(self) -> TableLook:

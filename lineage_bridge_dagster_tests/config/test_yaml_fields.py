@@ -15,6 +15,7 @@ from lineage_bridge_dagster.config.yaml_fields import (
     ConfluentConfig,
     PushConfig,
     SensorConfig,
+    SparkConfig,
 )
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 
@@ -47,6 +48,30 @@ def test_empty_fields_are_not_given(empty: Any) -> None:
 @pytest.mark.parametrize(("text", "running"), [("on", True), ("off", False), ("", False), (None, False)])
 def test_sensors_are_off_unless_turned_on(text: str | None, running: bool) -> None:
     assert SensorConfig(running=text).running is running  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fields", "where", "why"),
+    [
+        ({"remote": "sc://a", "master": "local[2]"}, ("remote",), "Both spark.remote"),
+        ({"remote": "http://a"}, ("remote",), "does not begin with sc://"),
+        ({"conf": {"spark.remote": "sc://a/;token=x"}}, ("conf",), "is a secret"),
+    ],
+)
+def test_server_that_cannot_be_used_is_a_contradiction(
+    fields: dict[str, Any], where: tuple[str, ...], why: str
+) -> None:
+    ((path, error),) = SparkConfig(**fields).contradictions()
+    assert path == where
+    assert why in error.message
+
+
+def test_server_is_part_of_sparks_configuration() -> None:
+    assert list(SparkConfig(remote="sc://a:1", master="").contradictions()) == []
+    assert SparkConfig(remote="sc://a:1", conf={"spark.x": 1}).spark_config() == {
+        "spark.remote": "sc://a:1",
+        "spark.x": 1,
+    }
 
 
 def test_interval_of_zero_is_rejected() -> None:

@@ -11,8 +11,9 @@ from tenacity import wait_none
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark import commits
+from lineage_bridge_dagster.spark.classic import load_table
 from lineage_bridge_dagster.spark.commits import CommitConflictError, CommitMarker, commit, conflict_of
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table
 from lineage_bridge_dagster.spark.java_errors import java_classes
 
 TABLE = TableName("glue", "db", "t")
@@ -177,7 +178,7 @@ def test_commit_that_cannot_be_looked_up_is_not_reported_as_failed(
 def test_branch_that_was_taken_back_meanwhile_is_a_conflict(spark: SparkSession, table: TableName) -> None:
     for _ in range(2):
         spark.sql("SELECT 1 AS id").writeTo(table.sql).append()
-    java = load_table(spark, table)
+    java = load_table(spark, table.sql)
     read = java.currentSnapshot()
     java.manageSnapshots().rollbackTo(read.parentId()).commit()
     with pytest.raises(Exception, match="is not an ancestor of") as error:

@@ -14,7 +14,7 @@ from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.spark import session
+from lineage_bridge_dagster.spark import classic, session
 from lineage_bridge_dagster.spark.session import SparkResource, session_conf
 
 
@@ -47,7 +47,7 @@ def test_missing_java_is_reported_before_the_start(archives: Path, monkeypatch: 
         raise ConfigurationError("Java 17 or newer is needed.", hint="Install it.")
 
     monkeypatch.setattr(jars, "java", missing)
-    monkeypatch.setattr(session, "_running", lambda: None)
+    monkeypatch.setattr(classic, "running", lambda: None)
     with pytest.raises(ConfigurationError, match="Java 17"):
         session.spark_session(Catalogs.of(CatalogSettings()))
 
@@ -109,7 +109,7 @@ class Running:
 def in_session(
     monkeypatch: pytest.MonkeyPatch, running: Running, catalog: CatalogSettings, **conf: Any
 ) -> None:
-    monkeypatch.setattr(session, "_running", lambda: running)
+    monkeypatch.setattr(classic, "running", lambda: running)
     found: object = session.spark_session(Catalogs.of(catalog), conf)
     assert found is running
 

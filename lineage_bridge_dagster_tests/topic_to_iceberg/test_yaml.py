@@ -69,6 +69,16 @@ def test_an_entry_wins_over_the_defaults_and_a_name_over_a_pattern() -> None:
     assert [table_config(each, None).raw_columns for each in loads] == [True, False]
 
 
+@pytest.mark.parametrize(
+    "spark", [{"remote": "sc://spark.internal"}, {"conf": {"spark.remote": "sc://spark.internal"}}]
+)
+def test_a_spark_connect_server_is_refused_where_it_is_named(spark: dict[str, Any]) -> None:
+    error = load_error({"topics": [{"topic": "orders"}], "spark": spark})
+    assert f"spark.{next(iter(spark))}" in error
+    assert "Topics are loaded by a Spark session of the run's own" in error
+    assert "master: local[2]" in error
+
+
 def test_the_queue_of_dead_letters_is_not_loaded_by_a_pattern() -> None:
     attributes = {"topics": [{"topic": "*", "failures": "log", "dead_letter_topic": "errors"}]}
     with loaded(attributes) as (component, _):

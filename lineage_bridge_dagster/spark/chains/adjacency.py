@@ -8,6 +8,7 @@ bytes a place and 4 an edge, ten million edges take about 50 MB.
 from __future__ import annotations
 
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.upstream import Place, Port, UpstreamIndex, by_node, walk
+from lineage_bridge_dagster.spark import classic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,24 +127,58 @@ class BroadcastArrays:
         return Adjacency(*self.arrays.value)
 
 
+@dataclass(frozen=True, slots=True)
+class SentFiles:
+    """Arrays in files that a Connect session has sent to its server, and the server to its workers."""
+
+    prefix: str
+
+    def open(self) -> Adjacency:
+        from pyspark import SparkFiles
+
+        return _mapped(SparkFiles.getRootDirectory(), self.prefix)
+
+
 @lru_cache(maxsize=2)
-def _mapped(folder: str) -> Adjacency:
+def _mapped(folder: str, prefix: str = "") -> Adjacency:
     # A plain view: slicing numpy.memmap itself costs several times as much.
-    return Adjacency(*(np.asarray(np.load(Path(folder) / f"{name}.npy", mmap_mode="r")) for name in _ARRAYS))
+    files = [Path(folder) / f"{prefix}{name}.npy" for name in _ARRAYS]
+    return Adjacency(*(np.asarray(np.load(file, mmap_mode="r")) for file in files))
 
 
 @contextmanager
 def shared(spark: SparkSession, arrays: Adjacency) -> Iterator[SharedAdjacency]:
     """Share the arrays with the session's workers; frames that use them must be computed within the block."""
     parts: Sequence[npt.NDArray[Any]] = [getattr(arrays, name) for name in _ARRAYS]
-    if (spark.sparkContext.master or "").startswith("local"):
+    if not classic.is_classic(spark):
+        yield _sent(spark, parts)
+        return
+    if classic.is_local(spark):
         with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder:
-            for name, array in zip(_ARRAYS, parts, strict=True):
-                np.save(Path(folder) / f"{name}.npy", array)
+            _save(Path(folder), parts)
             yield MappedFiles(folder)
         return
-    sent = spark.sparkContext.broadcast(tuple(parts))
+    sent = classic.broadcast(spark, tuple(parts))
     try:
         yield BroadcastArrays(sent)
     finally:
         sent.destroy()
+
+
+def _sent(spark: SparkSession, parts: Sequence[npt.NDArray[Any]]) -> SentFiles:
+    """Send the arrays as the session's artifacts, in small pieces whatever their size.
+
+    A session's artifacts stay until it ends, and each needs a name of its own.
+    """
+    prefix = f"lineage-bridge-{uuid.uuid4().hex}-"
+    with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder:
+        files = _save(Path(folder), parts, prefix)
+        spark.addArtifacts(*map(str, files), file=True)
+    return SentFiles(prefix)
+
+
+def _save(folder: Path, parts: Sequence[npt.NDArray[Any]], prefix: str = "") -> list[Path]:
+    files = [folder / f"{prefix}{name}.npy" for name in _ARRAYS]
+    for file, array in zip(files, parts, strict=True):
+        np.save(file, array)
+    return files

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitMarker
-from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors, exists
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, exists
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

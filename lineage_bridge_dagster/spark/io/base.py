@@ -33,6 +33,7 @@ from lineage_bridge_dagster.spark.io.results import commit_metadata
 from lineage_bridge_dagster.spark.io.slices import Slice, slice_of
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.io.targets import output_table, refuse_tableflows
+from lineage_bridge_dagster.spark.remote import server_errors
 from lineage_bridge_dagster.specs.keys import NAMESPACE
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 
@@ -87,7 +88,8 @@ class TableIOManager(ConfigurableIOManager):
     def load_input(self, context: InputContext) -> Any:
         """A frame of the upstream asset."""
         try:
-            return self._read(context)
+            with server_errors():
+                return self._read(context)
         except LineageBridgeError as error:
             retry = not isinstance(error, ConfigurationError)
             raise Failure(description=str(error), allow_retries=retry) from error
@@ -96,7 +98,8 @@ class TableIOManager(ConfigurableIOManager):
         """Write a frame to its Iceberg table; None means that the asset has written its data itself."""
         try:
             if obj is not None:
-                self._write(context, obj)
+                with server_errors():
+                    self._write(context, obj)
             elif (context.run_id, context.step_key) in self._downstream:
                 raise _no_downstream_table("An input")
         except LineageBridgeError as error:

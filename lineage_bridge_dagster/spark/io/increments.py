@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark.commits import CommitMarker
-from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors, exists, snapshot
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, exists, snapshot
 from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 from lineage_bridge_dagster.specs.keys import NAMESPACE
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from dagster import (
     TableSchemaMetadataValue,
 )
 
-from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, at_snapshot, current_snapshot, location
+from lineage_bridge_dagster.spark.iceberg_tables import at_snapshot, current_snapshot, location
 from lineage_bridge_dagster.spark.io.frames import column
 from lineage_bridge_dagster.spark.io.results import PREVIEW_COLUMNS, WriteResult, cell, commit_metadata
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.io.topic_schemas import topic_schemas, with_decoded
-from lineage_bridge_dagster.spark.java_errors import root_cause
+from lineage_bridge_dagster.spark.java_errors import root_cause, spark_errors
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 
 if TYPE_CHECKING:
@@ -151,13 +151,10 @@ def _bounded(
 def _read_table(
     spark: SparkSession, table: TableName, options: ReadOptions, downstream: Downstream | None, label: str
 ) -> DataFrame:
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import AnalysisException
-
     try:
         rows = spark.table(table.sql)
         _ = rows.schema
-    except (AnalysisException, Py4JJavaError) as error:
+    except spark_errors() as error:
         raise _unreadable(spark, table, error) from error
     if options.incremental and downstream is not None:
         return _new_rows(spark, table, rows, downstream, label)
@@ -246,13 +243,10 @@ def _reading_hint(spark: SparkSession, catalog: str, error: Exception) -> str:
 
 def _unreadable(spark: SparkSession, table: TableName, error: Exception) -> LineageBridgeError:
     """Why a table could not be read: it does not exist, or cannot be loaded."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import AnalysisException
-
     names: list[str] | None = [table.table]
     try:
         names = iceberg_tables.table_names(spark, table.catalog, table.database)
-    except (AnalysisException, Py4JJavaError) as unreachable:
+    except spark_errors() as unreachable:
         error = unreachable
     if names is None:
         return MissingTableError(

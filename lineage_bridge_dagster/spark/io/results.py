@@ -9,7 +9,8 @@ from typing import Any
 
 from dagster import MetadataValue
 
-from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 
 #: Bounds of the preview: an event is kept forever, and a table may be wide.

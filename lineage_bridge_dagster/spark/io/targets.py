@@ -16,7 +16,7 @@ from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.iceberg.tableflow import is_tableflow_location
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.spark.io.source import AssetSource, database_and_table
 from lineage_bridge_dagster.spark.java_errors import root_cause
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
@@ -78,7 +78,7 @@ def refuse_tableflows_location(spark: SparkSession, table: TableName) -> None:
     Raises:
         ConfigurationError: they are.
     """
-    if exists(spark, table) and is_tableflow_location(str(load_table(spark, table).location())):
+    if exists(spark, table) and is_tableflow_location(location(spark, table)):
         raise tableflows(table, TABLEFLOW)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
@@ -17,7 +17,7 @@ from lineage_bridge_dagster.spark.commits import (
     conflict_of,
     global_view,
 )
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists, load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists, open_table
 from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.frames import (
     conform,
@@ -27,13 +27,13 @@ from lineage_bridge_dagster.spark.io.frames import (
     types_of,
 )
 from lineage_bridge_dagster.spark.io.options import WriteOptions
-from lineage_bridge_dagster.spark.io.partitioning import PartitionField
 from lineage_bridge_dagster.spark.io.plan import Action, TableState, WritePlan, plan_write
 from lineage_bridge_dagster.spark.io.results import WriteResult
 from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.io.targets import refuse_tableflows_location
 from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
 from lineage_bridge_dagster.spark.merge import merge, persisted
+from lineage_bridge_dagster.spark.remote import is_gone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -107,18 +107,9 @@ def table_state(spark: SparkSession, table: TableName) -> TableState | None:
     """Read what a plan depends on; None if the table does not exist."""
     if not exists(spark, table):
         return None
-    loaded = load_table(spark, table)
-    sorted_by = {
-        str(name)
-        for order in loaded.sortOrders().values()
-        for field in order.fields()
-        if (name := loaded.schema().findColumnName(field.sourceId())) is not None
-    }
+    opened = open_table(spark, table)
     return TableState(
-        spark.table(table.sql).schema,
-        _partition_fields(loaded),
-        frozenset(sorted_by),
-        bool(loaded.sortOrder().isSorted()),
+        spark.table(table.sql).schema, opened.partition_fields(), opened.sort_columns(), opened.is_sorted
     )
 
 
@@ -173,9 +164,7 @@ class _Execution:
         clause = partitioning.clause(self.plan.partition_by)
         try:
             with global_view(frame) as source:
-                self.marker.session(self.spark).sql(
-                    f"REPLACE TABLE {table} USING iceberg {clause} AS TABLE {source}"
-                )
+                self.marker.run(self.spark, f"REPLACE TABLE {table} USING iceberg {clause} AS TABLE {source}")
         except Exception as error:
             if "ValidationException" not in java_classes(error):
                 raise
@@ -194,86 +183,49 @@ class _Execution:
         from pyspark.sql import functions as F
 
         spark, table = self.spark, self.plan.table
-        if _selects_partitions(spark, table, condition):
+        opened = open_table(spark, table)
+        if opened.selects_partitions(condition):
             self.marker.writer(rows, table.sql).overwrite(F.expr(condition))
             return
-        loaded = load_table(spark, table)
-        if (current := loaded.currentSnapshot()) is None:
+        if (current := next(opened.ancestors(), None)) is None:
             # There is no snapshot to branch from, and no row to replace.
             self.marker.writer(rows, table.sql).append()
             return
         branch = f"lineage_bridge_{uuid.uuid4().hex[:12]}"
-        loaded.manageSnapshots().createBranch(branch, current.snapshotId()).commit()
+        opened.create_branch(branch, current.snapshot_id)
         target = f"{table.sql}.{quoted(f'branch_{branch}')}"
         try:
-            self.marker.session(spark).sql(f"DELETE FROM {target} WHERE {condition}")  # noqa: S608 - the user's
+            self.marker.run(spark, f"DELETE FROM {target} WHERE {condition}")  # noqa: S608 - the user's
             self.marker.writer(rows, target).append()
             self._publish(branch)
-        except Exception:
-            self._drop_branch(branch)
+        except Exception as error:
+            if not is_gone(error):
+                self._drop_branch(branch)
             raise
 
     def _publish(self, branch: str) -> None:
-        manage = load_table(self.spark, self.plan.table).manageSnapshots()
         try:
-            manage = manage.fastForwardBranch("main", branch)
+            open_table(self.spark, self.plan.table).publish(branch)
         except Exception as error:
             # How Iceberg refuses a branch that another writer's commit has left behind.
             if "IllegalArgumentException" in java_classes(error):
                 raise changed_meanwhile(self.plan.table) from error
             raise
-        manage.removeBranch(branch).commit()
 
     def _drop_branch(self, branch: str) -> None:
         """Remove what a failed write left; its own failure is the one to report."""
         try:
-            loaded = load_table(self.spark, self.plan.table)
-            if branch in loaded.refs():
-                loaded.manageSnapshots().removeBranch(branch).commit()
+            open_table(self.spark, self.plan.table).remove_branch(branch)
         except Exception as error:
             _log.warning("Branch %s of %s could not be removed: %s", branch, self.plan.table, error)
 
 
 def _evolve(spark: SparkSession, plan: WritePlan, columns: StructType) -> None:
-    """Add new columns and widen narrow ones, in one commit."""
-    jvm: Any = spark._jvm
-    java_columns = jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
-    wanted = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(java_columns)
-    update = load_table(spark, plan.table).updateSchema()
+    """Add new columns and widen narrow ones."""
     try:
-        update.caseSensitive(False).unionByNameWith(wanted).commit()
+        open_table(spark, plan.table).add_columns(columns)
     except Exception as error:
         if (conflict := conflict_of(error, plan.table)) is None:
             raise
         raise conflict from error
     _log.info("%s: columns added or widened: %s", plan.table, ", ".join(columns.names))
-
-
-def _partition_fields(loaded: Any) -> tuple[PartitionField, ...]:
-    schema, fields = loaded.schema(), []
-    for field in loaded.spec().fields():
-        transform, _, argument = str(field.transform().toString()).partition("[")
-        if transform != "void":
-            name = str(schema.findColumnName(field.sourceId()))
-            is_column = schema.asStruct().field(name) is not None
-            path = (name,) if is_column else tuple(name.split("."))
-            fields.append(PartitionField(path, transform, argument.rstrip("]")))
-    return tuple(fields)
-
-
-def _selects_partitions(spark: SparkSession, table: TableName, condition: str) -> bool:
-    """Whether a condition selects whole partitions of a table, so that no file has both kinds of rows."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
-    jvm: Any = spark._jvm
-    converter = jvm.org.apache.spark.sql.execution.datasources.SparkExpressionConverter
-    session: Any = spark._jsparkSession
-    try:
-        resolved = converter.collectResolvedSparkExpression(session, table.sql, condition)
-        expression = converter.convertToIcebergExpression(resolved)
-    except (Py4JJavaError, PySparkException):
-        # Iceberg has no such expression, as for `id % 2 = 0`: it cannot select partitions.
-        return False
-    selects = jvm.org.apache.iceberg.expressions.ExpressionUtil.selectsPartitions
-    return bool(selects(expression, load_table(spark, table), False))

@@ -7,11 +7,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.iceberg_tables import (
     TableName,
     ensure_namespace,
     exists,
-    load_table,
     no_warehouse,
 )
 from lineage_bridge_dagster.spark.java_errors import java_classes
@@ -75,22 +75,20 @@ def ensure_table(
         ConfigurationError: the partitions or the sort order do not suit the columns.
     """
     if exists(spark, config.name):
-        table = load_table(spark, config.name)
+        table = classic.load_table(spark, config.name.sql)
         if not (config.replace_moved and config.location and str(table.location()) != config.location):
             check_own(dict(table.properties()), str(table.location()), config)
             return
         drop(spark, config.name)
-    jvm: Any = spark._jvm
+    jvm = classic.jvm(spark)
     java_schema = iceberg_schema(spark, schema, identifiers, comments)
     spec = partition_spec(jvm, java_schema, config.partition_by)
     order = sort_order(jvm, java_schema, config.sort_by)
     ensure_namespace(spark, config.name.catalog, config.name.database)
     catalog = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(
-        spark._jsparkSession, config.name.catalog
+        classic.java_session(spark), config.name.catalog
     )
-    gateway: Any = spark.sparkContext._gateway
-    levels = gateway.new_array(jvm.java.lang.String, 1)
-    levels[0] = config.name.database
+    levels = classic.string_array(spark, config.name.database)
     name = jvm.org.apache.iceberg.catalog.TableIdentifier.of(
         jvm.org.apache.iceberg.catalog.Namespace.of(levels), config.name.table
     )
@@ -133,7 +131,7 @@ def iceberg_schema(
     comments: Mapping[Path, str],
 ) -> Any:
     """Iceberg's Java schema for Spark's columns, with comments, in which the identifiers are required."""
-    jvm: Any = spark._jvm
+    jvm = classic.jvm(spark)
     parser = jvm.org.apache.iceberg.SchemaParser
     struct = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
     document = json.loads(parser.toJson(jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(struct)))

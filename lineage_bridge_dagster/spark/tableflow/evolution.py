@@ -10,6 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import StructType
 
 from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.java_errors import java_classes
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.creation import iceberg_schema
@@ -67,7 +68,7 @@ def evolve(
         optional = {".".join(each.path) for each in changes if isinstance(each, MakeOptional)}
         if optional & set(table.schema().identifierFieldNames()):
             # Iceberg's specification has no optional identifier fields. Rows keep their keys without them.
-            jvm: Any = spark._jvm
+            jvm = classic.jvm(spark)
             update = update.setIdentifierFields(jvm.java.util.ArrayList())
         try:
             update.unionByNameWith(schema).commit()
@@ -98,7 +99,7 @@ def check_schemas(table: Any, config: TopicTableConfig, schemas: TopicSchemas) -
 
 def _struct(spark: SparkSession, schema: Any) -> StructType:
     """Iceberg's Java schema as PyIceberg's."""
-    jvm: Any = spark._jvm
+    jvm = classic.jvm(spark)
     return Schema.model_validate_json(jvm.org.apache.iceberg.SchemaParser.toJson(schema)).as_struct()
 
 
@@ -106,7 +107,7 @@ def spark_columns(spark: SparkSession, table: Any) -> t.StructType:
     """The columns of Iceberg's Java `Table`."""
     from pyspark.sql.types import StructType
 
-    jvm: Any = spark._jvm
+    jvm = classic.jvm(spark)
     struct = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(table.schema())
     return StructType.fromJson(json.loads(struct.json()))
 

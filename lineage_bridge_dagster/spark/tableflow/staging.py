@@ -49,8 +49,9 @@ from tenacity import (
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.progress import COMMITTED_TAG, Progress, RawSnapshot, lineage, progress
+from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.failures import readable
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.java_errors import java_classes
 
 if TYPE_CHECKING:
@@ -84,9 +85,8 @@ class StagedTable:
 
     def __init__(self, spark: SparkSession, name: TableName) -> None:
         self.name = name
-        self._table: Any = load_table(spark, name)
-        jvm: Any = spark._jvm
-        self._parser = jvm.org.apache.iceberg.SnapshotParser
+        self._table: Any = classic.load_table(spark, name.sql)
+        self._parser = classic.jvm(spark).org.apache.iceberg.SnapshotParser
 
     @property
     def java(self) -> Any:
@@ -227,13 +227,10 @@ def writer_session(spark: SparkSession) -> SparkSession:
     Spark takes the branch, and the summary of a MERGE, from the session's configuration. A session loads its
     catalogs anew, so there is one for each thread and not one for each table.
     """
-    from pyspark.sql import SparkSession
-
-    jvm_session: Any = spark._jsparkSession
     sessions: dict[int, SparkSession] = _sessions.__dict__.setdefault("by_session", {})
-    key = int(jvm_session.hashCode())
+    key = int(classic.java_session(spark).hashCode())
     if (session := sessions.get(key)) is None:
-        session = sessions[key] = SparkSession(spark.sparkContext, jvm_session.cloneSession())
+        session = sessions[key] = classic.cloned(spark)
         session.conf.set("spark.wap.branch", STAGED)
         # Kafka allows a header twice, a map does not: the last one is kept.
         session.conf.set("spark.sql.mapKeyDedupPolicy", "LAST_WIN")

@@ -10,7 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table
+from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.tableflow.config import MODE, NotOurTableError
 from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits, keep_up
 
@@ -25,7 +26,7 @@ def keep_up_topic_table(spark: SparkSession, name: TableName, limits: UpkeepLimi
         NotOurTableError: the table was not created from a topic; nothing was changed.
         CommitConflictError: a loader kept changing the files that were being compacted; nothing was changed.
     """
-    if load_table(spark, name).properties().get(MODE) is None:
+    if classic.load_table(spark, name.sql).properties().get(MODE) is None:
         raise NotOurTableError(
             f"{name} was not created from a topic: it has no property {MODE}. Nothing was changed.",
             hint="Leave its upkeep to what writes it.",

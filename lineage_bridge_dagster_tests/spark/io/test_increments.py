@@ -21,7 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, current_snapshot, load_table
+from lineage_bridge_dagster.spark.classic import load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, current_snapshot
 from lineage_bridge_dagster.spark.io.increments import CONSUMED, FULL_REFRESH, IncrementError, offsets_since
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.io.options import WriteOptions
@@ -143,7 +144,7 @@ def test_changed_rows_are_refused_until_a_full_refresh(world: World) -> None:
 def test_expired_snapshot_and_replaced_table_are_reported_as_such(world: World) -> None:
     assert world.run().success
     world.add(3)
-    table = load_table(world.spark, world.source)
+    table = load_table(world.spark, world.source.sql)
     table.expireSnapshots().expireOlderThan(table.currentSnapshot().timestampMillis()).retainLast(1).commit()
     assert "has expired" in failure_of(world.run())
     assert world.run(**{FULL_REFRESH: "true"}).success

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, load_table
+from lineage_bridge_dagster.spark.classic import load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import (
@@ -118,11 +119,9 @@ def test_record_without_a_key_cannot_be_upserted(spark: SparkSession, database: 
 
 
 def test_key_identifies_the_rows_of_the_table(spark: SparkSession, database: str) -> None:
-    from lineage_bridge_dagster.spark.iceberg_tables import load_table
-
     table = config(database, mode="upsert")
     opened(spark, InMemoryTopic(), table, UPSERTS)
-    schema = load_table(spark, table.name).schema()
+    schema = load_table(spark, table.name.sql).schema()
     assert set(schema.identifierFieldNames()) == {"$$partition", "shop", "number"}
 
 
@@ -179,6 +178,6 @@ def test_key_that_becomes_nullable_no_longer_identifies_rows_to_iceberg(
     opened(spark, topic, table, both).advance()
     rows = spark.table(table.name.sql).select("shop", "number", "id").collect()
     assert {tuple(row) for row in rows} == {("a", 1, 4), ("a", None, 3)}
-    schema = load_table(spark, table.name).schema()
+    schema = load_table(spark, table.name.sql).schema()
     assert set(schema.identifierFieldNames()) == set()
     assert schema.findField("number").isOptional()

@@ -12,7 +12,8 @@ import pytest
 
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.iceberg.progress import RawSnapshot
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, load_table
+from lineage_bridge_dagster.spark.classic import load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
 from lineage_bridge_dagster.spark.tableflow import topic_table as module
 from lineage_bridge_dagster.spark.tableflow.config import (
     NotOurTableError,
@@ -84,7 +85,7 @@ def test_staged_batch_is_discarded_if_the_table_was_compacted(
     loaded.compact()
     loaded.writer().advance()
     loaded.check()
-    table = load_table(loaded.spark, loaded.config.name)
+    table = load_table(loaded.spark, loaded.config.name.sql)
     assert table.refs()[STAGED].snapshotId() == table.refs()["main"].snapshotId()
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table, table_names
+from lineage_bridge_dagster.spark.classic import load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, table_names
 from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.layout import Order, Term
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
@@ -74,6 +75,6 @@ def test_layout_is_checked_before_anything_is_created(spark: SparkSession, datab
 
     table = opened("bucket(4, id)", "days($$timestamp)", sort_by=("item desc", "id"))
     assert table.advance().rows == 2
-    stored = load_table(spark, table.config.name)
+    stored = load_table(spark, table.config.name.sql)
     assert str(stored.spec().fields().size()) == "2"
     assert stored.sortOrder().fields().size() == 2

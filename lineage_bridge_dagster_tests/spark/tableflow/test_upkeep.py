@@ -12,7 +12,7 @@ from tenacity import wait_none
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.spark import upkeep as module
 from lineage_bridge_dagster.spark.commits import CommitConflictError
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, load_table
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, location
 from lineage_bridge_dagster.spark.tableflow.config import NotOurTableError
 from lineage_bridge_dagster.spark.tableflow.upkeep import keep_up_topic_table
 from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
@@ -79,8 +79,7 @@ def test_young_snapshots_are_kept_beyond_their_number(loaded: Loaded) -> None:
 
 def test_file_without_a_snapshot_is_removed_when_it_is_old(loaded: Loaded, spark_aws: StrictAws) -> None:
     load(loaded, 1)
-    location = str(load_table(loaded.spark, loaded.config.name).location())
-    bucket, _, prefix = location.removeprefix("s3://").partition("/")
+    bucket, _, prefix = location(loaded.spark, loaded.config.name).removeprefix("s3://").partition("/")
     names = {name: f"{prefix}/data/{name}.parquet" for name in ("old", "young")}
     client = spark_aws.client("s3", "us-east-1")
     for key in names.values():

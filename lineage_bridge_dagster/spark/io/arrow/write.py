@@ -28,7 +28,6 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.table_errors import TableConflictError, translate
 from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitConflictError, changed_meanwhile
-from lineage_bridge_dagster.spark.iceberg_tables import Snapshot
 from lineage_bridge_dagster.spark.io.arrow import tables
 from lineage_bridge_dagster.spark.io.arrow.conditions import mask, outside
 from lineage_bridge_dagster.spark.io.arrow.files import write_files
@@ -45,6 +44,7 @@ from lineage_bridge_dagster.spark.io.arrow.plan import (
 from lineage_bridge_dagster.spark.io.arrow.schemas import conform, storable
 from lineage_bridge_dagster.spark.io.requests import WriteRequest
 from lineage_bridge_dagster.spark.io.results import WriteResult
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -1,0 +1,122 @@
+"""An Iceberg table through Iceberg's Java API, in the JVM of a classic session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark.io.partitioning import PartitionField
+from lineage_bridge_dagster.spark.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+
+class JavaTable:
+    """A table as it was when it was loaded; each change reads it anew. `SqlTable` is its counterpart."""
+
+    def __init__(self, spark: SparkSession, name: str) -> None:
+        self._spark = spark
+        self._name = name
+        self._table: Any = classic.load_table(spark, name)
+
+    @property
+    def location(self) -> str:
+        """The base location of data and metadata."""
+        return str(self._table.location())
+
+    def ancestors(self) -> Iterator[Snapshot]:
+        """The snapshots of the current branch, newest first, as far back as they are kept."""
+        at = self._table.currentSnapshot()
+        while at is not None:
+            yield _snapshot(at)
+            parent = at.parentId()
+            at = None if parent is None else self._table.snapshot(parent)
+
+    def snapshot(self, snapshot_id: int) -> Snapshot | None:
+        """A snapshot that is still kept, on the current branch or not."""
+        found = self._table.snapshot(snapshot_id)
+        return None if found is None else _snapshot(found)
+
+    def snapshot_count(self) -> int:
+        """How many snapshots are kept, on any branch."""
+        return int(self._table.snapshots().size())
+
+    def history(self) -> list[tuple[int, int]]:
+        """When which snapshot became the current one: epoch milliseconds and ids, oldest first."""
+        return [(int(each.timestampMillis()), int(each.snapshotId())) for each in self._table.history()]
+
+    def partition_fields(self) -> tuple[PartitionField, ...]:
+        """The fields of the current partition spec, but for those that were dropped."""
+        schema, fields = self._table.schema(), []
+        for field in self._table.spec().fields():
+            transform, _, argument = str(field.transform().toString()).partition("[")
+            if transform != "void":
+                name = str(schema.findColumnName(field.sourceId()))
+                is_column = schema.asStruct().field(name) is not None
+                path = (name,) if is_column else tuple(name.split("."))
+                fields.append(PartitionField(path, transform, argument.rstrip("]")))
+        return tuple(fields)
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the table has a sort order now."""
+        return bool(self._table.sortOrder().isSorted())
+
+    def sort_columns(self) -> frozenset[str]:
+        """The columns that the table is or was sorted by."""
+        schema = self._table.schema()
+        return frozenset(
+            str(name)
+            for order in self._table.sortOrders().values()
+            for field in order.fields()
+            if (name := schema.findColumnName(field.sourceId())) is not None
+        )
+
+    def selects_partitions(self, condition: str) -> bool:
+        """Whether an SQL condition selects whole partitions, so that no file has both kinds of rows."""
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        jvm = classic.jvm(self._spark)
+        converter = jvm.org.apache.spark.sql.execution.datasources.SparkExpressionConverter
+        session = classic.java_session(self._spark)
+        try:
+            resolved = converter.collectResolvedSparkExpression(session, self._name, condition)
+            expression = converter.convertToIcebergExpression(resolved)
+        except (Py4JJavaError, PySparkException):
+            # Iceberg has no such expression, as for `id % 2 = 0`: it cannot select partitions.
+            return False
+        selects = jvm.org.apache.iceberg.expressions.ExpressionUtil.selectsPartitions
+        return bool(selects(expression, self._table, False))
+
+    def add_columns(self, columns: StructType) -> None:
+        """Add the columns that the table lacks, and widen those that are narrower, in one commit."""
+        jvm = classic.jvm(self._spark)
+        java_columns = jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
+        wanted = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(java_columns)
+        self._table.updateSchema().caseSensitive(False).unionByNameWith(wanted).commit()
+
+    def create_branch(self, branch: str, snapshot_id: int) -> None:
+        """Create a branch at a snapshot."""
+        self._table.manageSnapshots().createBranch(branch, snapshot_id).commit()
+
+    def publish(self, branch: str) -> None:
+        """Make a branch the table, and remove it, in one commit.
+
+        Fails with IllegalArgumentException if the branch does not continue what the table is by now.
+        """
+        self._table.manageSnapshots().fastForwardBranch("main", branch).removeBranch(branch).commit()
+
+    def remove_branch(self, branch: str) -> None:
+        """Remove a branch, if it is there."""
+        if branch in self._table.refs():
+            self._table.manageSnapshots().removeBranch(branch).commit()
+
+
+def _snapshot(found: Any) -> Snapshot:
+    return Snapshot(
+        int(found.snapshotId()), str(found.operation()), dict(found.summary()), int(found.timestampMillis())
+    )
