@@ -19,9 +19,11 @@ from lineage_bridge_dagster.config.catalog_properties import GLUE_ENDPOINT, PROF
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.spark_remote import REMOTE, TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.spark.classic import is_classic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 #: What PySpark's functions obey: the process works with sessions of Spark Connect.
 _MODE = "SPARK_CONNECT_MODE_ENABLED"
@@ -119,8 +121,6 @@ def connect(server: SparkRemote, catalogs: Catalogs, user: Mapping[str, str]) ->
         _log.info("Connected to Spark %s at %s", found.session.version, server.server)
     else:
         _add(_connected, catalogs, user)
-    # PySpark asks for the thread's session to print a schema as DDL.
-    type(_connected.session)._active_session.session = _connected.session  # type: ignore[attr-defined]
     return _connected.session
 
 
@@ -164,6 +164,14 @@ def session_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Spark
         for key, value in conf.items():
             spark.conf.set(key, value)
         yield spark
+
+
+def ddl(spark: SparkSession, columns: StructType) -> str:
+    """Columns as DDL, which PySpark asks the session for that is active in the thread."""
+    if not is_classic(spark):
+        session: Any = spark
+        type(session)._active_session.session = session
+    return columns.toDDL()
 
 
 def commit_lock(spark: SparkSession) -> AbstractContextManager[object]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
+from lineage_bridge_dagster.spark.remote import ddl
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class SqlTable:
         wider: list[str] = []
         for found in differences(columns, self._spark.table(self._name).schema):
             if found.kind == "new":
-                added.append(f"{quoted(*found.path)} {_ddl(_type_at(columns, found.path))}")
+                added.append(f"{quoted(*found.path)} {self._ddl(_type_at(columns, found.path))}")
             elif found.kind == "wider":
                 wider.append(f"{quoted(*found.path)} TYPE {found.frame}")
         if added:
@@ -137,6 +138,13 @@ class SqlTable:
     def remove_branch(self, branch: str) -> None:
         """Remove a branch, if it is there."""
         self._run(f"ALTER TABLE {self._name} DROP BRANCH IF EXISTS {quoted(branch)}")
+
+    def _ddl(self, kind: DataType) -> str:
+        """A type as DDL, with the names of fields quoted."""
+        from pyspark.sql.types import StructField, StructType
+
+        # Spark has no DDL of a type alone, but of columns.
+        return ddl(self._spark, StructType([StructField("c", kind)])).removeprefix("c ")
 
     def _snapshots(self) -> tuple[int | None, dict[int, Row]]:
         """The id of the current snapshot, and all that are kept by their ids."""
@@ -209,11 +217,3 @@ def _type_at(kind: DataType, path: Sequence[str]) -> DataType:
         elif isinstance(kind, MapType):
             kind = kind.keyType if name == "key" else kind.valueType
     return kind
-
-
-def _ddl(kind: DataType) -> str:
-    """A type as DDL, with the names of fields quoted."""
-    from pyspark.sql.types import StructField, StructType
-
-    # Spark has no DDL of a type alone, but of columns.
-    return StructType([StructField("c", kind)]).toDDL().removeprefix("c ")

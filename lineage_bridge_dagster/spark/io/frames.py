@@ -35,7 +35,8 @@ def filtered(frame: DataFrame, condition: str, option: str) -> DataFrame:
 
     try:
         found = frame.where(condition)
-        _ = found.schema
+        # Has the condition analyzed; the schema of a filter over Spark Connect is known without that.
+        found.isLocal()
     except PySparkException as error:
         raise _invalid(frame, condition, f"{option} is not a condition", error) from error
     return found

@@ -33,7 +33,7 @@ from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.io.targets import refuse_tableflows_location
 from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
 from lineage_bridge_dagster.spark.merge import merge, persisted
-from lineage_bridge_dagster.spark.remote import is_gone
+from lineage_bridge_dagster.spark.remote import ddl, is_gone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,7 +82,7 @@ def write_frame(
     if planned.create is not None:
         # The partitions of a first backfill may all be written at once: one of them creates the table.
         clause = partitioning.clause(planned.partition_by)
-        ensure_table(spark, table, planned.create.toDDL(), partitioned_by=clause)
+        ensure_table(spark, table, ddl(spark, planned.create), partitioned_by=clause)
         planned = plan()
     if planned.evolve is not None:
         _evolve(spark, planned, planned.evolve)
