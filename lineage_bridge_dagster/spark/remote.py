@@ -115,7 +115,7 @@ def connect(server: SparkRemote, catalogs: Catalogs, user: Mapping[str, str]) ->
             _check_server(found, catalogs)
             _add(found, catalogs, user)
         except BaseException:
-            found.session.stop()
+            _end(found.session)
             raise
         _connected = found
         _log.info("Connected to Spark %s at %s", found.session.version, server.server)
@@ -129,10 +129,16 @@ def disconnect() -> None:
     global _connected
     found, _connected = _connected, None
     if found is not None:
-        with suppress(Exception):
-            session: Any = found.session
-            session.client.set_retry_policies([])
-            session.stop()
+        _end(found.session)
+
+
+def _end(session: Any) -> None:
+    with suppress(Exception):
+        session.client.set_retry_policies([])
+        session.stop()
+    # PySpark closes a session once more when it is collected as garbage, in whatever thread that happens, and
+    # with it threads that all sessions share: a call of the next session would fail.
+    session.client.close = lambda: None
 
 
 @contextmanager

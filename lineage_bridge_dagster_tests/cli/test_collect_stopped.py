@@ -46,6 +46,11 @@ def endless() -> Iterator[str]:
         server.shutdown()
 
 
+def _listen() -> None:
+    """Take signals as a program does that a terminal started: shells have background jobs ignore some."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stopped_extract_leaves_neither_files_nor_a_mark(
     endless: str, tmp_path: Path, number: signal.Signals
@@ -55,7 +60,9 @@ def test_stopped_extract_leaves_neither_files_nor_a_mark(
     main = "from lineage_bridge_dagster.cli.main import main; main()"
     command = [sys.executable, "-c", main, "collect", "-c", "config.json"]
     keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
-    with subprocess.Popen(command, cwd=tmp_path, env=os.environ | keys, stderr=subprocess.PIPE) as run:
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=os.environ | keys, stderr=subprocess.PIPE, preexec_fn=_listen
+    ) as run:
         deadline = time.monotonic() + 60
         while not list(tmp_path.glob("files/.glue_*.partial/glue_tables_*")):
             assert time.monotonic() < deadline
