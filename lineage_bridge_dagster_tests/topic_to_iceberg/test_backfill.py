@@ -141,7 +141,10 @@ def test_defaults_give_every_table_of_mode_append_its_partitions_and_no_other() 
 @pytest.mark.parametrize(
     ("entry", "error"),
     [
-        ({"mode": "upsert", "backfill": START}, "A table of mode upsert has the last state of each key"),
+        (
+            {"mode": "upsert", "backfill": START},
+            "A table of mode upsert holds only the last state of each key",
+        ),
         ({"backfill": {"partition": "hour"}}, "Write start, for example start: 2026-01-01"),
         ({"backfill": {"start": "yesterday"}}, "is not a day"),
         ({"backfill": {**START, "partition": "week"}}, "day or hour"),

@@ -151,6 +151,8 @@ def glue(aws: StrictAws) -> Catalogs:
     )
 
 
+# With the others of this Glue: tests that mock AWS within the process empty it.
+@pytest.mark.xdist_group("spark")
 def test_ten_writers_of_ten_partitions_of_a_glue_table_all_succeed(
     spark_aws: StrictAws, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
