@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,13 @@ pytest_plugins = [
     "lineage_bridge_dagster_tests.project",
 ]
 
-# How long an example takes depends on the machine.
-settings.register_profile("no_deadline", deadline=None)
-settings.load_profile("no_deadline")
+# How long an example takes depends on the machine. CI tries the same examples each time.
+settings.register_profile("any_machine", deadline=None, derandomize=os.environ.get("CI") == "true")
+settings.load_profile("any_machine")
+
+# A shell has what it starts in the background ignore SIGINT, and so do the processes of the tests.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
