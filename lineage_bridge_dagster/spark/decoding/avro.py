@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pyiceberg.types import IcebergType
@@ -37,7 +38,7 @@ class AvroFormat:
 
     def shape(self, schema: RegisteredSchema) -> tuple[str, bool]:
         """The schema's own type, and whether Avro's reader may take a value for one of another type."""
-        return spelled(self._types[schema.id]), _is_confused(json.loads(schema.text), {})
+        return spelled(self._types[schema.id]), _confuses_reader(schema.text)
 
     def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
         """A struct of the value and of the bytes after it."""
@@ -62,7 +63,7 @@ class AvroFormat:
         """Whether the bytes after the value are those appended; Spark reads a malformed record as nulls."""
         from pyspark.sql import functions as F
 
-        return F.lit(False) if self.shape(schema)[1] else parsed["end"] == F.lit(_END)
+        return F.lit(False) if _confuses_reader(schema.text) else parsed["end"] == F.lit(_END)
 
     def value(self, parsed: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
         """The value."""
@@ -72,7 +73,7 @@ class AvroFormat:
         """Avro's encoding has no names or types, so that nothing more is known."""
         from pyspark.sql import functions as F
 
-        if self.shape(schema)[1]:
+        if _confuses_reader(schema.text):
             reason = " has a union of fixed types of the same size, which Avro's reader in Spark confuses"
             return F.concat(F.lit("the Avro schema of id "), number.cast("string"), F.lit(reason))
         return F.concat(F.lit("its bytes do not match the Avro schema of id "), number.cast("string"))
@@ -106,6 +107,12 @@ def _with_optional_doubles(schema: Any) -> Any:
 
 def _is_double(schema: Any) -> bool:
     return schema == "double" or (isinstance(schema, dict) and _is_double(schema.get("type")))
+
+
+@lru_cache(maxsize=1024)
+def _confuses_reader(schema: str) -> bool:
+    """Whether Avro's reader may take a value for one of another type; each step asks several times."""
+    return _is_confused(json.loads(schema), {})
 
 
 def _is_confused(schema: Any, sizes: dict[str, int]) -> bool:
