@@ -55,12 +55,12 @@ def measured(records: DataFrame) -> tuple[int, int]:
     return int(found["n"]), int(found["bytes"] or 0)
 
 
-def _bytes(*sides: str) -> Column:
+def _bytes(key: str, value: str) -> Column:
     """The bytes of all keys and values, as `bytes`; null if there are no records."""
     from pyspark.sql import functions as F
 
-    key, value = (F.coalesce(F.length(quoted(side)), F.lit(0)).cast("long") for side in sides)
-    return F.sum(key + value).alias("bytes")
+    sizes = [F.coalesce(F.length(quoted(side)), F.lit(0)).cast("long") for side in (key, value)]
+    return F.sum(sizes[0] + sizes[1]).alias("bytes")
 
 
 def all_become_rows(config: TopicTableConfig) -> bool:
@@ -75,11 +75,9 @@ def counted(rows: DataFrame, config: TopicTableConfig, observation: Observation)
     """
     from pyspark.sql import functions as F
 
-    count, raw = (
-        F.count(F.lit(1)),
-        [metadata_name(f"raw-{s}", config.portable_names) for s in ("key", "value")],
-    )
-    return rows.observe(observation, count.alias("n"), count.alias("good"), _bytes(*raw))
+    count = F.count(F.lit(1))
+    size = _bytes(*(metadata_name(f"raw-{side}", config.portable_names) for side in ("key", "value")))
+    return rows.observe(observation, count.alias("n"), count.alias("good"), size)
 
 
 def table_rows(
