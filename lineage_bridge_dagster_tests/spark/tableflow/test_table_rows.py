@@ -18,7 +18,7 @@ from lineage_bridge_dagster.spark.tableflow.table_rows import (
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1, subject
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, Observation, SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -38,13 +38,18 @@ def planned(spark: SparkSession, mode: Any, failures: Any) -> str:
     config = TopicTableConfig(TableName("glue", "d", "t"), mode=mode, failures=failures)
     observation = Observation()
     decided = judged(records, topic.name, decoders, config)
-    if all_become_rows(config):
-        frame = counted(table_rows(decided, decoders, config).frame, config, observation)
-    else:
-        frame = table_rows(decided, decoders, config, observation).frame
-    execution: Any = frame._jdf
+    execution: Any = observed(decided, decoders, config, observation)._jdf
     execution.queryExecution().assertAnalyzed()
     return str(execution.queryExecution().toString())
+
+
+def observed(
+    decided: DataFrame, decoders: Decoders, config: TopicTableConfig, observation: Observation
+) -> DataFrame:
+    """The rows of judged records, counted where a load counts them."""
+    if all_become_rows(config):
+        return counted(table_rows(decided, decoders, config).frame, config, observation)
+    return table_rows(decided, decoders, config, observation).frame
 
 
 def optimized(plan: str) -> str:
@@ -79,11 +84,7 @@ def test_the_two_ways_of_counting_agree(spark: SparkSession) -> None:
         config = TopicTableConfig(TableName("glue", "d", "t"), failures=failures)
         observation = Observation()
         decided = judged(topic.read(spark, *topic.bounds()), topic.name, decoders, config)
-        if all_become_rows(config):
-            frame = counted(table_rows(decided, decoders, config).frame, config, observation)
-        else:
-            frame = table_rows(decided, decoders, config, observation).frame
-        frame.collect()
+        observed(decided, decoders, config, observation).collect()
         found.append(observation.get)
     size = sum(len(part) for part in (order_v1(1), order_v1(22), b"k", b"k", b"key"))
     assert found == [{"n": 3, "good": 3, "bytes": size}] * 2
