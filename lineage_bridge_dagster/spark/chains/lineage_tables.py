@@ -147,7 +147,7 @@ class Records:
     @property
     def digest(self) -> str:
         """Of all records, in any order."""
-        return hashlib.sha256(np.sort(self.digests).astype("<i8").tobytes()).hexdigest()
+        return _unordered(self.digests)
 
     @property
     def rows(self) -> pa.Table:
@@ -202,8 +202,7 @@ def graph_records(discovery: Discovery) -> tuple[Records, Records, Records]:
 
 def coverage_digest(coverage: Coverage) -> str:
     """A digest of all reports in any order, without the time of the discovery."""
-    found = np.sort(digests(map(_report_content, coverage)))
-    return hashlib.sha256(found.astype("<i8").tobytes()).hexdigest()
+    return _unordered(digests(map(_report_content, coverage)))
 
 
 def digests(contents: Iterable[tuple[Any, ...]]) -> npt.NDArray[np.int64]:
@@ -221,6 +220,11 @@ def digests(contents: Iterable[tuple[Any, ...]]) -> npt.NDArray[np.int64]:
             data = _ENCODER.encode(content).encode("utf-8", "surrogatepass")
         found += digest(data, digest_size=8).digest()
     return np.frombuffer(bytes(found), dtype="<i8").astype(np.int64)
+
+
+def _unordered(found: npt.NDArray[np.int64]) -> str:
+    """A digest of digests in any order."""
+    return hashlib.sha256(np.sort(found).astype("<i8").tobytes()).hexdigest()
 
 
 def arrow_array(values: Iterable[Any], kind: pa.DataType) -> pa.Array:
