@@ -8,12 +8,12 @@ Snapshots that replace files by others with the same rows, as a compaction does,
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitMarker
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, exists
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, exists, open_table
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -115,23 +115,28 @@ def unchanged(
 
 def content_snapshot(spark: SparkSession, table: TableName) -> Snapshot | None:
     """The newest snapshot that changed rows, or the oldest one that is kept; None before the first commit."""
-    found = None
-    for found in ancestors(spark, table):
-        if found.operation != _REPLACE:
-            break
-    return found
+    return _of_content(ancestors(spark, table))
 
 
 def settled(spark: SparkSession, table: TableName, since: Snapshot | None, marker: CommitMarker) -> Settled:
     """What a write has left a table at, certain if all commits after snapshot `since` are its own."""
-    newest, certain = content_snapshot(spark, table), True
-    for snapshot in ancestors(spark, table):
+    loaded = open_table(spark, table)
+    newest, certain = _of_content(loaded.ancestors()), True
+    for snapshot in loaded.ancestors():
         if since is not None and snapshot.snapshot_id == since.snapshot_id:
             break
         if snapshot.operation != _REPLACE and snapshot.summary.get(WRITE_ID) != marker.write_id:
             certain = False
             break
     return Settled(table, newest.snapshot_id if newest else None, certain)
+
+
+def _of_content(snapshots: Iterable[Snapshot]) -> Snapshot | None:
+    found = None
+    for found in snapshots:
+        if found.operation != _REPLACE:
+            break
+    return found
 
 
 def _sha256(parts: Sequence[str]) -> str:
