@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.iceberg import quoted, string_literal
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.java_errors import java_classes, spark_errors
 from lineage_bridge_dagster.spark.java_table import JavaTable
@@ -160,12 +160,3 @@ def table_names(spark: SparkSession, catalog: str, namespace: str) -> list[str] 
             raise
         return None
     return [str(row.tableName) for row in rows]
-
-
-def string_literal(text: str) -> str:
-    r"""A text as a string literal of Spark SQL.
-
-    >>> print(string_literal("it's a \\ "))
-    'it\'s a \\ '
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

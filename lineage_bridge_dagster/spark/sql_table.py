@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.iceberg import quoted, string_literal
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
 from lineage_bridge_dagster.spark.remote import ddl
 from lineage_bridge_dagster.spark.snapshot import Snapshot
@@ -131,8 +131,9 @@ class SqlTable:
 
         Fails with IllegalArgumentException if the branch does not continue what the table is by now.
         """
-        name = self._name.removeprefix(f"{quoted(self._catalog)}.").replace("\\", "\\\\").replace("'", "\\'")
-        self._collect(f"CALL {quoted(self._catalog)}.system.fast_forward('{name}', 'main', '{branch}')")
+        name = self._name.removeprefix(f"{quoted(self._catalog)}.")
+        arguments = ", ".join(map(string_literal, (name, "main", branch)))
+        self._collect(f"CALL {quoted(self._catalog)}.system.fast_forward({arguments})")
         self._run(f"ALTER TABLE {self._name} DROP BRANCH IF EXISTS {quoted(branch)}")
 
     def remove_branch(self, branch: str) -> None:

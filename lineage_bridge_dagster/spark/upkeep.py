@@ -20,14 +20,13 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.iceberg import quoted, string_literal
 from lineage_bridge_dagster.spark.commits import CommitConflictError, conflict_of
 from lineage_bridge_dagster.spark.iceberg_tables import (
     TableName,
     current_snapshot,
     location,
     open_table,
-    string_literal,
 )
 
 if TYPE_CHECKING:

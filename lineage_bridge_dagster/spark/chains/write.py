@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.iceberg import string_literal
 from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
@@ -40,7 +41,7 @@ from lineage_bridge_dagster.spark.chains.settled import (
 )
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
 from lineage_bridge_dagster.spark.commits import commit
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists, string_literal
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists
 
 if TYPE_CHECKING:
     import pyarrow as pa

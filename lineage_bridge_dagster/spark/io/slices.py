@@ -20,7 +20,7 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.spark.iceberg_tables import string_literal
+from lineage_bridge_dagster.iceberg import string_literal
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
