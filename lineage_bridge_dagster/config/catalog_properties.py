@@ -17,6 +17,10 @@ from lineage_bridge_dagster.errors import ConfigurationError
 
 #: System properties of the AWS SDK for Java.
 PROFILE, REGION, GLUE_ENDPOINT = "aws.profile", "aws.region", "aws.endpointUrlGlue"
+
+#: Prefix of Spark's configuration of catalogs.
+CATALOG = "spark.sql.catalog."
+
 _PROFILE_PROVIDER = "software.amazon.awssdk.auth.credentials.ProfileCredentialsProvider"
 
 #: Types whose commits are safe, as PyIceberg names them.
@@ -40,7 +44,7 @@ def spark_conf(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[s
             hint="Write the role into a profile of the AWS configuration (role_arn, source_profile), and set "
             "profile in place of role_arn.",
         )
-    prefix = f"spark.sql.catalog.{catalog.name}"
+    prefix = CATALOG + catalog.name
     properties = {**_of_type(catalog), **_storage(catalog, variables)}
     if catalog.type == "glue":
         properties["catalog-impl"] = "org.apache.iceberg.aws.glue.GlueCatalog"
@@ -76,6 +80,12 @@ def spark_conf(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[s
         prefix: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{prefix}.{key}": value for key, value in properties.items()},
     }
+
+
+def of_catalog(name: str, conf: Mapping[str, str]) -> dict[str, str]:
+    """The part of Spark's configuration that is a catalog's."""
+    key = CATALOG + name
+    return {k: value for k, value in conf.items() if k == key or k.startswith(f"{key}.")}
 
 
 def java_properties(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[str, str]:

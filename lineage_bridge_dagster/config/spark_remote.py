@@ -20,9 +20,11 @@ MASTER, REMOTE = "spark.master", "spark.remote"
 #: The bearer token of the server, if it wants one.
 TOKEN_VARIABLE = PREFIX + "SPARK_TOKEN"
 
+#: Pattern of the names of parameters and properties whose values are secrets.
+SECRET_NAMES = "(?i)secret|password|token|credential|authorization|api[-_.]?key|access[-_.]?key"  # noqa: S105
+
 _PORT = 15002
 _EXAMPLE = "sc://spark.internal:15002"
-_SECRET = re.compile(r"(?i)token|secret|password|credential|authorization|api[-_.]?key|access[-_.]?key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class SparkRemote:
             if not equals:
                 # Not shown: it may be part of a secret that has a semicolon.
                 raise _malformed("one of its parameters is not name=value")
-            if _SECRET.search(name):
+            if re.search(SECRET_NAMES, name):
                 raise ConfigurationError(
                     f"spark.remote has the parameter {name}, which is a secret.",
                     hint=f"Take it out of the URL, and set a token in the variable {TOKEN_VARIABLE}.",
@@ -102,5 +104,5 @@ def remote_of(conf: Mapping[str, Any], variables: Mapping[str, str] | None = Non
 
 def _malformed(why: str) -> ConfigurationError:
     return ConfigurationError(
-        f"spark.remote is no address of a Spark Connect server: {why}.", hint=f"Write it as {_EXAMPLE}."
+        f"spark.remote is not the URL of a Spark Connect server: {why}.", hint=f"Write it as {_EXAMPLE}."
     )

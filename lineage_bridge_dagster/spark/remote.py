@@ -9,15 +9,16 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.config.catalog_properties import GLUE_ENDPOINT, PROFILE
+from lineage_bridge_dagster.config.catalog_properties import CATALOG, GLUE_ENDPOINT, PROFILE, of_catalog
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.spark_remote import REMOTE, TOKEN_VARIABLE, SparkRemote
+from lineage_bridge_dagster.config.spark_remote import REMOTE, SECRET_NAMES, TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.classic import is_classic
 
@@ -52,7 +53,6 @@ _GONE = (
 )
 _FULL = ("StatusCode.RESOURCE_EXHAUSTED", "OutOfMemoryError", "spark.driver.maxResultSize")
 
-_SECRETS = ("secret", "password", "token", "credential", "access-key", "access.key")
 
 _log = logging.getLogger(__name__)
 
@@ -323,13 +323,12 @@ def _add(found: _Connected, catalogs: Catalogs, user: Mapping[str, str]) -> None
         ConfigurationError: the server, or this process, has a catalog of the same name that differs.
     """
     spark, server = found.session, found.server.server
-    wanted = catalogs.spark_conf() | {k: v for k, v in user.items() if k.startswith("spark.sql.catalog.")}
+    wanted = catalogs.spark_conf() | {k: v for k, v in user.items() if k.startswith(CATALOG)}
     fresh = {key: value for key, value in wanted.items() if found.given.get(key) != value}
     if fresh:
         present: Mapping[str, str] = spark.conf.getAll
         for name in catalogs:
-            key = f"spark.sql.catalog.{name}"
-            ours = {k: v for k, v in fresh.items() if k == key or k.startswith(f"{key}.")}
+            key, ours = CATALOG + name, of_catalog(name, fresh)
             used = key in found.given
             differing = [k for k, v in ours.items() if _differs(k, v, present, found.given, used=used)]
             if differing:
@@ -368,8 +367,7 @@ def _differs(
     if used or key in given:
         return given.get(key) != value
     # The server shows no secrets.
-    secret = any(each in key.lower() for each in _SECRETS)
-    return key in present and present[key] != value and not secret
+    return key in present and present[key] != value and not re.search(SECRET_NAMES, key)
 
 
 def _answers(session: SparkSession) -> bool:

@@ -14,10 +14,16 @@ from dagster_spark.utils import flatten_dict
 from pydantic import Field
 
 from lineage_bridge_dagster import jars
-from lineage_bridge_dagster.config.catalog_properties import GLUE_ENDPOINT, PROFILE, REGION
+from lineage_bridge_dagster.config.catalog_properties import (
+    CATALOG,
+    GLUE_ENDPOINT,
+    PROFILE,
+    REGION,
+    of_catalog,
+)
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
-from lineage_bridge_dagster.config.spark_remote import remote_of
+from lineage_bridge_dagster.config.spark_remote import SECRET_NAMES, remote_of
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.jvm import home
 from lineage_bridge_dagster.spark import classic, remote
@@ -25,7 +31,6 @@ from lineage_bridge_dagster.spark import classic, remote
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CATALOG = "spark.sql.catalog."
 #: Avro reserves as much memory as a value claims to have, so that a corrupt record could end the JVM: the
 #: most that one may claim, in bytes and in elements.
 _AVRO_LIMITS = {
@@ -128,7 +133,7 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # Catalog properties may hold secrets, which the UI's environment page would show.
-        "spark.redaction.regex": "(?i)secret|password|token|credential|access[.-]?key",
+        "spark.redaction.regex": SECRET_NAMES,
         **catalogs.spark_conf(),
     }
     if master.startswith("local"):
@@ -163,11 +168,11 @@ def _add(running: SparkSession, catalogs: Catalogs, user: Mapping[str, str]) -> 
     present: Mapping[str, str] = running.conf.getAll
     wanted = catalogs.spark_conf()
     for name in catalogs:
-        conf = {**_of_catalog(name, wanted), **_of_catalog(name, user)}
-        existing = _of_catalog(name, present)
+        conf = {**of_catalog(name, wanted), **of_catalog(name, user)}
+        existing = of_catalog(name, present)
         if existing and existing != conf:
             differing = sorted(
-                key.removeprefix(f"{_CATALOG}{name}.")
+                key.removeprefix(f"{CATALOG}{name}.")
                 for key in existing.keys() | conf.keys()
                 if existing.get(key) != conf.get(key)
             )
@@ -201,11 +206,6 @@ def _set_java_properties(
             )
         system.setProperty(name, value)
         running.conf.set(_OURS + name, value)
-
-
-def _of_catalog(name: str, conf: Mapping[str, str]) -> dict[str, str]:
-    key = f"{_CATALOG}{name}"
-    return {k: value for k, value in conf.items() if k == key or k.startswith(f"{key}.")}
 
 
 def _flat(conf: Mapping[str, Any] | None) -> dict[str, str]:
