@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class JavaTable:
-    """A table as it was when it was loaded; each change reads it anew. `SqlTable` is its counterpart."""
+    """A table as it was when it was loaded; a change applies to the table as it is by then.
+
+    `SqlTable` does the same without a JVM.
+    """
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         self._spark = spark

@@ -131,8 +131,8 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
         finally:
             rows.unpersist()
         return
-    # A server analyzes a frame anew for each use, and so would not find the rows of one with uuid() again. A
-    # view it has analyzed once.
+    # Over Connect, each use of a frame is analyzed again, and uuid() then gets another seed, so that the plan
+    # does not match the cached one. A view is analyzed once.
     with global_view(frame) as view:
         spark.catalog.cacheTable(view, StorageLevel.MEMORY_AND_DISK)
         with remote.undoing(lambda: spark.catalog.uncacheTable(view)):
