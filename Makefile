@@ -33,7 +33,7 @@ python:
 
 # Written last, so that an interrupted setup is repeated.
 $(READY): requirements.txt pyproject.toml | python
-	@$(PYTHON) tools/set_up.py $(VENV) --archives $(BESIDE)
+	@$(PYTHON) -m tools.set_up $(VENV) --archives $(BESIDE)
 	@touch $@
 
 jars test demo screenshots: BESIDE := $(ARCHIVES)

@@ -102,7 +102,8 @@ class Clone:
         clone.packages.mkdir(parents=True)
         (clone.root / "tools").mkdir(parents=True)
         shutil.copy(ROOT / "Makefile", clone.root)
-        shutil.copy(ROOT / "tools" / "set_up.py", clone.root / "tools")
+        for module in (ROOT / "tools").glob("*.py"):
+            shutil.copy(module, clone.root / "tools")
         (clone.root / "pyproject.toml").write_text(_PYPROJECT.replace("NAME", "ours"))
         (clone.root / "backend.py").write_text(_BACKEND.replace("NAME", "ours"))
         archives = clone.root / "lineage_bridge_dagster" / "jars.py"

@@ -9,14 +9,15 @@ import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import psutil
 import pytest
 
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.tools.clone import Clone, write_wheel
-from tools import set_up
-from tools.set_up import ArchivesProgress, PipProgress, Reporter
+from tools import progress, set_up
+from tools.progress import ArchivesProgress, PipProgress, Reporter
 
 
 @dataclass
@@ -112,8 +113,9 @@ def _end(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_examples_in_docstrings() -> None:
-    result = doctest.testmod(set_up)
+@pytest.mark.parametrize("module", [progress, set_up])
+def test_examples_in_docstrings(module: ModuleType) -> None:
+    result = doctest.testmod(module)
     assert result.attempted
     assert not result.failed
 
