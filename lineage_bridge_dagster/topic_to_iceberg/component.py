@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -128,14 +129,7 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
                     "No topic is named", hint="Write topics, for example topics: [{topic: orders}]."
                 ),
             )
-        if remote_of(self.spark.spark_config()) is not None:
-            yield (
-                ("spark", "remote" if self.spark.remote else "conf"),
-                ConfigurationError(
-                    "Topics are loaded by a Spark session of the run's own, and this one is that of a server",
-                    hint="Write master, for example master: local[2], in place of remote.",
-                ),
-            )
+        yield from self._remote_contradictions()
         default = self._kinds.default
         for path, error in catalog_contradictions(default, [each.given() for each in self.catalogs]):
             yield ("catalogs", *path), error
@@ -165,6 +159,22 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
             yield (
                 ("topics", index),
                 ConfigurationError(str(collision), hint="Write table: with another name in one of them."),
+            )
+
+    def _remote_contradictions(self) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:
+        path = ("spark", "remote" if self.spark.remote else "conf")
+        try:
+            server = remote_of(self.spark.spark_config(), os.environ)
+        except ConfigurationError as error:
+            yield path, error
+            return
+        if server is not None:
+            yield (
+                path if remote_of(self.spark.spark_config()) else ("spark",),
+                ConfigurationError(
+                    f"A run loads topics with a Spark session of its own, not with {server.server}",
+                    hint="Write master, for example master: local[2], in place of remote.",
+                ),
             )
 
     def _backfill_contradictions(
