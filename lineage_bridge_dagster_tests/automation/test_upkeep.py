@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from dagster import DagsterInstance, DefaultScheduleStatus, ExecuteInProcessResult
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark import iceberg_tables
-from lineage_bridge_dagster.spark import upkeep as module
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
+from lineage_bridge_dagster.spark import iceberg_tables, upkeep
+from lineage_bridge_dagster.spark.upkeep import Upkeep
 from lineage_bridge_dagster_tests.assets.location import Location
 from lineage_bridge_dagster_tests.assets.world import REGION, many
+from lineage_bridge_dagster_tests.played_upkeep import Play, player
 
 Build = Callable[..., Location]
 JOB = "lineage_upkeep"
@@ -27,26 +26,8 @@ def instance() -> DagsterInstance:
 
 
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, UpkeepLimits]]:
-    """Replace Spark: each table's upkeep is the one given, or fails with the error given; returns the limits
-    with which each table was looked after."""
-
-    def replace(**outcomes: Upkeep | Exception) -> dict[str, UpkeepLimits]:
-        asked: dict[str, UpkeepLimits] = {}
-
-        def keep_up(_: object, name: TableName, limits: UpkeepLimits, now: datetime) -> Upkeep:
-            assert now.tzinfo is not None
-            asked[str(name)] = limits
-            outcome = outcomes[name.table]
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
-
-        monkeypatch.setattr(module, "keep_up", keep_up)
-        monkeypatch.setattr(iceberg_tables, "exists", lambda _, name: name.table in outcomes)
-        return asked
-
-    return replace
+def play(monkeypatch: pytest.MonkeyPatch) -> Play:
+    return player(monkeypatch, (upkeep, "keep_up"), (iceberg_tables, "exists"))
 
 
 def run(built: Location, instance: DagsterInstance, job: str = JOB) -> ExecuteInProcessResult:
@@ -54,7 +35,7 @@ def run(built: Location, instance: DagsterInstance, job: str = JOB) -> ExecuteIn
 
 
 def test_every_lineage_table_is_looked_after_with_the_history_of_the_configuration(
-    location: Build, instance: DagsterInstance, play: Callable[..., dict[str, UpkeepLimits]]
+    location: Build, instance: DagsterInstance, play: Play
 ) -> None:
     asked = play(nodes=Upkeep(compacted=9, written=1, snapshots=4, expired=12), edges=Upkeep())
     component = LineageBridgeComponent(aws={"region": REGION}, spark={"history_days": 7, "namespace": "ours"})
@@ -79,7 +60,7 @@ def test_history_is_90_days_unless_configured() -> None:
 
 
 def test_table_that_fails_stops_no_other_and_is_named(
-    location: Build, instance: DagsterInstance, play: Callable[..., dict[str, UpkeepLimits]]
+    location: Build, instance: DagsterInstance, play: Play
 ) -> None:
     asked = play(nodes=LineageBridgeError("No access.", hint="Allow it."), edges=Upkeep(), coverage=Upkeep())
     result = run(location(many(1)), instance)
@@ -93,7 +74,7 @@ def test_table_that_fails_stops_no_other_and_is_named(
 
 
 def test_named_instance_looks_after_its_own_tables(
-    location: Build, instance: DagsterInstance, play: Callable[..., dict[str, UpkeepLimits]]
+    location: Build, instance: DagsterInstance, play: Play
 ) -> None:
     asked = play(nodes=Upkeep())
     component = LineageBridgeComponent(aws={"region": REGION}, name="eu")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -17,12 +16,12 @@ from dagster import (
 from dagster._core.test_utils import create_run_for_test
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
-from lineage_bridge_dagster.topic_to_iceberg import upkeep as module
+from lineage_bridge_dagster.topic_to_iceberg import upkeep
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
+from lineage_bridge_dagster_tests.played_upkeep import Play, player
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import loaded
 
 TOPICS = [{"topic": "orders"}, {"topic": "customers"}, {"topic": "new"}]
@@ -30,27 +29,9 @@ JOB = LoadNames().upkeep
 
 
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, UpkeepLimits]]:
-    """Replace Spark: each table's upkeep is the one given, or fails with the error given; returns the limits
-    with which each table was looked after."""
-
-    def replace(**outcomes: Upkeep | Exception) -> dict[str, UpkeepLimits]:
-        asked: dict[str, UpkeepLimits] = {}
-
-        def keep_up(_: object, name: TableName, limits: UpkeepLimits, now: datetime) -> Upkeep:
-            assert now.tzinfo is not None
-            asked[name.table] = limits
-            outcome = outcomes[name.table]
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
-
-        monkeypatch.setattr(module, "keep_up_topic_table", keep_up)
-        monkeypatch.setattr(module, "exists", lambda _, name: name.table in outcomes)
-        monkeypatch.setattr(SparkResource, "spark_session", property(lambda _: None))
-        return asked
-
-    return replace
+def play(monkeypatch: pytest.MonkeyPatch) -> Play:
+    monkeypatch.setattr(SparkResource, "spark_session", property(lambda _: None))
+    return player(monkeypatch, (upkeep, "keep_up_topic_table"), (upkeep, "exists"))
 
 
 def run(
@@ -68,9 +49,7 @@ def failure(result: ExecuteInProcessResult) -> str:
     return str(description.description)
 
 
-def test_tables_are_looked_after_and_observed(
-    instance: DagsterInstance, play: Callable[..., dict[str, UpkeepLimits]]
-) -> None:
+def test_tables_are_looked_after_and_observed(instance: DagsterInstance, play: Play) -> None:
     asked = play(orders=Upkeep(compacted=9, written=1, snapshots=4, expired=12), customers=Upkeep())
     attributes = {"topics": TOPICS, "upkeep": {"keep_snapshots": 5, "keep_hours": 2, "orphan_days": 0}}
     with loaded(attributes) as (_, definitions):
@@ -82,7 +61,8 @@ def test_tables_are_looked_after_and_observed(
         "snapshots_expired": 4,
         "files_removed": 12,
     }
-    assert asked == dict.fromkeys(("orders", "customers"), UpkeepLimits(5, 2.0, None))
+    tables = ("glue.lkc-abc123.orders", "glue.lkc-abc123.customers")
+    assert asked == dict.fromkeys(tables, UpkeepLimits(5, 2.0, None))
     observed: dict[str, Any] = {
         each.event_specific_data.asset_observation.asset_key.path[-1]: each
         for each in result.all_events
@@ -91,25 +71,21 @@ def test_tables_are_looked_after_and_observed(
     assert observed.keys() == {"orders", "customers"}
 
 
-def test_table_that_fails_stops_no_other_and_is_named(
-    instance: DagsterInstance, play: Callable[..., dict[str, UpkeepLimits]]
-) -> None:
+def test_table_that_fails_stops_no_other_and_is_named(instance: DagsterInstance, play: Play) -> None:
     asked = play(orders=LineageBridgeError("S3 refused.", hint="Grant it."), customers=Upkeep(), new=Upkeep())
     with loaded({"topics": TOPICS}) as (_, definitions):
         result = run(definitions, instance)
     assert not result.success
-    assert asked.keys() == {"orders", "customers", "new"}
+    assert asked.keys() == {f"glue.lkc-abc123.{name}" for name in ("orders", "customers", "new")}
     assert "1 of 3 tables not looked after: lkc-abc123.orders" in failure(result)
     assert "S3 refused.\n  -> Grant it." in failure(result)
 
 
-def test_one_table_can_be_named_and_an_unknown_one_is_refused(
-    instance: DagsterInstance, play: Callable[..., dict[str, UpkeepLimits]]
-) -> None:
+def test_one_table_can_be_named_and_an_unknown_one_is_refused(instance: DagsterInstance, play: Play) -> None:
     asked = play(orders=Upkeep(), customers=Upkeep())
     with loaded({"topics": TOPICS}) as (_, definitions):
         assert run(definitions, instance, ["lkc-abc123.orders"]).success
-        assert asked.keys() == {"orders"}
+        assert asked.keys() == {"glue.lkc-abc123.orders"}
         asked.clear()
         refused = run(definitions, instance, ["lkc-abc123.orders", "lkc-abc123.other"])
     assert "loads no table lkc-abc123.other" in failure(refused)
