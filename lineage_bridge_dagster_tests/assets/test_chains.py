@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from dagster import DagsterInstance
 
+from lineage_bridge_dagster.assets import bundles
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import StrictAws
@@ -18,9 +19,10 @@ Build = Callable[..., Location]
 
 
 def test_a_failed_computation_of_chains_is_not_repeated_in_the_run(
-    location: Build, strict_aws: StrictAws, instance: DagsterInstance
+    location: Build, strict_aws: StrictAws, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = location(many(300))
+    monkeypatch.setattr(bundles, "SIZE", 10)
+    built = location(many(30))
     built.spark.error = LineageBridgeError("No warehouse.", hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE.")
     result = built.materialize(instance, job="materialize_lineage")
     assert len(built.spark.writes) == 1

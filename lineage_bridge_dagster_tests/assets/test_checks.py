@@ -17,7 +17,7 @@ from dagster import (
     JobDefinition,
 )
 
-from lineage_bridge_dagster.assets.bundles import bundles
+from lineage_bridge_dagster.assets import bundles
 from lineage_bridge_dagster.assets.check_outcomes import tableflow_healthy
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.component import LineageBridgeComponent
@@ -218,18 +218,23 @@ def test_tables_are_materialized_without_checks_if_none_is_selected(
 
 
 def test_a_run_may_push_one_table_and_check_two(
-    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
+    location: Build,
+    glue: BaseClient,
+    strict_aws: StrictAws,
+    instance: DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The pushed table is in the last op: the checks of the others must not compare it too early."""
-    w = many(250)
+    monkeypatch.setattr(bundles, "SIZE", 10)
+    w = many(30)
     create_tables(glue, w)
     built = location(w)
     tables = build_inventory(w.discovery(), LineageBridgeComponent().get_asset_spec).tables
-    pushed = bundles("glue_tables", tables)[-1].assets[0].key.to_user_string()
+    pushed = bundles.bundles("glue_tables", tables)[-1].assets[0].key.to_user_string()
     keys = [table.key.to_user_string() for table in tables]
     job = subset(built, {pushed}, {(key, "lineage_in_sync") for key in keys})
     found = outcomes(job.execute_in_process(instance=instance))
-    assert len(found) == 250
+    assert len(found) == 30
     assert [key for (key, _), each in found.items() if each.passed] == [pushed]
     assert strict_aws.calls.get("UpdateTable", 0) == 1
 
@@ -237,7 +242,7 @@ def test_a_run_may_push_one_table_and_check_two(
 def test_a_run_over_many_tables_reads_glue_by_pages(
     location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
-    w = many(250)
+    w = many(110)
     create_tables(glue, w)
     loaded = location(w)
     shown = loaded.keys()
@@ -247,9 +252,9 @@ def test_a_run_over_many_tables_reads_glue_by_pages(
     counted = _Counted(resource, calls)
     loaded = location(w, glue=counted)
     found = outcomes(run_checks(loaded, instance, *((key, "lineage_in_sync") for key in keys)))
-    assert len(found) == 250
+    assert len(found) == 110
     assert not any(each.passed for each in found.values())
-    assert calls == ["GetTables"] * 3
+    assert calls == ["GetTables"] * 2
 
 
 class _Counted:

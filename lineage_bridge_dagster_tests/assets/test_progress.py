@@ -8,6 +8,7 @@ import pytest
 from botocore.client import BaseClient
 from dagster import DagsterInstance, ExecuteInProcessResult
 
+from lineage_bridge_dagster.assets import bundles
 from lineage_bridge_dagster.assets.progress import Progress
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
@@ -47,41 +48,45 @@ def test_a_slow_operation_logs_every_ten_seconds() -> None:
 def test_the_push_job_logs_progress_and_a_summary(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
-    w = many(1000)
-    create_tables(glue, w, skip=["topic.00500"])
+    w = many(300)
+    create_tables(glue, w, skip=["topic.00050"])
     job = location(w).definitions.resolve_job_def("push")
     result = job.execute_in_process(instance=instance, raise_on_error=False)
     logged = [line for line in lines(result, instance) if line.startswith("Pushing tables: ")]
     # One more for each ten seconds of a slow machine.
     assert 10 <= len(logged) <= 60
-    assert " of 1,000 done, " in logged[0]
-    assert logged[-1].startswith("Pushing tables: 1,000 of 1,000 done in ")
-    assert logged[-1].endswith("1 failed, 999 updated")
+    assert " of 300 done, " in logged[0]
+    assert logged[-1].startswith("Pushing tables: 300 of 300 done in ")
+    assert logged[-1].endswith("1 failed, 299 updated")
     assert len(lines(result, instance)) < 80
 
 
-def test_the_steps_of_a_run_share_one_progress_of_topics(location: Build, instance: DagsterInstance) -> None:
-    built = location(many(1000))
+def test_the_steps_of_a_run_share_one_progress_of_topics(
+    location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundles, "SIZE", 20)
+    built = location(many(300))
     built.confluent.facts["topic.00007"] = LineageBridgeError("not authorized", hint="Grant READ.")
-    keys = [f"kafka/{EAST}/topic.{number:05d}" for number in range(1000)]
+    keys = [f"kafka/{EAST}/topic.{number:05d}" for number in range(300)]
     result = built.materialize(instance, *keys)
     logged = lines(result, instance)
     progress = [line for line in logged if line.startswith("Reading topics: ")]
     assert 10 <= len(progress) <= 40
-    assert progress[-1].startswith("Reading topics: 1,000 of 1,000 done in ")
-    assert progress[-1].endswith("1 failed, 999 read")
+    assert progress[-1].startswith("Reading topics: 300 of 300 done in ")
+    assert progress[-1].endswith("1 failed, 299 read")
     assert sum(line.startswith("This step read ") for line in logged) == 16
     assert len(logged) < 80
 
 
 def test_each_step_of_a_run_logs_its_own_counts(
-    location: Build, glue: BaseClient, instance: DagsterInstance
+    location: Build, glue: BaseClient, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    w = many(250)
+    monkeypatch.setattr(bundles, "SIZE", 25)
+    w = many(60)
     create_tables(glue, w)
     built = location(w)
     logged = lines(built.materialize(instance, job="materialize_lineage"), instance)
-    for start in ("This step read ", "Comparing tables with their catalogs: 250 of 250 done in "):
+    for start in ("This step read ", "Comparing tables with their catalogs: 60 of 60 done in "):
         assert any(line.startswith(start) for line in logged), (start, logged)
     assert any(line.startswith("This step's") and " chains: " in line for line in logged)
     assert any(line.startswith("This step's") and " tables: " in line for line in logged)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from botocore.client import BaseClient
 from dagster import DagsterInstance
 
+from lineage_bridge_dagster.assets import bundles
 from lineage_bridge_dagster.assets.tables import parameter_diff
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
@@ -75,18 +77,23 @@ def test_a_failure_names_failed_tables_and_the_others_are_materialized(
 
 
 def test_tables_of_several_groups_in_one_run_are_computed_and_listed_once(
-    location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
+    location: Build,
+    glue: BaseClient,
+    strict_aws: StrictAws,
+    instance: DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    w = many(210)
+    monkeypatch.setattr(bundles, "SIZE", 40)
+    w = many(110)
     create_tables(glue, w)
     built = location(w)
     assert built.materialize(instance, job="materialize_lineage").success
     assert len(built.spark.writes) == 1
-    assert len(built.spark.writes[0]) == 210
-    assert all(latest(instance, f"glue/{EAST}/topic.{number:05d}") for number in (0, 105, 209))
-    # Three pages to push by, three for the last commits, and three that the checks read when all is pushed.
-    assert strict_aws.calls.get("GetTables", 0) == 9
-    assert strict_aws.calls.get("UpdateTable", 0) == 210
+    assert len(built.spark.writes[0]) == 110
+    assert all(latest(instance, f"glue/{EAST}/topic.{number:05d}") for number in (0, 55, 109))
+    # Two pages to push by, two for the last commits, and two that the checks read when all is pushed.
+    assert strict_aws.calls.get("GetTables", 0) == 6
+    assert strict_aws.calls.get("UpdateTable", 0) == 110
 
 
 def test_a_missing_region_fails_with_the_variable_to_set(location: Build, instance: DagsterInstance) -> None:
