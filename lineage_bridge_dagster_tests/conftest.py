@@ -14,6 +14,7 @@ pytest_plugins = [
     "lineage_bridge_dagster_tests.spark_connect",
     "lineage_bridge_dagster_tests.live",
     "lineage_bridge_dagster_tests.project",
+    "lineage_bridge_dagster_tests.workers",
 ]
 
 # How long an example takes depends on the machine. CI tries the same examples each time.

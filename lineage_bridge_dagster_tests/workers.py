@@ -1,0 +1,33 @@
+"""Which tests a worker of `pytest -n 2 --dist loadgroup` takes next, so that both end at the same time.
+
+Of its own, pytest-xdist starts with the groups of the most tests and hands out all others one by one. Our
+longest groups have few tests, and a module's fixtures would be made in each worker.
+"""
+
+from __future__ import annotations
+
+import pytest
+from xdist.scheduler import LoadGroupScheduling
+from xdist.workermanage import WorkerController
+
+#: Groups that take minutes, the longest first. The stack's tests mostly wait, best beside those of `spark`.
+LONGEST = ("stack", "spark", "connect", "local_stack", "rest", "benchmark", "wheel", "flink")
+
+
+class LongestFirst(LoadGroupScheduling):
+    """Hands out the longest groups first, then the modules of tests without a group, by number of tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        group: str = super()._split_scope(nodeid)
+        return group if group != nodeid else nodeid.partition("::")[0]
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        for group in reversed(LONGEST):
+            if group in self.workqueue:
+                self.workqueue.move_to_end(group, last=False)
+        super()._assign_work_unit(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> LongestFirst | None:
+    return LongestFirst(config) if config.getvalue("dist") == "loadgroup" else None
