@@ -34,6 +34,7 @@ from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.list_client import ListClient
+from lineage_bridge_dagster.automation.list_updates import list_updates
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.schedules import (
     freshness_schedule,
@@ -236,6 +237,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                     running=on,
                     budget_seconds=self.sensor.budget_seconds,
                     checks=self.checks,
+                    update=list_updates(settings),
                     sweep=SweepSettings(
                         lists.page, lists.tables, self.sensor.sweep_minutes * 60.0, self.sensor.sweep_repair
                     ),

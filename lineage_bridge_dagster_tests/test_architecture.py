@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "setup": {"config", "glue", "lineage"},
     "collector": {"config", "glue", "lineage"},
     "discovery": {"config", "confluent", "glue", "lineage", "sql", "targets"},
+    "discovery_update": {"config", "confluent", "glue", "lineage"},
     "push": {"config", "glue", "lineage", "targets"},
     "clean": {"config", "glue", "lineage", "targets", "writer"},
     "specs": {"config", "dagster_internals", "glue", "iceberg", "lineage"},
@@ -52,7 +53,7 @@ ALLOWED["assets"] = {
     "config", "confluent", "dagster_internals", "dead_letters", "discovery", "glue", "iceberg", "lineage",
     "push", "spark", "specs", "writer",
 }  # fmt: skip
-ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "targets"}
+ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "discovery_update", "targets"}
 ALLOWED["topic_to_iceberg"] = {
     "assets", "config", "confluent", "dagster_internals", "dead_letters", "glue", "iceberg", "lineage",
     "spark", "specs", "topics",

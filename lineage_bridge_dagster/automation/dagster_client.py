@@ -14,6 +14,7 @@ from lineage_bridge_dagster.automation.loaded import LoadedTable
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.specs.names import Names
 
 #: Reloads the definitions, given a sensor's context, and returns how.
@@ -31,6 +32,9 @@ class DagsterClient(Protocol):
 
     def latest_version(self) -> str | None:
         """The version of the newest stored state."""
+
+    def store(self, discovery: Discovery) -> None:
+        """Store a discovery as the newest state."""
 
     def refreshing(self) -> bool:
         """Whether a refresh is queued or running."""
@@ -71,6 +75,9 @@ class InstanceClient:
 
     def latest_version(self) -> str | None:
         return self._store.latest_version()
+
+    def store(self, discovery: Discovery) -> None:
+        self._store.store(discovery)
 
     def refreshing(self) -> bool:
         filters = RunsFilter(job_name=self._names.refresh_job, statuses=NOT_FINISHED_STATUSES)

@@ -19,7 +19,7 @@ from lineage_bridge_dagster.automation.dagster_client import InstanceClient, Rel
 from lineage_bridge_dagster.automation.loaded import LoadedState
 from lineage_bridge_dagster.automation.requests import TickResult
 from lineage_bridge_dagster.automation.sweep import SweepSettings
-from lineage_bridge_dagster.automation.tick import Tick
+from lineage_bridge_dagster.automation.tick import Tick, Update
 from lineage_bridge_dagster.automation.watched_lists import ListReader
 from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.keys import tag_key
@@ -40,6 +40,7 @@ def lineage_sensor(
     running: bool,
     budget_seconds: float = 20.0,
     checks: bool = True,
+    update: Update = lambda _discovery, _scopes: None,
     sweep: SweepSettings | None = None,
     reload: Reload = reload_by_server,
 ) -> SensorDefinition:
@@ -55,6 +56,7 @@ def lineage_sensor(
         running: whether it is on by default.
         budget_seconds: time after which a tick leaves the rest to the next one.
         checks: whether the tables have checks, whose results it records for tables that Glue lacks.
+        update: puts new tables of some lists into the last discovery; by default, only a refresh does.
         sweep: how whole tables are compared with Glue; by default, they are not.
         reload: reloads the definitions.
     """
@@ -77,6 +79,7 @@ def lineage_sensor(
             client,
             read_list,
             context.log,
+            update,
             budget_seconds=budget_seconds,
             sweep=sweep or SweepSettings(),
         )

@@ -7,7 +7,8 @@ A tick makes cheap requests only and stays within a time budget; heavy work is r
 3. for tables whose last push does not match their current lineage, request their chains and pushes, with
    backoff after failures;
 4. for tables that lost the lineage that was pushed, as a sweep of whole tables finds, request repairs;
-5. if a list in Confluent or Glue differs from the state, request a refresh.
+5. if a list in Confluent or Glue differs from the state, put new tables into the state at once if a few
+   requests tell all about them; else request a refresh.
 
 A list that cannot be read changes nothing. Tables disappear only through a refresh and its coverage.
 """
@@ -15,7 +16,7 @@ A list that cannot be read changes nothing. Tables disappear only through a refr
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from logging import Logger
@@ -43,6 +44,11 @@ from lineage_bridge_dagster.text import clock_time, first_few, plural, sentence
 MAX_ABSENT = 500
 
 
+#: Returns the discovery with what changed in some lists; None if it takes a whole discovery. Raises
+#: LineageBridgeError.
+Update = Callable[[Discovery, Sequence[ListScope]], Discovery | None]
+
+
 @dataclass(frozen=True)
 class Tick:
     """One evaluation."""
@@ -51,6 +57,8 @@ class Tick:
     dagster: DagsterClient
     read_list: ListReader
     log: Logger
+    #: Puts what some lists show into the last discovery; None if it takes a whole discovery.
+    update: Update = lambda _discovery, _scopes: None
     #: Seconds after which no further list or lookup starts; the next tick continues there.
     budget_seconds: float = 20.0
     clock: Callable[[], float] = time.time
@@ -144,7 +152,7 @@ class Tick:
         scopes = scopes_of(discovery)
         title_of = titles(discovery)
         news: list[str] = []
-        changed: dict[str, str] = {}
+        changed: dict[ListScope, str] = {}
         reads = entries = 0
         start = cursor.next_scope % len(scopes) if scopes else 0
         for scope in [*scopes[start:], *scopes[:start]]:
@@ -171,17 +179,45 @@ class Tick:
             if unsure and not found:
                 cursor.seen[str(scope)] = current
                 continue
-            changed[str(scope)] = current
+            changed[scope] = current
             news.append(f"{title_of[scope]}: {found or 'some entries changed state'}")
         else:
             cursor.next_scope = 0
         if news:
-            self._refresh(result, "; ".join(news), changed)
+            self._take_in(result, discovery, "; ".join(news), changed)
         elif scopes:
             lists = f"{reads} of {plural(len(scopes), 'list')} in Confluent and Glue"
             text = f"{lists} have {entries:,} entries, none of them new"
             self.log.info(sentence(text))
             result.up_to_date.append(text)
+
+    def _take_in(
+        self, result: TickResult, discovery: Discovery, reason: str, changed: Mapping[ListScope, str]
+    ) -> None:
+        """Store the discovery with what is new in some lists, and load it; else request a refresh."""
+        seen = {str(scope): current for scope, current in changed.items()}
+        if not self._update(result, discovery, list(changed)):
+            self._refresh(result, reason, seen)
+            return
+        cursor = result.cursor
+        cursor.refresh_lists = seen
+        cursor.refresh_state = self.loaded.version
+        result.note(self.log, f"added to the last discovery ({reason})")
+        self._reload(result)
+
+    def _update(self, result: TickResult, discovery: Discovery, scopes: Sequence[ListScope]) -> bool:
+        """Whether the discovery could be updated, and is stored."""
+        if self.dagster.refreshing():
+            return False
+        try:
+            updated = self.update(discovery, scopes)
+        except LineageBridgeError as error:
+            result.note(self.log, f"new tables could not be looked up, so everything is read again: {error}")
+            return False
+        if updated is None or self.dagster.latest_version() != self.loaded.version:
+            return False
+        self.dagster.store(updated)
+        return True
 
     def _items(self, result: TickResult, scope: ListScope, title: str) -> list[str] | None:
         """The entries of a list; None if it could not be read."""

@@ -21,7 +21,10 @@ from lineage_bridge_dagster.lineage.nodes import CatalogIntegrationState, Catalo
 SYNC_ACTIONS = "glue:GetDatabase, glue:CreateDatabase, glue:GetTable, glue:CreateTable and glue:UpdateTable"
 
 #: Kinds of storage of which Confluent syncs no table to Glue.
-_STORAGES = {"Managed": "Confluent's managed storage", "AzureDataLakeStorageGen2": "Azure Data Lake Storage"}
+UNSUPPORTED_STORAGES = {
+    "Managed": "Confluent's managed storage",
+    "AzureDataLakeStorageGen2": "Azure Data Lake Storage",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ def _topic_causes(source: Node) -> Iterator[_Cause]:
                 _with_message("its ICEBERG format is failing", failing.error),
                 f"Correct the schema or the storage; see {describe_command(source)}.",
             )
-    if storage := _STORAGES.get(tableflow.text("storage_kind")):
+    if storage := UNSUPPORTED_STORAGES.get(tableflow.text("storage_kind")):
         yield (
             Absence.STORAGE_UNSUPPORTED,
             f"it is in {storage}, from which Confluent syncs no table to Glue",

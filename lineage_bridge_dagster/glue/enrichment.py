@@ -74,20 +74,40 @@ def enrich(
     Returns:
         A new discovery. What could not be read is in its coverage; nothing is raised for it.
     """
-    scope = Scope("glue", "", region)
     now = iso(clock())
-    tableflow_tables = list(discovery.graph.of_type(NodeType.TABLEFLOW_TABLE))
-    sources = [
-        _without_status(node) for node in tableflow_tables if AWS_GLUE in TableflowNode.of(node).catalog_types
-    ]
+    sources = _sources(discovery.graph)
     known = _KnownTables(last or Discovery(Graph()))
     scan = _scan(sources, known, GlueReader(client), databases, max_concurrency)
+    graph = _enriched(discovery.graph, scan, known, region, now, sql)
+    coverage = Coverage(discovery.coverage)
+    unplaced = sum(TableflowNode.of(source).expected_place is None for source in sources)
+    coverage.add(scan.report(Scope("glue", "", region), unplaced, warehouses))
+    return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
+
+
+def enrich_scanned(
+    graph: Graph, scan: CatalogScan, *, region: str, now: str, sql: str, last: Discovery
+) -> Graph:
+    """The graph with the Glue tables of a scan, as `enrich` adds them."""
+    return _enriched(graph, scan, _KnownTables(last), region, now, sql)
+
+
+def _sources(graph: Graph) -> list[Node]:
+    """The Tableflow tables that are synced to Glue."""
+    tables = graph.of_type(NodeType.TABLEFLOW_TABLE)
+    return [_without_status(node) for node in tables if AWS_GLUE in TableflowNode.of(node).catalog_types]
+
+
+def _enriched(graph: Graph, scan: CatalogScan, known: _KnownTables, region: str, now: str, sql: str) -> Graph:
+    scope = Scope("glue", "", region)
+    tableflow_tables = list(graph.of_type(NodeType.TABLEFLOW_TABLE))
+    sources = _sources(graph)
     matches = match_tables(sources, scan.tables)
     unmatched = (TableflowNode.of(node).expected_place for node in sources if node.node_id not in matches)
     scan.require(place.database for place in unmatched if place is not None)
     conflicts = {**_two_writers(matches.values()), **find_conflicts(sources, matches)}
 
-    graph = Graph(map(_without_status, discovery.graph.nodes.values()), discovery.graph.edges.values())
+    graph = Graph(map(_without_status, graph.nodes.values()), graph.edges.values())
     expected = {source.node_id for source in sources}
     for node in map(_without_status, tableflow_tables):
         if node.node_id not in expected and TableflowNode.of(node).integrations_read is not None:
@@ -127,11 +147,7 @@ def enrich(
             add_loaded_table(graph, node, topic, scope, now)
         elif table.carries_lineage:
             graph.add_node(table_node(table, scope, now, sql=sql))
-
-    coverage = Coverage(discovery.coverage)
-    unplaced = sum(TableflowNode.of(source).expected_place is None for source in sources)
-    coverage.add(scan.report(scope, unplaced, warehouses))
-    return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
+    return graph
 
 
 def _scan(

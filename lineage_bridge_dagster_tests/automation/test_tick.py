@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections.abc import Sequence
 
 import pytest
 from dagster import AssetKey
@@ -15,6 +16,7 @@ from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.watched_lists import GLUE, TABLEFLOW, ListScope
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, many
@@ -77,6 +79,65 @@ def test_a_new_tableflow_topic_leads_to_a_refresh_that_names_it() -> None:
     result = harness.tick()
     assert result.refresh
     assert "new: returns.v1" in result.refresh.reason
+
+
+def test_a_new_table_is_added_without_a_refresh_and_the_next_tick_requests_its_lineage() -> None:
+    harness, w = up_to_date(2), many(3)
+    asked: list[list[ListScope]] = []
+    harness.lists = Lists(w)
+
+    def update(_last: Discovery, scopes: Sequence[ListScope]) -> Discovery:
+        asked.append(list(scopes))
+        return w.discovery()
+
+    harness.update = update
+    result = harness.tick()
+    assert asked == [[EAST_TABLES, EAST_TOPICS]]
+    assert (result.refresh, result.pushes, harness.dagster.reloads) == (None, [], 1)
+    assert result.skip_reason.startswith("Added to the last discovery")
+    assert "new: topic.00002" in result.skip_reason
+    harness.load(w, "stored-1")
+    assert [push.tables for push in harness.tick().pushes] == [1]
+    harness.push_everything()
+    results = [harness.tick() for _ in range(5)]
+    assert [(result.refresh, result.pushes) for result in results] == [(None, [])] * 5
+    assert len(asked) == 1
+
+
+def test_a_change_that_takes_a_whole_discovery_leads_to_a_refresh() -> None:
+    harness = up_to_date()
+    harness.lists.entries[EAST_TOPICS].add("returns.v1\tPENDING")
+    assert harness.tick().refresh
+    assert not harness.dagster.stored
+
+
+def test_a_lookup_that_fails_leads_to_a_refresh_and_says_why() -> None:
+    harness = up_to_date()
+    harness.lists.entries[EAST_TOPICS].add("returns.v1\tPENDING")
+
+    def update(_last: Discovery, _scopes: Sequence[ListScope]) -> Discovery:
+        raise LineageBridgeError("HTTP 403", hint="grant it")
+
+    harness.update = update
+    result = harness.tick()
+    assert result.refresh
+    assert "HTTP 403" in result.skip_reason
+    assert not harness.dagster.stored
+
+
+@pytest.mark.parametrize("meanwhile", ["a refresh runs", "a newer state is stored"])
+def test_nothing_is_added_to_a_discovery_that_is_being_replaced(meanwhile: str) -> None:
+    harness, w = up_to_date(), many(3)
+    harness.lists = Lists(w)
+    harness.dagster.is_refreshing = meanwhile == "a refresh runs"
+
+    def update(_last: Discovery, _scopes: Sequence[ListScope]) -> Discovery:
+        harness.dagster.latest = "v2"
+        return w.discovery()
+
+    harness.update = update
+    harness.tick()
+    assert not harness.dagster.stored
 
 
 def test_a_refresh_that_found_the_table_is_not_requested_again() -> None:

@@ -13,10 +13,11 @@ from lineage_bridge_dagster.automation.data_versions import Written
 from lineage_bridge_dagster.automation.loaded import LoadedState, loaded_tables
 from lineage_bridge_dagster.automation.requests import TickResult
 from lineage_bridge_dagster.automation.sweep import SweepSettings
-from lineage_bridge_dagster.automation.tick import Tick
+from lineage_bridge_dagster.automation.tick import Tick, Update
 from lineage_bridge_dagster.automation.watched_lists import GLUE, TABLEFLOW, ListScope
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import ENV, World, many
 
@@ -36,9 +37,14 @@ class FakeDagster:
         self.reload_error: Exception | None = None
         self.lookups = 0
         self.refreshed_at = 0.0
+        self.stored: list[Discovery] = []
 
     def latest_version(self) -> str | None:
         return self.latest
+
+    def store(self, discovery: Discovery) -> None:
+        self.stored.append(discovery)
+        self.latest = f"stored-{len(self.stored)}"
 
     def refreshing(self) -> bool:
         return self.is_refreshing
@@ -96,6 +102,7 @@ class Harness:
         self.budget = 20.0
         self.spent = 0.0
         self.sweep = SweepSettings()
+        self.update: Update = lambda _discovery, _scopes: None
         self.load(w, version)
 
     def load(self, w: World | None, version: str) -> None:
@@ -114,6 +121,7 @@ class Harness:
             self.dagster,
             self.lists,
             LOG,
+            self.update,
             budget_seconds=self.budget,
             clock=lambda: self.now,
             timer=self._timer,
