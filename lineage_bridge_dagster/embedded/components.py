@@ -22,6 +22,9 @@ from lineage_bridge_dagster.jars.jvm import home as java_home
 
 CONFLUENT, AWS, ICEBERG, MATERIALIZER = "confluent", "aws", "iceberg", "materializer"
 
+#: The listener of the materializer's Spark, which serves all runs by Spark Connect.
+SPARK = "spark"
+
 #: Bucket of the lineage tables and of tables that downstream assets write.
 WAREHOUSE_BUCKET = "lineage-bridge"
 
@@ -142,9 +145,9 @@ def iceberg_component(paths: StackPaths, port: int, aws_port: int, bucket: str) 
 
 
 def materializer_component(
-    paths: StackPaths, confluent_port: int, env: Callable[[], Mapping[str, str]]
+    paths: StackPaths, confluent_port: int, spark_port: int, env: Callable[[], Mapping[str, str]]
 ) -> Component:
-    """Spark, which writes topics to tables. It writes its heartbeat to a file."""
+    """Spark, which writes topics to tables, and serves Dagster's runs. It writes its heartbeat to a file."""
     ready = paths.run / "materializer.ready"
 
     def check() -> str:
@@ -163,8 +166,8 @@ def materializer_component(
 
     return Component(
         MATERIALIZER,
-        "Topics to tables",
-        "",
+        "Topics to tables, and Spark for runs",
+        f"sc://{HOST}:{spark_port}",
         lambda: processes.python("lineage_bridge_dagster.embedded.materializer", "--home", paths.home),
         lambda: {**env(), "JAVA_HOME": str(java_home(jars.java()))},
         lambda: ready.unlink(missing_ok=True),

@@ -4,7 +4,7 @@
 
 One Spark driver serves all tables: those of Tableflow, see `tableflow_service`, and those of the Iceberg sink
 connectors, see `iceberg_sinks`. It commits for as long as it runs, even while lineage is being pushed into
-the same Glue tables.
+the same Glue tables. It is also the Spark Connect server of Dagster's runs, which then start no Spark.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.spark_remote import TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.embedded.iceberg_sinks import IcebergSinks
+from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH, TABLEFLOW, server_of
 from lineage_bridge_dagster.embedded.tableflow_service import INTERVAL, TableflowService
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
@@ -50,6 +52,16 @@ SPARK_CONF: Mapping[str, str] = {
 MANAGED_CATALOG = "confluent_managed"
 
 _log = logging.getLogger("lineage_bridge_dagster.materializer")
+
+
+def _server_conf(env: Mapping[str, str]) -> dict[str, str]:
+    """What makes the session a Spark Connect server, for those on this machine who have the token."""
+    return {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": HOST,
+        "spark.connect.grpc.binding.port": str(SparkRemote.parse(env["LINEAGE_BRIDGE_SPARK_REMOTE"]).port),
+        "spark.connect.authenticate.token": env[TOKEN_VARIABLE],
+    }
 
 
 def _catalogs(settings: Settings) -> Catalogs:
@@ -81,7 +93,8 @@ def run(home: Path, interval: float = INTERVAL) -> int:
         settings = Settings.from_env(os.environ)
         catalogs = _catalogs(settings)
         emulator = Emulator(os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"])
-        spark = spark_session(catalogs, SPARK_CONF, app_name="lineage-bridge-materializer")
+        conf = {**SPARK_CONF, **_server_conf(os.environ)}
+        spark = spark_session(catalogs, conf, app_name="lineage-bridge-materializer")
         confluent = ConfluentSession(settings.confluent)
         tableflow = TableflowService(
             spark,

@@ -58,6 +58,11 @@ class StackPaths:
         return self.home / "stack.env"
 
     @property
+    def spark_token(self) -> Path:
+        """The token of the Spark Connect server, readable by this user alone."""
+        return self.run / "spark.token"
+
+    @property
     def is_marked(self) -> bool:
         """Whether the folder is a stack's home."""
         return (self.home / MARKER).is_file()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import shlex
 import shutil
 import time
@@ -18,6 +19,7 @@ import httpx
 from filelock import FileLock
 
 from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.config.spark_remote import TOKEN_VARIABLE
 from lineage_bridge_dagster.embedded import ports, processes, world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
@@ -26,6 +28,7 @@ from lineage_bridge_dagster.embedded.components import (
     CONFLUENT,
     ICEBERG,
     MATERIALIZER,
+    SPARK,
     WAREHOUSE_BUCKET,
     Component,
     NotReadyError,
@@ -213,7 +216,18 @@ class Stack:
             "ICEBERG_REST_URI": f"http://{HOST}:{assigned[ICEBERG]}{GLUE_PATH}",
             "ICEBERG_WAREHOUSE": world.TABLE_BUCKET_CATALOG,
             "LINEAGE_BRIDGE_TABLEFLOW_CATALOG": f"http://{HOST}:{assigned[ICEBERG]}{TABLEFLOW_PATH}",
+            **self._spark_env(assigned.get(SPARK)),
             HOME_VARIABLE: str(self.home),
+        }
+
+    def _spark_env(self, port: int | None) -> dict[str, str]:
+        """Variables of the Spark Connect server, whose token lets only this user run code in it."""
+        if not (self._with_materializer and port and self.paths.spark_token.exists()):
+            return {}
+        # PySpark sends a token without TLS to `localhost` alone.
+        return {
+            "LINEAGE_BRIDGE_SPARK_REMOTE": f"sc://localhost:{port}",
+            TOKEN_VARIABLE: self.paths.spark_token.read_text(encoding="utf-8"),
         }
 
     def tableflow_tables(self) -> list[tuple[str, str]]:
@@ -299,17 +313,18 @@ class Stack:
             confluent_component(self.paths, assigned.get(CONFLUENT, 0)),
         ]
         if self._with_materializer:
-            components.append(materializer_component(self.paths, assigned.get(CONFLUENT, 0), self.env))
+            confluent, spark = (assigned.get(name, 0) for name in (CONFLUENT, SPARK))
+            components.append(materializer_component(self.paths, confluent, spark, self.env))
         return components
 
     def _assign_ports(self, base: int | None, progress: ReportLine) -> None:
         names = [CONFLUENT, AWS]
         for cluster in self._clusters:
             names += [broker_name(cluster.id), f"controller-{cluster.id}"]
-        names.append(ICEBERG)
+        names += [ICEBERG, SPARK]
         before = {name: int(port) for name, port in self._stored.get("ports", {}).items()}
         running = processes.find(self.paths)
-        in_use = [name for name in names if name.replace("controller-", "broker-") in running]
+        in_use = [name for name in names if _owner(name) in running]
         assigned = ports.assign(names, before=before, base=base, seed=str(self.home), running=in_use)
         if assigned != before and running:
             # The components know each other's ports.
@@ -321,6 +336,8 @@ class Stack:
         brokers = {c.id: f"{HOST}:{assigned[broker_name(c.id)]}" for c in self._clusters}
         urls = {name: f"http://{HOST}:{assigned[name]}" for name in (CONFLUENT, AWS, ICEBERG)}
         urls["glue_iceberg"] = urls[ICEBERG] + GLUE_PATH
+        if not self.paths.spark_token.exists():
+            _replace(self.paths.spark_token, secrets.token_urlsafe(32), mode=0o600)
         stored = {"version": 1, "ports": dict(assigned), "brokers": brokers, "urls": urls}
         _replace(self.paths.stack_file, json.dumps(stored, indent=2) + "\n")
         self.__dict__.pop("_components", None)
@@ -378,8 +395,14 @@ class Stack:
             lock.release()
 
 
+def _owner(listener: str) -> str:
+    """The component that a listener belongs to."""
+    return MATERIALIZER if listener == SPARK else listener.replace("controller-", "broker-")
+
+
 def _replace(path: Path, text: str, mode: int = 0o644) -> None:
     part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
+    part.touch(mode)
     part.chmod(mode)
+    part.write_text(text, encoding="utf-8")
     part.replace(path)
