@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from pyspark import Broadcast
+    from pyspark import Broadcast, SparkContext
     from pyspark.sql import SparkSession
 
 _CONNECT = "pyspark.sql.connect."
@@ -65,6 +65,11 @@ def load_table(spark: SparkSession, name: str) -> Any:
     Its API answers several times as fast as a query of the metadata tables.
     """
     return jvm(spark).org.apache.iceberg.spark.Spark3Util.loadIcebergTable(java_session(spark), name)
+
+
+def context(spark: SparkSession) -> SparkContext:
+    """The driver's context, which all sessions of the process share."""
+    return spark.sparkContext
 
 
 def string_array(spark: SparkSession, *texts: str) -> Any:

@@ -23,7 +23,7 @@ from lineage_bridge_dagster.config.catalog_properties import (
 )
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
-from lineage_bridge_dagster.config.spark_remote import SECRET_NAMES, remote_of
+from lineage_bridge_dagster.config.spark_remote import MASTER, SECRET_NAMES, remote_of
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.jvm import home
 from lineage_bridge_dagster.spark import classic, remote
@@ -40,6 +40,8 @@ _AVRO_LIMITS = {
 }
 #: Spark compiles the steps of a query into one method; Java would interpret those of more than 8,000 bytes.
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
+#: The Python of workers.
+_PYTHON = "spark.pyspark.python"
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 #: Prefix of the settings that record which of Java's system properties are this project's.
 _OURS = "spark.lineage_bridge.java."
@@ -99,20 +101,25 @@ def spark_session(
             _add(running, catalogs, user)
             return running
         settings = session_conf(catalogs, conf)
-        _point_at_java()
-        if settings["spark.master"].startswith("local"):
+        master = settings.get(MASTER, "the master of spark-submit")
+        if not is_submitted():
+            _point_at_java()
+        if python := settings.get(_PYTHON):
+            # Of this setting, PySpark reads only the variable.
+            os.environ["PYSPARK_PYTHON"] = python
+        if master.startswith("local"):
             # Workers run this Python, not whichever `python3` comes first on the path.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = SparkSession.builder.appName(app_name)
         for key, value in settings.items():
             builder = builder.config(key, value)
-        _log.info("Starting Spark on %s", settings["spark.master"])
+        _log.info("Starting Spark on %s", master)
         try:
             return builder.getOrCreate()
         except Exception as error:
             raise ConfigurationError(
-                f"Spark did not start on {settings['spark.master']}: {_first_line(error)}",
+                f"Spark did not start on {master}: {_first_line(error)}",
                 hint="Check spark.master, the memory and the Java in use; Spark logged the lines above.",
             ) from error
 
@@ -120,13 +127,16 @@ def spark_session(
 def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
     """The configuration of a session: our defaults, overridden by the user's settings.
 
-    The user's lists (`spark.jars`, `spark.sql.extensions`) are appended to ours.
+    The user's lists (`spark.jars`, `spark.sql.extensions`) are appended to ours. In a program that
+    spark-submit runs, the master and the jars are those that it was given.
     """
     user = _flat(conf)
-    master = user.get("spark.master") or os.environ.get("SPARK_MASTER") or "local[*]"
+    master = user.get(MASTER) or os.environ.get("SPARK_MASTER") or "local[*]"
+    started: dict[str, str] = {}
+    if not is_submitted():
+        started = {MASTER: master, "spark.jars": ",".join(str(path) for path in jars.ensure("spark"))}
     settings = {
-        "spark.master": master,
-        "spark.jars": ",".join(str(path) for path in jars.ensure("spark")),
+        **started,
         "spark.sql.extensions": EXTENSIONS,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -136,7 +146,7 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
         "spark.redaction.regex": SECRET_NAMES,
         **catalogs.spark_conf(),
     }
-    if master.startswith("local"):
+    if settings.get(MASTER, "").startswith("local"):
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
     if "AWS_ACCESS_KEY_ID" in os.environ and any(c.profile and c.role_arn for c in catalogs.values()):
@@ -212,6 +222,11 @@ def _flat(conf: Mapping[str, Any] | None) -> dict[str, str]:
     """A user's configuration by property name; it may be nested."""
     flat = flatten_dict(dict(conf or {}))  # type: ignore[no-untyped-call]
     return {key: _text(value) for key, value in flat}
+
+
+def is_submitted() -> bool:
+    """Whether spark-submit runs this program, and has started its JVM."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def _option(text: str) -> str:

@@ -42,6 +42,15 @@ def test_user_configuration_wins_and_its_lists_are_added(archives: Path) -> None
     assert "spark.driver.host" not in conf
 
 
+def test_program_of_spark_submit_keeps_its_master_and_jars(
+    archives: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "12345")
+    conf = session_conf(Catalogs.of(CatalogSettings()))
+    assert not {"spark.master", "spark.jars", "spark.driver.host"} & conf.keys()
+    assert "spark.sql.catalog.glue" in conf
+
+
 def test_missing_java_is_reported_before_the_start(archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> Path:
         raise ConfigurationError("Java 17 or newer is needed.", hint="Install it.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
-from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, SharedAdjacency, shared
+from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, shared
 from lineage_bridge_dagster.spark.chains.frames import frame_of
-from lineage_bridge_dagster.spark.chains.hops import HOPS, walked
+from lineage_bridge_dagster.spark.chains.walker import HOPS, walk_on_worker, walked
 from lineage_bridge_dagster.spark.merge import persisted
+from lineage_bridge_dagster.spark.python_workers import map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,21 +71,9 @@ def walk_tables(
     slices = min(len(tables), max(_SLICES, len(tables) // _TABLES_A_SLICE))
     with (
         shared(spark, graph) as arrays,
-        persisted(frame.repartition(slices).mapInArrow(walk_on_worker(arrays), _HOPS_DDL)) as hops,
+        persisted(map_in_arrow(frame.repartition(slices), walk_on_worker(arrays), _HOPS_DDL)) as hops,
     ):
         yield Walk(_summarized(hops), hops)
-
-
-def walk_on_worker(
-    arrays: SharedAdjacency,
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A `mapInArrow` function: batches of table numbers in, batches of hops out."""
-
-    def hops_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        graph = arrays.open()
-        yield from walked(graph, (table for batch in batches for table in batch.column(0).to_pylist()))
-
-    return hops_of
 
 
 def _walked_here(graph: Adjacency, tables: pa.Array, most: int) -> pa.Table | None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from lineage_bridge_dagster.spark.decoding.framing import framed
 from lineage_bridge_dagster.spark.decoding.subject_decoder import SubjectDecoder
+from lineage_bridge_dagster.spark.python_workers import map_in_arrow
 from lineage_bridge_dagster.topics.protobuf import message_reader
 from lineage_bridge_dagster.topics.protobuf_files import compiled
 
@@ -37,7 +38,7 @@ class ProtobufDecoder(SubjectDecoder):
             if schema.id in self._value.versions
         }
         reader = _BatchReader(side, files, dict(self._value.errors), to_arrow_type(self.type))
-        return frame.mapInArrow(reader, schema)
+        return map_in_arrow(frame, reader, schema)
 
 
 @dataclass(frozen=True)

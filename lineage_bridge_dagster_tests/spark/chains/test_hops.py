@@ -21,9 +21,9 @@ from lineage_bridge_dagster.spark.chains.hops import (
     hop_rows,
     incomplete_nodes,
     table_rows,
-    walked,
 )
-from lineage_bridge_dagster.spark.chains.walks import LOCAL_HOPS, walk_on_worker, walk_tables
+from lineage_bridge_dagster.spark.chains.walker import walk_on_worker, walked
+from lineage_bridge_dagster.spark.chains.walks import LOCAL_HOPS, walk_tables
 from lineage_bridge_dagster_tests.lineage.graphs import graphs_with_inputs
 from lineage_bridge_dagster_tests.spark.graphs import tangle
 
