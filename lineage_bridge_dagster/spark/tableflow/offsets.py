@@ -28,6 +28,11 @@ class Batch:
     def is_empty(self) -> bool:
         return self.start == self.end
 
+    @property
+    def most_records(self) -> int:
+        """The offsets of all partitions: there are as many records, or fewer after compaction and aborts."""
+        return sum(end - self.start[partition] for partition, end in self.end.items())
+
 
 @dataclass(frozen=True, slots=True)
 class TopicState:

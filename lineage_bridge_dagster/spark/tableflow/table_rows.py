@@ -80,6 +80,15 @@ def counted(rows: DataFrame, config: TopicTableConfig, observation: Observation)
     return rows.observe(observation, count.alias("n"), count.alias("good"), size)
 
 
+def tallied(judged: DataFrame) -> tuple[int, int]:
+    """The number of `judged` records, and of those that can be rows, by a query of its own."""
+    from pyspark.sql import functions as F
+
+    good = F.count_if(F.col(ERROR).isNull()).alias("good")
+    found = judged.agg(F.count(F.lit(1)).alias("n"), good).collect()[0]
+    return int(found["n"]), int(found["good"])
+
+
 def table_rows(
     judged: DataFrame, decoders: Decoders, config: TopicTableConfig, observation: Observation | None = None
 ) -> TableRows:

@@ -53,6 +53,7 @@ from lineage_bridge_dagster.spark.tableflow.table_rows import (
     measured,
     required_keys,
     table_rows,
+    tallied,
 )
 from lineage_bridge_dagster.spark.tableflow.writes import append, merge
 from lineage_bridge_dagster.topics.comments import Comments, comments
@@ -254,6 +255,9 @@ class TopicTable:
             merge(aligned(shaped.frame, columns, extra=[DELETED]), config.name, shaped, columns, summary)
         read, good = int(observation.get["n"]), int(observation.get["good"])
         self._size.measured(read, int(observation.get["bytes"] or 0))
+        if read > batch.most_records:
+            # Spark counts records once more where it does tasks again, as when an executor is lost.
+            read, good = tallied(judged(records, name, decoders, config))
         skipped = read - good
         if skipped and self._dead_letter_queue is None:
             found = rejections(judged(records, name, decoders, config))
