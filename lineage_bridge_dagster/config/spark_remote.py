@@ -20,6 +20,9 @@ MASTER, REMOTE = "spark.master", "spark.remote"
 #: The bearer token of the server, if it wants one.
 TOKEN_VARIABLE = PREFIX + "SPARK_TOKEN"
 
+#: The header that the server takes the token in, if not as a bearer token.
+TOKEN_HEADER_VARIABLE = PREFIX + "SPARK_TOKEN_HEADER"
+
 #: Pattern of the names of parameters and properties whose values are secrets.
 SECRET_NAMES = "(?i)secret|password|token|credential|authorization|api[-_.]?key|access[-_.]?key"  # noqa: S105
 

@@ -20,7 +20,7 @@ from lineage_bridge_dagster.config.credentials import (
 )
 from lineage_bridge_dagster.config.prefix import LOG_LEVEL, PREFIX
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.spark_remote import TOKEN_VARIABLE
+from lineage_bridge_dagster.config.spark_remote import TOKEN_HEADER_VARIABLE, TOKEN_VARIABLE
 from lineage_bridge_dagster.config.variables import known_variables
 from lineage_bridge_dagster.text import did_you_mean
 
@@ -31,6 +31,7 @@ _READ_ELSEWHERE = frozenset(
         LOG_LEVEL,
         tableflow_catalog.VARIABLE,
         TOKEN_VARIABLE,
+        TOKEN_HEADER_VARIABLE,
         *(
             PREFIX + name
             for name in (

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.config.catalog_properties import CATALOG, GLUE_ENDPOINT, PROFILE, of_catalog
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.spark_remote import REMOTE, SECRET_NAMES, TOKEN_VARIABLE, SparkRemote
+from lineage_bridge_dagster.config.spark_remote import (
+    REMOTE,
+    SECRET_NAMES,
+    TOKEN_HEADER_VARIABLE,
+    TOKEN_VARIABLE,
+    SparkRemote,
+)
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.classic import is_classic
 
@@ -253,7 +259,6 @@ def _detail(error: BaseException) -> str:
 def _opened(server: SparkRemote) -> Any:
     try:
         import grpc  # type: ignore[import-untyped]
-        from pyspark.sql.connect.client.core import DefaultChannelBuilder
         from pyspark.sql.connect.client.retries import DefaultPolicy
         from pyspark.sql.connect.session import SparkSession as ConnectSession
     except ImportError as error:
@@ -261,9 +266,7 @@ def _opened(server: SparkRemote) -> Any:
             f"spark.remote is set, and a package that Spark Connect needs is missing: {error}",
             hint="Install it: pip install grpcio grpcio-status googleapis-common-protos pandas pyarrow.",
         ) from error
-    builder = DefaultChannelBuilder(server.url, [*_CHANNEL])
-    if token := os.environ.get(TOKEN_VARIABLE):
-        builder.set("token", token)
+    builder = channel_builder(server, os.environ)
     channel = builder.toChannel()
     try:
         grpc.channel_ready_future(channel).result(timeout=_CONNECT_SECONDS)
@@ -283,6 +286,28 @@ def _opened(server: SparkRemote) -> Any:
     atexit.unregister(disconnect)
     atexit.register(disconnect)
     return session
+
+
+def channel_builder(server: SparkRemote, variables: Mapping[str, str]) -> Any:
+    """PySpark's builder of connections with a server, which sends the token of the environment.
+
+    Raises:
+        ConfigurationError: the token would be sent without TLS.
+    """
+    from pyspark.sql.connect.client.core import DefaultChannelBuilder
+
+    builder = DefaultChannelBuilder(server.url, [*_CHANNEL])
+    token, header = variables.get(TOKEN_VARIABLE), variables.get(TOKEN_HEADER_VARIABLE)
+    if not token:
+        return builder
+    if header and not server.uses_tls:
+        # PySpark itself turns TLS on for bearer tokens alone.
+        raise ConfigurationError(
+            f"The token of {TOKEN_VARIABLE} would be sent to {server.server} without TLS.",
+            hint="Write /;use_ssl=true behind the address in spark.remote.",
+        )
+    builder.set(header.lower() if header else "token", token)
+    return builder
 
 
 def _check_server(found: _Connected, catalogs: Catalogs) -> None:
