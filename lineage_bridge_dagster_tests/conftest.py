@@ -12,6 +12,7 @@ from hypothesis import settings
 pytest_plugins = [
     "lineage_bridge_dagster_tests.spark_session",
     "lineage_bridge_dagster_tests.spark_connect",
+    "lineage_bridge_dagster_tests.spark_cluster",
     "lineage_bridge_dagster_tests.live",
     "lineage_bridge_dagster_tests.project",
     "lineage_bridge_dagster_tests.workers",

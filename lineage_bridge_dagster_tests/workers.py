@@ -11,7 +11,7 @@ from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
 
 #: Groups that take minutes, the longest first. The stack's tests mostly wait, best beside those of `spark`.
-LONGEST = ("stack", "spark", "connect", "local_stack", "rest", "benchmark", "wheel", "flink")
+LONGEST = ("stack", "spark", "cluster", "connect", "local_stack", "rest", "benchmark", "wheel", "flink")
 
 
 class LongestFirst(LoadGroupScheduling):

@@ -1,0 +1,118 @@
+"""What tests have a driver do: functions for `ClusterDriver.run`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+import pyarrow as pa
+from dagster import AssetIn, AssetKey, asset, materialize
+from pyspark.sql import DataFrame, SparkSession
+
+from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.lineage import graph_json
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.spark.chains import write
+from lineage_bridge_dagster.spark.chains.walks import walk_tables
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
+from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster.spark.python_workers import map_in_arrow
+from lineage_bridge_dagster.spark.session import SparkResource
+from lineage_bridge_dagster.spark.tableflow.config import Advance, Mode, TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
+from lineage_bridge_dagster_tests.spark_cluster import driver_session
+
+#: Has workers walk chains, however few there are.
+ON_WORKERS = partial(walk_tables, local_hops=0)
+
+
+def materialize_chains(yaml: str, discovery: Discovery, folder: Path) -> tuple[bool, int]:
+    """Materialize all chains of a component, as its YAML says; whether that succeeded, and how many."""
+    component = LineageBridgeComponent.resolve_from_yaml(yaml)
+    state = folder / "state"
+    graph_json.dump(discovery, state)
+    definitions = component.build_defs_from_state(None, state)
+    chains = [
+        key
+        for key in definitions.resolve_asset_graph().get_all_asset_keys()
+        if key.path[0] == "upstream_chain"
+    ]
+    with patch.object(write, "walk_tables", ON_WORKERS):
+        job = definitions.resolve_implicit_global_asset_job_def()
+        result = job.execute_in_process(asset_selection=chains, raise_on_error=False)
+    return result.success, len(chains)
+
+
+def write_chains(catalog: CatalogSettings, database: str, discovery: Discovery) -> write.LineageWrite:
+    """Write the lineage tables, with chains that workers walk."""
+    with patch.object(write, "walk_tables", ON_WORKERS):
+        return write.write_lineage(driver_session(catalog), discovery, None, "glue", database)
+
+
+def workers(catalog: CatalogSettings) -> list[tuple[int, int, str]]:
+    """`workers_of` the driver's session."""
+    return workers_of(driver_session(catalog))
+
+
+def workers_of(spark: SparkSession) -> list[tuple[int, int, str]]:
+    """For each of four tasks: its Python worker, that worker's parent, and where our code comes from."""
+
+    def origin(_: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import time
+
+        import lineage_bridge_dagster.spark.chains.walker as code
+
+        # So that one executor does not do all tasks.
+        time.sleep(0.5)
+        found = {"pid": [os.getpid()], "parent": [os.getppid()], "file": [code.__file__]}
+        yield pa.RecordBatch.from_pydict(found, schema=pa.schema(
+            [("pid", pa.int64()), ("parent", pa.int64()), ("file", pa.string())]
+        ))  # fmt: skip
+
+    frame = spark.range(0, 4, 1, 4)
+    rows = map_in_arrow(frame, origin, "pid long, parent long, file string").collect()
+    return [(row.pid, row.parent, row.file) for row in rows]
+
+
+def materialize_frames(catalog: CatalogSettings, database: str, rows: int) -> bool:
+    """Materialize a table of numbers, and one with a sum for each remainder of them by 7; twice, by key."""
+    spark = driver_session(catalog)
+
+    @asset(key=[database, "numbers"])
+    def numbers() -> DataFrame:
+        return spark.range(0, rows, 1, 4).selectExpr("id", "id % 7 AS remainder")
+
+    by_key = {"write_mode": "merge", "join_cols": ["remainder"]}
+
+    @asset(
+        ins={"numbers": AssetIn(key=AssetKey([database, "numbers"]))},
+        key=[database, "sums"],
+        metadata=by_key,
+    )
+    def sums(numbers: DataFrame) -> DataFrame:
+        return numbers.groupBy("remainder").agg({"id": "sum"}).toDF("remainder", "total")
+
+    resource = SparkResource(catalog=catalog.model_dump(exclude_none=True))
+    manager = PySparkIcebergIOManager(
+        spark=resource, confluent=ConfluentSettingsResource(), namespace=database, database=database
+    )
+    results = [materialize([numbers, sums], resources={"io_manager": manager}) for _ in range(2)]
+    return all(result.success for result in results)
+
+
+def load_topic(
+    catalog: CatalogSettings, database: str, broker: str, topic: str, mode: Mode, schemas: TopicSchemas
+) -> Advance:
+    """Load all records of a topic into the table `orders`, in one batch."""
+    config = TopicTableConfig(TableName("glue", database, "orders"), mode=mode)
+    kafka = KafkaTopic(topic, Bootstrap.parse(broker), timeout_seconds=60.0)
+    table = TopicTable(driver_session(catalog), kafka, config, lambda: schemas)
+    table.ensure()
+    return table.advance()
