@@ -150,6 +150,19 @@ def test_example_of_two_instances_has_valid_fields(number: int) -> None:
     assert instance["attributes"]["name"] in ("eu", "us")
 
 
+def test_yaml_of_each_cluster_has_fields_that_select_one_spark() -> None:
+    from lineage_bridge_dagster.component import LineageBridgeComponent
+    from lineage_bridge_dagster.config.yaml_fields import SparkConfig
+
+    blocks = [yaml.safe_load(text)["attributes"] for text in _blocks("docs/clusters.md", "yaml")]
+    assert len(blocks) >= 6
+    for attributes in blocks:
+        LineageBridgeComponent.model().model_validate(attributes)
+        spark = SparkConfig(**attributes["spark"])
+        if not (spark.remote or "").startswith("{{"):
+            assert not list(spark.contradictions())
+
+
 @each_page
 def test_modules_that_a_page_names_exist(page: Path) -> None:
     for name in re.findall(r"lineage_bridge_dagster(?:_tests)?(?:/[a-z_]+)+(?:\.py|/)", page.read_text()):
