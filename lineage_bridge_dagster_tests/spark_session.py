@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 REGION = "us-east-1"
 BUCKET = "lake"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_REGION": REGION}
-#: Tests run each query once or twice, too few times for optimized code to pay off.
+#: Tests run each query once or twice, too few times for optimized code to pay off. Java then keeps only 48 MB
+#: of compiled code, unless told otherwise: a few tests fill them, and what is dropped is compiled again.
 SMALL_SPARK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+    ),
     "spark.sql.shuffle.partitions": "2",
     "spark.log.level": "ERROR",
 }
