@@ -97,15 +97,15 @@ class Brokers(FakeConfluent):
 def test_run_over_many_tables_reads_glue_by_page_and_calls_the_brokers_once(
     location: Build, glue: BaseClient, strict_aws: StrictAws, instance: DagsterInstance
 ) -> None:
-    w = many(101)
+    w = many(110)
     create_tables(glue, w)
     brokers = Brokers()
     built = location(w, glue=Tables(region_name=REGION), confluent=brokers)
     result = freshness_checks(built.definitions).execute_in_process(instance=instance)
     found = {each.asset_key.path[-1]: each for each in result.get_asset_check_evaluations()}
-    assert len(found) == 101
+    assert len(found) == 110
     assert [name for name, each in found.items() if not each.passed] == ["topic.00001"]
-    assert brokers.calls == [101]
+    assert brokers.calls == [110]
     assert strict_aws.calls.get("GetTables", 0) == 2
     assert strict_aws.calls.get("UpdateTable", 0) == 0
 
