@@ -24,6 +24,8 @@ _RUNS = """query($limit: Int!) { runsOrError(limit: $limit) { ... on Runs {
 _SENSORS = """query($s: RepositorySelector!) { sensorsOrError(repositorySelector: $s) { ... on Sensors {
   results { name sensorState { status
     ticks(limit: 5) { status logKey skipReason error { message } } } } } } }"""
+_SENSOR = """query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ... on Sensor { sensorState {
+  status ticks(limit: 1) { timestamp status } } } } }"""
 _LAUNCH = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) { __typename
   ... on LaunchRunSuccess { run { runId } }
   ... on PythonError { message }
@@ -89,6 +91,22 @@ class DagsterUi:
     def sensors(self) -> dict[str, dict[str, Any]]:
         sensors = self.query(_SENSORS, s=self.selector())["sensorsOrError"]["results"]
         return {sensor["name"]: sensor["sensorState"] for sensor in sensors}
+
+    def sensor(self, name: str) -> dict[str, Any]:
+        """Return a sensor's status and its last tick."""
+        response = self.query(_SENSOR, s={**self.selector(), "sensorName": name})
+        return dict(response["sensorOrError"]["sensorState"])
+
+    def await_tick(self, sensor: str, moment: float) -> None:
+        """Wait until the sensor has ended a tick that began after the moment, in seconds since 1970."""
+
+        def ticked() -> bool:
+            return any(
+                tick["timestamp"] > moment and tick["status"] in ("SKIPPED", "SUCCESS")
+                for tick in self.sensor(sensor)["ticks"]
+            )
+
+        eventually(lambda: ticked() or None, 180, f"a tick of {sensor}")
 
     def launch(self, job: str, config: Mapping[str, Any] | None = None) -> str:
         """Launch a job as the launchpad does and return the run's id."""

@@ -14,9 +14,17 @@ from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess
 from lineage_bridge_dagster.embedded.demo import SWEEP_MINUTES
 from lineage_bridge_dagster.embedded.stack import Stack
+from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.glue import GlueReader, glue_client
 from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
+
+#: Topics of the sample world without Tableflow, with the database and the name of their tables: one with
+#: capitals and a dot, and one of the cluster in Europe.
+NEW_TABLES = {
+    "Sessions.Enriched": ("lkc-7k2m9p", "sessions.enriched"),
+    "payments-v1": ("analytics_eu", "payments-v1"),
+}
 
 
 @dataclass(slots=True)
@@ -96,3 +104,15 @@ def all_pushed(live_stack: LiveStack, live_ui: DagsterUi) -> LiveStack:
     assert len(expected) >= 6
     eventually(lambda: live_stack.pushed() >= expected or None, 720, "lineage of the sample world in Glue", 2)
     return live_stack
+
+
+@pytest.fixture(scope="session")
+def new_tables(all_pushed: LiveStack, live_ui: DagsterUi) -> LiveStack:
+    """The running stack after Tableflow was enabled on the topics of `NEW_TABLES`, all at once.
+
+    A test that must see what comes before asks for it by `getfixturevalue`.
+    """
+    assert live_ui.assets().isdisjoint("/".join(("glue", *table)) for table in NEW_TABLES.values())
+    for topic in NEW_TABLES:
+        actions.enable_tableflow(all_pushed.stack.home, topic)
+    return all_pushed

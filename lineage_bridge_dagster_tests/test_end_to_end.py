@@ -10,15 +10,13 @@ import pytest
 
 from lineage_bridge_dagster.embedded.arrived import Arrived, ArrivedTable
 from lineage_bridge_dagster.embedded.wiping import REPAIR_TAG, wait_for_repair, wipe
-from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
-from lineage_bridge_dagster_tests.live import LiveStack
+from lineage_bridge_dagster_tests.live import NEW_TABLES, LiveStack
 
 pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.timeout(900)]
 
 CLUSTER = "lkc-7k2m9p"
-#: A topic of the sample world without Tableflow, with capitals and a dot in its name.
-NEW_TOPIC = "Sessions.Enriched"
+SENSOR = "lineage_sensor"
 
 
 def test_the_sensor_pushes_the_lineage_of_every_table_of_the_sample_world(all_pushed: LiveStack) -> None:
@@ -69,22 +67,15 @@ def test_a_pushed_table_shows_its_diff_and_its_chain(all_pushed: LiveStack, live
 
 
 def test_enabling_tableflow_on_a_topic_leads_to_lineage_in_glue(
-    all_pushed: LiveStack, live_ui: DagsterUi
+    new_tables: LiveStack, live_ui: DagsterUi
 ) -> None:
-    asset, table = f"glue/{CLUSTER}/sessions.enriched", f"{CLUSTER}.sessions.enriched"
-    assert asset not in live_ui.assets()
-    start = time.monotonic()
-    actions.enable_tableflow(all_pushed.stack.home, NEW_TOPIC)
+    database, name = NEW_TABLES["Sessions.Enriched"]
+    asset, table = f"glue/{database}/{name}", f"{database}.{name}"
     eventually(lambda: asset in live_ui.assets() or None, 240, f"the asset {asset} in the running graph")
-    asset_seconds = time.monotonic() - start
-    eventually(lambda: table in all_pushed.pushed() or None, 240, f"lineage of {table} in Glue")
-    lineage_seconds = time.monotonic() - start
-    logging.getLogger(__name__).warning(
-        "asset after %.0f s, lineage in Glue after %.0f s", asset_seconds, lineage_seconds
-    )
+    eventually(lambda: table in new_tables.pushed() or None, 240, f"lineage of {table} in Glue")
     sensor_runs = [
         run
-        for run in live_ui.runs()
+        for run in live_ui.runs(limit=500)
         if any(tag["key"] == "dagster/sensor_name" for tag in run["tags"])
         and any(key["path"] == asset.split("/") for key in run["assetSelection"] or ())
     ]
@@ -138,7 +129,9 @@ def test_an_api_that_returns_500_loses_nothing(all_pushed: LiveStack, live_ui: D
     try:
         run = live_ui.finished(live_ui.launch("refresh"))
         assert run["status"] == "SUCCESS", run
-        time.sleep(15)
+        # The sensor looks at what was stored, and at what was pushed.
+        for _ in range(2):
+            live_ui.await_tick(SENSOR, time.time())
         assert live_ui.assets() == assets
         assert all_pushed.lineage() == lineage
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -16,9 +15,6 @@ from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.timeout(900)]
 
 SENSOR = "lineage_sensor"
-
-_STATE = """query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ... on Sensor { sensorState {
-  status ticks(limit: 1) { timestamp status } } } } }"""
 
 
 @pytest.fixture
@@ -39,7 +35,7 @@ def test_the_sensor_can_be_turned_off_and_on_from_its_page_and_ticks_again(
 
     turned_on = time.time()
     _switch(checkbox, live_ui, on=True)
-    eventually(lambda: _ticked_after(live_ui, turned_on) or None, 180, "a tick after it was turned on")
+    live_ui.await_tick(SENSOR, turned_on)
     page.get_by_text("All ticks").click()
     page.get_by_role("menuitem", name="Requested").click()
     page.get_by_text("View logs").first.click()
@@ -59,22 +55,10 @@ def _switch(checkbox: Locator, ui: DagsterUi, *, on: bool) -> None:
             # The visible switch covers the checkbox.
             checkbox.dispatch_event("click")
             expect(checkbox).to_be_checked(checked=on)
-        state = _state(ui)
+        state = ui.sensor(SENSOR)
         ticking = any(tick["status"] == "STARTED" for tick in state["ticks"])
         return state["status"] == ("RUNNING" if on else "STOPPED") and (on or not ticking)
 
     turned = f"the sensor to be turned {'on' if on else 'off'}"
     # Both the page and the daemon look at the status only every few seconds.
     eventually(lambda: switched() or None, 180, turned, interval=2)
-
-
-def _state(ui: DagsterUi) -> dict[str, Any]:
-    response = ui.query(_STATE, s={**ui.selector(), "sensorName": SENSOR})
-    return dict(response["sensorOrError"]["sensorState"])
-
-
-def _ticked_after(ui: DagsterUi, moment: float) -> bool:
-    return any(
-        tick["timestamp"] > moment and tick["status"] in ("SKIPPED", "SUCCESS")
-        for tick in _state(ui)["ticks"]
-    )

@@ -7,9 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster_tests.browser.pages import DagsterPages
-from lineage_bridge_dagster_tests.live import LiveStack
 
 pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.timeout(900)]
 
@@ -47,7 +45,7 @@ def test_the_lineage_link_of_a_tables_metadata_opens_its_upstream_graph(
 
 
 def test_a_new_table_appears_in_the_open_graph_by_itself(
-    dagster: DagsterPages, page: Page, all_pushed: LiveStack
+    dagster: DagsterPages, page: Page, request: pytest.FixtureRequest
 ) -> None:
     dagster.open_graph('key:"glue/analytics_eu/*"')
     dagster.expand_all_groups()
@@ -55,7 +53,7 @@ def test_a_new_table_appears_in_the_open_graph_by_itself(
     expect(dagster.node("payments-v1")).to_have_count(0)
     loads: list[str] = []
     page.on("load", lambda loaded: loads.append(loaded.url))
-    actions.enable_tableflow(all_pushed.stack.home, "payments-v1")
+    request.getfixturevalue("new_tables")
     expect(dagster.node("payments-v1")).to_be_visible(timeout=TABLE_TIMEOUT * 1000)
     expect(dagster.node("payments-v1")).to_contain_text("Materialized", timeout=TABLE_TIMEOUT * 1000)
     assert not loads
