@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from tenacity import (
@@ -85,15 +86,9 @@ class CommitMarker:
     def _conf(self) -> dict[str, str]:
         return {f"spark.sql.iceberg.snapshot-property.{key}": v for key, v in self.summary.items()}
 
-    def snapshots(self, spark: SparkSession, table: TableName, since: int | None) -> tuple[Snapshot, ...]:
-        """The write's snapshots in the table after snapshot `since`, newest first."""
-        found = []
-        for snapshot in ancestors(spark, table):
-            if snapshot.snapshot_id == since:
-                break
-            if snapshot.summary.get(WRITE_ID) == self.write_id:
-                found.append(snapshot)
-        return tuple(found)
+    def has_made(self, snapshot: Snapshot) -> bool:
+        """Whether the write made a snapshot."""
+        return snapshot.summary.get(WRITE_ID) == self.write_id
 
 
 def commit(
@@ -107,9 +102,29 @@ def commit(
 ) -> tuple[Snapshot, ...]:
     """Run a write and return its snapshots, newest first.
 
+    See `commit_after`.
+    """
+    before = current_snapshot(spark, table)
+    later = commit_after(before, spark, table, marker, write, attempts=attempts, retried=retried)
+    return tuple(filter(marker.has_made, later))
+
+
+def commit_after(
+    before: Snapshot | None,
+    spark: SparkSession,
+    table: TableName,
+    marker: CommitMarker,
+    write: Callable[[], object],
+    *,
+    attempts: int = 1,
+    retried: type[CommitConflictError] = CommitConflictError,
+) -> tuple[Snapshot, ...]:
+    """Run a write and return all snapshots after one of before it, newest first, also those of others.
+
     A commit whose outcome the catalog did not report is looked up by its marker.
 
     Args:
+        before: the table's newest snapshot, or that of a moment ago.
         spark: the session.
         table: the table that is written to.
         marker: of the write.
@@ -128,14 +143,17 @@ def commit(
         before_sleep=before_sleep_log(_log, logging.INFO),
         reraise=True,
     )
-    return retrying(_commit_once, spark, table, marker, write)
+    since = before.snapshot_id if before else None
+    return retrying(_commit_once, spark, table, marker, write, since)
 
 
 def _commit_once(
-    spark: SparkSession, table: TableName, marker: CommitMarker, write: Callable[[], object]
+    spark: SparkSession,
+    table: TableName,
+    marker: CommitMarker,
+    write: Callable[[], object],
+    since: int | None,
 ) -> tuple[Snapshot, ...]:
-    before = current_snapshot(spark, table)
-    since = before.snapshot_id if before else None
     try:
         with remote.commit_lock(spark):
             write()
@@ -150,8 +168,8 @@ def _commit_once(
             if (conflict := conflict_of(error, table)) is None:
                 raise
             raise conflict from error
-        found = _look_up(spark, table, marker, since, "may have succeeded")
-        if not found:
+        found = _look_up(spark, table, since, "may have succeeded")
+        if not any(map(marker.has_made, found)):
             raise LineageBridgeError(
                 f"The catalog did not report whether the commit to {table} succeeded, and the table does not "
                 "have it now.",
@@ -159,15 +177,13 @@ def _commit_once(
             ) from error
         _log.warning("The commit to %s succeeded, though the catalog did not report it.", table)
         return found
-    return _look_up(spark, table, marker, since, "succeeded")
+    return _look_up(spark, table, since, "succeeded")
 
 
-def _look_up(
-    spark: SparkSession, table: TableName, marker: CommitMarker, since: int | None, outcome: str
-) -> tuple[Snapshot, ...]:
-    """The write's snapshots. If they cannot be read, the rows must not be written again all the same."""
+def _look_up(spark: SparkSession, table: TableName, since: int | None, outcome: str) -> tuple[Snapshot, ...]:
+    """The later snapshots. If they cannot be read, the rows must not be written again all the same."""
     try:
-        return marker.snapshots(spark, table, since)
+        return tuple(takewhile(lambda each: each.snapshot_id != since, ancestors(spark, table)))
     except Exception as error:
         raise LineageBridgeError(
             f"The commit to {table} {outcome}, and could not be looked up: {root_cause(error)}",

@@ -28,7 +28,7 @@ _NAMES = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
 
 
 class SqlTable:
-    """A table, each property of which is read when it is asked for. `JavaTable` is its counterpart."""
+    """A table, each property of which is read when it is first asked for. `JavaTable` is its counterpart."""
 
     def __init__(self, spark: SparkSession, catalog: str, name: str) -> None:
         """A table.
@@ -41,6 +41,7 @@ class SqlTable:
         self._spark = spark
         self._catalog = catalog
         self._name = name
+        self._loaded: tuple[int | None, dict[int, Row]] | None = None
 
     @property
     def location(self) -> str:
@@ -148,15 +149,26 @@ class SqlTable:
         return ddl(self._spark, StructType([StructField("c", kind)])).removeprefix("c ")
 
     def _snapshots(self) -> tuple[int | None, dict[int, Row]]:
-        """The id of the current snapshot, and all that are kept by their ids."""
+        """The id of the current snapshot, and all that are kept by their ids; read once."""
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded
+
+    def _load(self) -> tuple[int | None, dict[int, Row]]:
+        from pyspark.sql import functions as F
+
+        kept = self._spark.table(f"{self._name}.snapshots").select(
+            "snapshot_id", "parent_id", "operation", "summary", F.unix_millis("committed_at").alias("at")
+        )
+        main = self._spark.table(f"{self._name}.refs").where("name = 'main'").select("snapshot_id")
+        # One frame in one job: a statement, or a subquery, is a call or a job more.
+        both = kept.withColumn("is_main", F.lit(False)).unionByName(
+            main.withColumn("is_main", F.lit(True)), allowMissingColumns=True
+        )
         for _ in range(_ATTEMPTS):
-            rows = self._collect(
-                "SELECT snapshot_id, parent_id, operation, summary, unix_millis(committed_at) AS at, "  # noqa: S608
-                f"(SELECT max(snapshot_id) FROM {self._name}.refs WHERE name = 'main') AS head "
-                f"FROM {self._name}.snapshots"
-            )
-            snapshots = {int(row.snapshot_id): row for row in rows}
-            head = rows[0].head if rows else None
+            rows = both.collect()
+            snapshots = {int(row.snapshot_id): row for row in rows if not row.is_main}
+            head = next((int(row.snapshot_id) for row in rows if row.is_main), None)
             if head is None or head in snapshots:
                 return head, snapshots
         raise LineageBridgeError(

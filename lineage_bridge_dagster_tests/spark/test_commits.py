@@ -167,7 +167,7 @@ def test_commit_that_cannot_be_looked_up_is_not_reported_as_failed(
         if not reported:
             _raise_unknown_state(spark)
 
-    monkeypatch.setattr(CommitMarker, "snapshots", unreachable)
+    monkeypatch.setattr(commits, "ancestors", unreachable)
     with pytest.raises(LineageBridgeError, match=rf" {outcome}, and could not be looked up"):
         commit(spark, table, CommitMarker(), write)
     assert spark.table(table.sql).count() == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -87,7 +87,8 @@ class ChainUpdate:
             # No row stays, so replacing all of them is cheaper than matching.
             self.marker.writer(fresh.sortWithinPartitions("table_id", "hop"), table).overwrite(F.lit(True))
         else:
-            self._merge(fresh, F.broadcast(frame_of(spark, pa.table({"table_id": ids}))))
+            replaced = [each for each in changed if each in stored]
+            self._merge(fresh, replaced)
 
     def _rows(self, table_ids: pa.Array) -> DataFrame:
         """The rows of some tables' chains."""
@@ -106,18 +107,22 @@ class ChainUpdate:
             .select(*(column for column, _, _ in COLUMNS[UPSTREAM_CHAINS]))
         )
 
-    def _merge(self, fresh: DataFrame, ids: DataFrame) -> None:
-        """Replace the chains of some tables.
+    def _merge(self, fresh: DataFrame, replaced: Sequence[str]) -> None:
+        """Add chains, and replace those of some tables that have one.
 
         Rows to delete are part of the source, with a flag, so that MERGE joins on matches alone: for
         `NOT MATCHED BY SOURCE` it would read the rows of all other tables.
         """
         from pyspark.sql import functions as F
 
-        keys = list(_KEYS.columns)
-        stored = self.spark.table(self.table.sql).join(ids, "table_id", "left_semi")
-        removed = stored.join(fresh.select(*keys), keys, "left_anti")
-        flag = _KEYS.delete_column
-        source = fresh.withColumn(flag, F.lit(False)).unionByName(removed.withColumn(flag, F.lit(True)))
+        keys, flag = list(_KEYS.columns), _KEYS.delete_column
+        source = fresh.withColumn(flag, F.lit(False))
+        if replaced:
+            ids = pa.table({"table_id": pa.array(replaced, pa.string())})
+            stored = self.spark.table(self.table.sql).join(
+                F.broadcast(frame_of(self.spark, ids)), "table_id", "left_semi"
+            )
+            removed = stored.join(fresh.select(*keys), keys, "left_anti")
+            source = source.unionByName(removed.withColumn(flag, F.lit(True)))
         with persisted(source) as rows:
             merge(rows, self.table, _KEYS, self.marker)

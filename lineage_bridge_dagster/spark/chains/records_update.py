@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from lineage_bridge_dagster.spark.chains.frames import frame_of
 from lineage_bridge_dagster.spark.chains.lineage_tables import DIGEST, Records
-from lineage_bridge_dagster.spark.chains.settled import Settled, content_snapshot, settled
-from lineage_bridge_dagster.spark.commits import CommitMarker, commit
+from lineage_bridge_dagster.spark.chains.settled import Before, Settled
+from lineage_bridge_dagster.spark.commits import CommitMarker, commit_after
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.merge import MergeKeys, merge
 
@@ -102,14 +102,16 @@ class RecordsUpdate:
         Raises:
             CommitConflictError: other writers kept changing the table.
         """
-        before = content_snapshot(self.spark, self.table)
+        before = Before.of(self.spark, self.table)
         content = {CONTENT_DIGEST: self.records.digest}
         marker = CommitMarker({**content, **self.properties})
         enough = marker.properties if self.renew else content
-        if before is not None and enough.items() <= before.summary.items():
-            return Settled(self.table, before.snapshot_id)
-        commit(self.spark, self.table, marker, lambda: self._write(marker), attempts=ATTEMPTS)
-        return settled(self.spark, self.table, before, marker)
+        if before.content is not None and enough.items() <= before.content.summary.items():
+            return Settled(self.table, before.content.snapshot_id)
+        later = commit_after(
+            before.newest, self.spark, self.table, marker, lambda: self._write(marker), attempts=ATTEMPTS
+        )
+        return before.settled(self.table, later, marker)
 
     def _write(self, marker: CommitMarker) -> None:
         """Commit what differs from what is stored now."""

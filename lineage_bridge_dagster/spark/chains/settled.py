@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitMarker
+from lineage_bridge_dagster.spark.commits import CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, exists, open_table
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
@@ -118,17 +118,35 @@ def content_snapshot(spark: SparkSession, table: TableName) -> Snapshot | None:
     return _of_content(ancestors(spark, table))
 
 
-def settled(spark: SparkSession, table: TableName, since: Snapshot | None, marker: CommitMarker) -> Settled:
-    """What a write has left a table at, certain if all commits after snapshot `since` are its own."""
-    loaded = open_table(spark, table)
-    newest, certain = _of_content(loaded.ancestors()), True
-    for snapshot in loaded.ancestors():
-        if since is not None and snapshot.snapshot_id == since.snapshot_id:
-            break
-        if snapshot.operation != _REPLACE and snapshot.summary.get(WRITE_ID) != marker.write_id:
-            certain = False
-            break
-    return Settled(table, newest.snapshot_id if newest else None, certain)
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A table before a write.
+
+    Attributes:
+        newest: its newest snapshot.
+        content: the newest one that changed rows, or the oldest one that is kept.
+    """
+
+    newest: Snapshot | None
+    content: Snapshot | None
+
+    @classmethod
+    def of(cls, spark: SparkSession, table: TableName) -> Before:
+        """Read it from the table."""
+        loaded = open_table(spark, table)
+        return cls(next(loaded.ancestors(), None), _of_content(loaded.ancestors()))
+
+    def settled(self, table: TableName, later: Sequence[Snapshot], marker: CommitMarker) -> Settled:
+        """What a write has left the table at, certain if all commits since are its own.
+
+        Args:
+            table: the table.
+            later: all snapshots after the newest one of before, newest first.
+            marker: of the write.
+        """
+        changes = [each for each in later if each.operation != _REPLACE]
+        newest = changes[0] if changes else self.content
+        return Settled(table, newest.snapshot_id if newest else None, all(map(marker.has_made, changes)))
 
 
 def _of_content(snapshots: Iterable[Snapshot]) -> Snapshot | None:

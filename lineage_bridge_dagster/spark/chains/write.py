@@ -33,14 +33,14 @@ from lineage_bridge_dagster.spark.chains.lineage_tables import (
 )
 from lineage_bridge_dagster.spark.chains.records_update import ATTEMPTS, RecordsUpdate
 from lineage_bridge_dagster.spark.chains.settled import (
+    Before,
     Input,
     Settled,
     content_snapshot,
-    settled,
     unchanged,
 )
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
-from lineage_bridge_dagster.spark.commits import commit
+from lineage_bridge_dagster.spark.commits import commit_after
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class _Write:
             counts = dict(zip(chains["table_id"].to_pylist(), walk.summary["hops"].to_pylist(), strict=True))
             hops = {table_id: counts.get(clean(table_id), 0) for table_id in selected}
             self.steps.done(f"Computed the chains of {len(selected):,} tables: {sum(hops.values()):,} hops")
-            since = content_snapshot(self.spark, table)
+            before = Before.of(self.spark, table)
             update = ChainUpdate(
                 self.spark,
                 table,
@@ -231,9 +231,11 @@ class _Write:
                 None if everything else {clean(table_id) for table_id in selected},
                 parse_iso(discovery.discovered_at),
             )
-            commit(self.spark, table, update.marker, update.write, attempts=ATTEMPTS)
+            later = commit_after(
+                before.newest, self.spark, table, update.marker, update.write, attempts=ATTEMPTS
+            )
         changed = update.changed
-        self._done((settled(self.spark, table, since, update.marker), bool(changed)))
+        self._done((before.settled(table, later, update.marker), bool(changed)))
         self.steps.done(
             f"Stored {changed:,} changed chains" if changed else "No chain changed, so none was stored"
         )
