@@ -40,14 +40,14 @@ class Milestone:
 
 #: In the order in which they usually come.
 MILESTONES = (
-    Milestone("no discovery is stored yet", "The sensor asks for the first discovery", 10),
-    Milestone("refresh - Environments: ", "Discovery: reading Confluent's APIs", 5),
-    Milestone(r"refresh - Reading the Glue tables", "Discovery: reading Glue and the other catalogs", 5),
+    Milestone("no discovery is stored yet", "The sensor asks for the first discovery", 8),
+    Milestone("refresh - Environments: ", "Discovery: reading Confluent's APIs", 3),
+    Milestone(r"refresh - Reading the Glue tables", "Discovery: reading Glue and the other catalogs", 2),
     Milestone("refresh - Reloaded the definitions", "The discovery is stored; the UI shows its assets", 5),
-    Milestone(r"Requesting the lineage of (\d+) table", "The sensor asks for the lineage of {}", 10),
-    Milestone(r"Computing the chains of (\d+) table", "The upstream chains of {}: connecting to Spark", 15),
-    Milestone("Spark was ready after", "The upstream chains: computed on Spark and stored", 25),
-    Milestone("Reading the last commits of", "Pushing lineage to the tables", 5),
+    Milestone(r"Requesting the lineage of (\d+) table", "The sensor asks for the lineage of {}", 8),
+    Milestone(r"Computing the chains of (\d+) table", "The upstream chains of {}: connecting to Spark", 2),
+    Milestone("Spark was ready after", "The upstream chains: computed on Spark and stored", 15),
+    Milestone("Reading the last commits of", "Pushing lineage to the tables", 3),
 )
 
 
