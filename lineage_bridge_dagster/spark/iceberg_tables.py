@@ -43,7 +43,21 @@ class TableName:
 
 def ensure_namespace(spark: SparkSession, catalog: str, namespace: str) -> None:
     """Create the namespace (a Glue database) if it does not exist."""
-    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(catalog, namespace)}")
+    name = quoted(catalog, namespace)
+    try:
+        spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {name}")
+    except spark_errors():
+        # Of two writers that create it at once, catalogs in databases fail the second one.
+        if not _has_namespace(spark, name):
+            raise
+
+
+def _has_namespace(spark: SparkSession, name: str) -> bool:
+    try:
+        spark.sql(f"DESCRIBE NAMESPACE {name}").collect()
+    except spark_errors():
+        return False
+    return True
 
 
 def ensure_table(
