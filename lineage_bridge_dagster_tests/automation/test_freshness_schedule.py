@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -70,9 +69,8 @@ class Tables(GlueResource):
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as temporary:
-        yield temporary
+def instance(local_instance: DagsterInstance) -> DagsterInstance:
+    return local_instance
 
 
 class Brokers(FakeConfluent):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,8 @@ KEY = "LineageBridgeComponent"
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as made:
-        yield made
+def instance(local_instance: DagsterInstance) -> DagsterInstance:
+    return local_instance
 
 
 def run(location: Location, instance: DagsterInstance, job: str, **config: Any) -> ExecuteInProcessResult:

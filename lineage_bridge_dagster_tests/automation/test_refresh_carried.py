@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,9 +26,8 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as made:
-        yield made
+def instance(local_instance: DagsterInstance) -> DagsterInstance:
+    return local_instance
 
 
 def day(number: int) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,10 +19,9 @@ from lineage_bridge_dagster_tests.assets.world import many
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as made:
-        StateStore.of(made, "LineageBridgeComponent").store(many(1).discovery())
-        yield made
+def instance(local_instance: DagsterInstance) -> DagsterInstance:
+    StateStore.of(local_instance, "LineageBridgeComponent").store(many(1).discovery())
+    return local_instance
 
 
 class Server:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -47,9 +46,8 @@ KEY = "LineageBridgeComponent"
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as made:
-        yield made
+def instance(local_instance: DagsterInstance) -> DagsterInstance:
+    return local_instance
 
 
 class Watched:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,8 @@ KEY = "LineageBridgeComponent"
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as local:
-        yield local
+def instance(local_instance: DagsterInstance) -> DagsterInstance:
+    return local_instance
 
 
 def test_a_stored_state_is_the_newest_and_loads(instance: DagsterInstance) -> None:
