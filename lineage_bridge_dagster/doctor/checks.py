@@ -33,6 +33,7 @@ def all_checks() -> list[Check]:
         Check("machine.disk", "Is there enough free space?", machine.disk),
         Check("network.proxies", "Which proxies are set?", network.proxies),
         Check("network.endpoints", "Can the endpoints be reached?", network.endpoints),
+        Check("network.spark", "Does the Spark master or server answer?", network.spark),
         *ConfluentKeys().checks(),
         Check("aws.credentials", "Where do the AWS credentials come from?", aws_identity.credentials),
         Check("aws.identity", "Who are we to AWS?", aws_identity.identity),

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.config.spark_remote import SparkRemote
 from lineage_bridge_dagster.doctor.context import Context
-from lineage_bridge_dagster.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.doctor.finding import Result, Status, failed, ok, skipped, warning
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
@@ -32,6 +34,41 @@ def endpoints(context: Context) -> Iterator[Result]:
         yield skipped("Looked for the endpoints of AWS.", error.message, error.hint)
     with ThreadPoolExecutor(len(found)) as pool:
         yield from pool.map(lambda one: reach(*one), found.items())
+
+
+def spark(context: Context) -> Iterator[Result]:
+    """Connection of the master or the Spark Connect server that the variables name, without a session."""
+    tried = "Looked for a Spark master or server in the variables."
+    master, remote = (
+        context.variables.get(f"{PREFIX}{name}") or context.variables.get(name, "")
+        for name in ("SPARK_MASTER", "SPARK_REMOTE")
+    )
+    addresses = _masters(master) if master else []
+    if remote and not master:
+        server = SparkRemote.parse(remote)
+        addresses = [f"{'https' if server.uses_tls else 'sc'}://{server.host}:{server.port}"]
+    if not addresses:
+        where = (
+            f"{master} has no address to connect to." if master else "Spark runs in each run's own process."
+        )
+        yield skipped(tried, where, "")
+    for address in addresses:
+        found = reach(f"Spark ({address})", address)
+        if found.status is Status.OK:
+            yield found
+        else:
+            yield failed(found.tried, found.result, "Start it, or correct spark.master or spark.remote.")
+
+
+def _masters(master: str) -> list[str]:
+    """The addresses of `spark://a:7077,b:7077` or `k8s://https://host`; none of `yarn` or `local`."""
+    if master.startswith("k8s://"):
+        address = master.removeprefix("k8s://")
+        target = urlsplit(address if "://" in address else f"https://{address}")
+        # The certificate is usually the cluster's own.
+        return [f"k8s://{target.hostname}:{target.port or 443}"]
+    hosts = master.removeprefix("spark://").split(",") if master.startswith("spark://") else []
+    return [f"spark://{host}" for host in hosts]
 
 
 def reach(name: str, url: str) -> Result:

@@ -9,6 +9,7 @@ import pytest
 
 from lineage_bridge_dagster.doctor import network
 from lineage_bridge_dagster.doctor.finding import Status
+from lineage_bridge_dagster.embedded.dagster_process import free_port
 from lineage_bridge_dagster_tests.doctor.examined import context_of, examine, with_status
 
 
@@ -45,6 +46,19 @@ def test_a_proxy_stands_in_for_the_endpoint_behind_it(
     assert found.status is Status.OK
     assert f"the proxy 127.0.0.1:{port}" in found.tried
     assert "hidden" not in str(found)
+
+
+def test_each_spark_master_and_a_server_is_tried(listener: socket.socket) -> None:
+    open_, closed = listener.getsockname()[1], free_port()
+    masters = {"SPARK_MASTER": f"spark://127.0.0.1:{open_},127.0.0.1:{closed}"}
+    found, missed = examine(network.spark, context_of(masters))
+    assert (found.status, missed.status) == (Status.OK, Status.FAILED)
+    assert f"port {closed}" in missed.result
+    assert "spark.master" in missed.remedy
+    (server,) = examine(network.spark, context_of({"LINEAGE_BRIDGE_SPARK_REMOTE": f"sc://127.0.0.1:{open_}"}))
+    assert server.status is Status.OK
+    for variables in ({}, {"SPARK_MASTER": "local[2]"}):
+        assert [one.status for one in examine(network.spark, context_of(variables))] == [Status.SKIPPED]
 
 
 def test_proxy_variables_are_shown_without_their_password_and_contradictions_named() -> None:
