@@ -132,7 +132,8 @@ class SparkCluster:
                     **CREDENTIALS,
                     "JAVA_HOME": str(home(jars.java())),
                     "SPARK_DAEMON_MEMORY": "192m",
-                    "SPARK_DAEMON_JAVA_OPTS": _SMALL_JAVA,
+                    # Who is slow is not dead: who is killed closes its connections.
+                    "SPARK_DAEMON_JAVA_OPTS": f"{_SMALL_JAVA} -Dspark.worker.timeout={_SECONDS:.0f}",
                     "SPARK_LOCAL_DIRS": str(self.scratch),
                     "SPARK_LOCAL_IP": "127.0.0.1",
                 },
@@ -174,6 +175,7 @@ class ClusterDriver:
             **SMALL_SPARK,
             "spark.executor.extraJavaOptions": _SMALL_JAVA,
             "spark.sql.shuffle.partitions": "4",
+            "spark.network.timeout": f"{_SECONDS:.0f}s",
             # Executors fetch each other's data over the network, as between machines.
             "spark.shuffle.readHostLocalDisk": "false",
             # Executors log their tasks.

@@ -50,12 +50,6 @@ def materialize_chains(yaml: str, discovery: Discovery, folder: Path) -> tuple[b
     return result.success, len(chains)
 
 
-def write_chains(catalog: CatalogSettings, database: str, discovery: Discovery) -> write.LineageWrite:
-    """Write the lineage tables, with chains that workers walk."""
-    with patch.object(write, "walk_tables", ON_WORKERS):
-        return write.write_lineage(driver_session(catalog), discovery, None, "glue", database)
-
-
 def workers(catalog: CatalogSettings) -> list[tuple[int, int, str]]:
     """`workers_of` the driver's session."""
     return workers_of(driver_session(catalog))

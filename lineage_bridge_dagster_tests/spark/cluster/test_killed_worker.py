@@ -11,9 +11,8 @@ import pytest
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster_tests.spark.cluster import on_driver, test_chains, test_loading
+from lineage_bridge_dagster_tests.spark.cluster import on_driver, test_loading
 from lineage_bridge_dagster_tests.spark.cluster.topic import SCHEMAS, OrdersTopic
-from lineage_bridge_dagster_tests.spark.graphs import world
 from lineage_bridge_dagster_tests.spark_cluster import ClusterDriver, SparkCluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("cluster")]
@@ -86,18 +85,3 @@ def test_topic_is_merged_once(
     assert test_loading.stored(spark_catalog, orders) == orders.newest()
     # What has been lost with the worker was read again, and is counted once.
     assert (done.rows, done.skipped) == (400, 0)
-
-
-def test_chains_are_stored_once(
-    cluster_driver: ClusterDriver,
-    spark_cluster: SparkCluster,
-    spark_aws: StrictAws,
-    spark_catalog: CatalogSettings,
-    database: str,
-) -> None:
-    discovery = world(40)
-    hang(spark_aws, f"{database}.db/upstream_chains/data/")
-    writing = cluster_driver.submit(on_driver.write_chains, spark_catalog, database, discovery)
-    kill_waiting_worker(writing, spark_aws, spark_cluster, cluster_driver)
-    assert writing.result(REACHED).changed == 40
-    assert test_chains.stored(spark_catalog, database) == test_chains.expected(discovery)
