@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_SECONDS = 240.0
+_SECONDS = 480.0
 _SMALL_JAVA = SMALL_SPARK["spark.driver.extraJavaOptions"]
 _DEPLOY = "org.apache.spark.deploy"
 _EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"

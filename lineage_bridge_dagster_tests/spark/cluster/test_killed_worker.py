@@ -18,8 +18,8 @@ from lineage_bridge_dagster_tests.spark_cluster import ClusterDriver, SparkClust
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("cluster")]
 
 #: Seconds that a request hangs, longer than its executor lives.
-HANG = 300.0
-REACHED = 240.0
+HANG = 600.0
+REACHED = 480.0
 
 
 @pytest.fixture(autouse=True)
