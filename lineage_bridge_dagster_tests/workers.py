@@ -10,12 +10,13 @@ import pytest
 from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
 
-#: Groups that take minutes, the longest first. The stack's tests mostly wait, best beside those of `spark`.
-LONGEST = ("stack", "spark", "cluster", "connect", "local_stack", "rest", "benchmark", "wheel", "flink")
+#: Groups that take minutes. `stack` is the last, because its processes run until its worker ends. Its tests
+#: mostly wait, beside the modules that the other worker then runs.
+LONGEST = ("spark", "connect", "local_stack", "rest", "benchmark", "wheel", "flink", "stack")
 
 
 class LongestFirst(LoadGroupScheduling):
-    """Hands out the longest groups first, then the modules of tests without a group, by number of tests."""
+    """Hands out the longest groups first, then the other groups and modules by number of tests."""
 
     def _split_scope(self, nodeid: str) -> str:
         group: str = super()._split_scope(nodeid)
