@@ -100,4 +100,4 @@ def test_targets_that_need_java_install_it_before_anything_else(target: str) -> 
     plan = subprocess.run(
         ["make", "-n", target, "VENV=nowhere"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    assert 0 < plan.index("jars --java") < plan.index("tools/set_up.py nowhere --archives spark kafka")
+    assert 0 < plan.index("jars --java") < plan.index("tools.set_up nowhere --archives spark kafka")
