@@ -6,13 +6,15 @@ longest groups have few tests, and a module's fixtures would be made in each wor
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
 
 #: Groups that take minutes. `stack` is the last, because its processes run until its worker ends. Its tests
 #: mostly wait, beside the modules that the other worker then runs.
-LONGEST = ("spark", "connect", "local_stack", "rest", "benchmark", "wheel", "flink", "stack")
+LONGEST = ("spark", "connect", "cluster", "local_stack", "rest", "benchmark", "wheel", "flink", "stack")
 
 
 class LongestFirst(LoadGroupScheduling):
@@ -30,5 +32,5 @@ class LongestFirst(LoadGroupScheduling):
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config) -> LongestFirst | None:
-    return LongestFirst(config) if config.getvalue("dist") == "loadgroup" else None
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst | None:
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadgroup" else None
