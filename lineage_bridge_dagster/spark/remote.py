@@ -274,7 +274,7 @@ def _opened(server: SparkRemote) -> Any:
         raise SparkServerError(
             f"No Spark Connect server answered at {server.server} within {_CONNECT_SECONDS:.0f} s.",
             hint="Start it, or correct spark.remote (LINEAGE_BRIDGE_SPARK_REMOTE); check the network, and "
-            "whether it wants TLS (/;use_ssl=true), which it has for all who send a token.",
+            "whether it wants TLS (/;use_ssl=true), which a token is sent over to any host but localhost.",
         ) from error
     finally:
         channel.close()
