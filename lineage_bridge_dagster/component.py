@@ -44,7 +44,13 @@ from lineage_bridge_dagster.automation.schedules import (
     upkeep_schedule,
 )
 from lineage_bridge_dagster.automation.sensor import lineage_sensor
-from lineage_bridge_dagster.automation.state import StateStore, read_state, warn_unreadable
+from lineage_bridge_dagster.automation.state import (
+    StateStore,
+    as_shown,
+    loading_version,
+    read_state,
+    warn_unreadable,
+)
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.upkeep import upkeep_job
 from lineage_bridge_dagster.collector_assets.component import InventoryCollectorComponent
@@ -56,6 +62,7 @@ from lineage_bridge_dagster.config.instance_file import catalogs_given
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
+from lineage_bridge_dagster.config.spark_remote import remote_of
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import (
@@ -69,7 +76,7 @@ from lineage_bridge_dagster.config.yaml_fields import (
     SparkConfig,
 )
 from lineage_bridge_dagster.config.yaml_section import YamlSection
-from lineage_bridge_dagster.dagster_internals import DefinitionsLoadContext, DefsStateStorage
+from lineage_bridge_dagster.dagster_internals import DefsStateStorage
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
@@ -77,7 +84,6 @@ from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translation import NodeTranslation
@@ -213,7 +219,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             names,
             key,
             self._discover,
-            loaded_version=_version(key),
+            loaded_version=loading_version(key),
             discovery_asset=self.checks,
             carried_limit=self.freshness.carried_limit,
         )
@@ -230,7 +236,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
                 lineage_sensor(
                     names,
                     key,
-                    loaded_tables(_version(key), inventory, settings.push),
+                    loaded_tables(loading_version(key), inventory, settings.push),
                     lists,
                     [refresh, lineage],
                     interval_seconds=self.sensor.interval_seconds,
@@ -293,10 +299,11 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         discovery = read_state(state_path)
         if discovery is None:
             return None
-        discovery = _shown(discovery, settings)
+        discovery = as_shown(discovery, settings)
         include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
         inventory = build_inventory(discovery, self._spec_with_loader, include)
-        return ComponentInstance(names, inventory, settings.push, self._namespace)
+        own_spark = remote_of(self.spark.spark_config(), os.environ) is None
+        return ComponentInstance(names, inventory, settings.push, self._namespace, own_spark)
 
     def _spec_with_loader(self, node: Node, context: NodeContext) -> AssetSpec:
         """The spec of a node; a table that an asset of this code location loads depends on that asset."""
@@ -384,23 +391,3 @@ def _check_distinct(instances: Sequence[LineageBridgeComponent]) -> None:
                 f"{count} instances of the component store their discoveries under the key {key}.",
                 hint="Set a key of its own in the defs_state of each, or leave it out.",
             )
-
-
-def _shown(discovery: Discovery, settings: SettingsReader) -> Discovery:
-    """Return a stored discovery with its SQL as the settings show it now; definitions load without AWS.
-
-    A setting in a secret is the one that the discovery was stored with. Malformed settings must not fail a
-    load: with them, no SQL is shown.
-    """
-    try:
-        sql = settings.sql_offline()
-    except ConfigurationError as error:
-        _log.warning("The assets show no SQL until the settings are corrected: %s", error)
-        sql = "none"
-    return limited(discovery, sql or mode_of(discovery) or "redacted")
-
-
-def _version(key: str) -> str:
-    """Return the version of the state that the definitions are being built from."""
-    info = DefinitionsLoadContext.get().get_defs_key_state_info(key)
-    return info.version if info else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from dagster import AssetSpec, DagsterInstance, Definitions
 from dagster._core.definitions.definitions_load_context import (
     DefinitionsLoadContext,
@@ -36,6 +37,28 @@ def test_loads_the_newest_state(instance: DagsterInstance) -> None:
     keys = {key.to_user_string() for key in repository.asset_graph.get_all_asset_keys()}
     assert {f"kafka/{EAST}/o.v1", f"glue/{EAST}/o.v1", f"upstream_chain/{EAST}/o.v1"} <= keys
     assert {"refresh", "push", "materialize_lineage"} <= {job.name for job in repository.get_all_jobs()}
+
+
+@pytest.mark.parametrize(
+    ("variables", "pools"),
+    [
+        ({}, {"spark"}),
+        ({"LINEAGE_BRIDGE_SPARK_MASTER": "local[1]", "SPARK_REMOTE": "sc://elsewhere"}, {"spark"}),
+        ({"LINEAGE_BRIDGE_SPARK_REMOTE": "sc://localhost"}, set()),
+        ({"SPARK_REMOTE": "sc://localhost"}, set()),
+    ],
+)
+def test_chains_are_in_the_pool_of_runs_that_start_a_spark_of_their_own(
+    instance: DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    pools: set[str],
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    StateStore.of(instance, KEY).store(world().discovery())
+    job = load().get_repository_def().get_job("materialize_lineage")
+    assert {node.definition.pool for node in job.graph.nodes} - {None} == pools
 
 
 def test_a_run_loads_the_state_version_of_its_plan_even_if_a_newer_one_exists(

@@ -89,6 +89,7 @@ def _definition(bundle: Bundle, kind: AssetKind, names: Names, execute: Execute)
             **dict.fromkeys(checks, Out(Nothing, is_required=False)),
         },
         required_resource_keys=set(kind.resources),
+        pool=kind.pool,
     )
     def _bundle(context: AssetExecutionContext) -> Iterator[Any]:
         yield from _run(context, bundle, kind, execute)

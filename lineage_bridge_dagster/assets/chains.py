@@ -14,7 +14,7 @@ from dagster import AssetExecutionContext, DataVersion, MaterializeResult, Metad
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
-from lineage_bridge_dagster.assets.kinds import AssetKind
+from lineage_bridge_dagster.assets.kinds import SPARK_POOL, AssetKind
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.lineage.hops import hop_kind, shown_sql
@@ -34,6 +34,7 @@ def chain_assets(instance: ComponentInstance) -> AssetKind:
         instance.inventory.chains,
         frozenset({instance.names.spark}),
         partial(materialize_chains, instance),
+        pool=SPARK_POOL if instance.own_spark else None,
     )
 
 

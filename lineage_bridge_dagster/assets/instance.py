@@ -28,6 +28,7 @@ class ComponentInstance:
         push_settings: reads what a push writes when something runs, so that a malformed variable fails that
             run and not the code location.
         namespace: database of the lineage tables.
+        own_spark: whether each run starts a Spark of its own, and does not use a Spark Connect server.
         cache: results of the runs in this process.
     """
 
@@ -35,6 +36,7 @@ class ComponentInstance:
     inventory: Inventory
     push_settings: Callable[[], PushSettings]
     namespace: str = "lineage_bridge"
+    own_spark: bool = True
     cache: RunCache = field(default_factory=RunCache)
 
     def confluent(self, context: Context) -> ConfluentResource:

@@ -10,6 +10,9 @@ from dagster import AssetCheckResult, AssetExecutionContext
 
 from lineage_bridge_dagster.assets.inventory import Asset
 
+#: The pool of what starts a Spark of its own. All instances share it, as they share the machine.
+SPARK_POOL = "spark"
+
 
 @dataclass(frozen=True)
 class Checks:
@@ -33,6 +36,7 @@ class AssetKind:
         name: of the ops, where the component instance has no name of its own.
         resources: keys of the resources that `materialize` and `checks` use.
         materialize: yields a result for each of the given assets that succeeded.
+        pool: the pool of Dagster whose limit counts for runs that materialize them.
     """
 
     name: str
@@ -40,3 +44,4 @@ class AssetKind:
     resources: frozenset[str]
     materialize: Callable[[AssetExecutionContext, Sequence[Asset]], Iterator[Any]]
     checks: Checks | None = None
+    pool: str | None = None

@@ -14,10 +14,16 @@ from uuid import uuid4
 
 from dagster import RunsFilter
 
-from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES, state_folder
+from lineage_bridge_dagster.config.reader import SettingsReader
+from lineage_bridge_dagster.dagster_internals import (
+    NOT_FINISHED_STATUSES,
+    DefinitionsLoadContext,
+    state_folder,
+)
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
@@ -52,6 +58,26 @@ def warn_unreadable(error: Exception) -> None:
         "another. The lineage sensor requests it if it is on; else launch the job. Glue is unchanged. %s",
         error,
     )
+
+
+def as_shown(discovery: Discovery, settings: SettingsReader) -> Discovery:
+    """Return a stored discovery with its SQL as the settings show it now; definitions load without AWS.
+
+    A setting in a secret is the one that the discovery was stored with. Malformed settings must not fail a
+    load: with them, no SQL is shown.
+    """
+    try:
+        sql = settings.sql_offline()
+    except ConfigurationError as error:
+        _log.warning("The assets show no SQL until the settings are corrected: %s", error)
+        sql = "none"
+    return limited(discovery, sql or mode_of(discovery) or "redacted")
+
+
+def loading_version(key: str) -> str:
+    """Return the version of the state that the definitions are being built from."""
+    info = DefinitionsLoadContext.get().get_defs_key_state_info(key)
+    return info.version if info else ""
 
 
 class StateStore:
