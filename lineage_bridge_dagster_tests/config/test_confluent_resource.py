@@ -8,7 +8,6 @@ from typing import Any
 import boto3
 import pytest
 from dagster import AssetIn, AssetSpec, asset, materialize
-from moto import mock_aws
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
@@ -16,6 +15,7 @@ from lineage_bridge_dagster.config.yaml_fields import AwsConfig, ConfluentConfig
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.spark import session
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster_tests.config.mocked_aws import mocked_aws
 
 REGION = "eu-west-1"
 
@@ -48,7 +48,7 @@ def test_topic_is_read_with_the_address_and_the_secret_that_only_the_yaml_names(
     def reader(orders: Any) -> None:
         del orders
 
-    with mock_aws():
+    with mocked_aws():
         variables = {"LINEAGE_BRIDGE_KAFKA_API_KEY": "K", "LINEAGE_BRIDGE_KAFKA_API_SECRET": "hidden"}
         secrets = boto3.client("secretsmanager", region_name=REGION)
         secrets.create_secret(Name="keys", SecretString=json.dumps(variables))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import NoCredentialsError
-from moto import mock_aws
 
 from lineage_bridge_dagster.config.identity import caller_of, identity_of
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster_tests.config.mocked_aws import mocked_aws
 
 ROLE = "arn:aws:iam::111122223333:role/lineage"
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAKEY", "AWS_SECRET_ACCESS_KEY": "hidden"}
@@ -177,7 +177,7 @@ def test_unusable_configuration_says_what_to_do(
 def test_caller_is_who_aws_says(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-    with mock_aws():
+    with mocked_aws():
         assert caller_of(AwsSettings(region="eu-west-1")).account == "123456789012"
         assert caller_of(AwsSettings(region="eu-west-1", role_arn=ROLE)).account == "111122223333"
 

@@ -12,7 +12,6 @@ import boto3
 import httpx
 import pytest
 from dagster import DagsterInstance
-from moto import mock_aws
 
 from lineage_bridge_dagster import discovery
 from lineage_bridge_dagster.automation.state import StateStore
@@ -24,6 +23,7 @@ from lineage_bridge_dagster.config.yaml_fields import AwsConfig, ConfluentConfig
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster_tests.assets.world import world
+from lineage_bridge_dagster_tests.config.mocked_aws import mocked_aws
 
 REGION = "eu-west-1"
 VALUE = "s3cr3t/value+that=is-shown-nowhere"
@@ -33,7 +33,7 @@ VALUE = "s3cr3t/value+that=is-shown-nowhere"
 def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
-    with mock_aws():
+    with mocked_aws():
         yield boto3.client("secretsmanager", region_name=REGION)
 
 

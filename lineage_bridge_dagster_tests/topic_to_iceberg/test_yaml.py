@@ -75,8 +75,15 @@ def test_an_entry_wins_over_the_defaults_and_a_name_over_a_pattern() -> None:
 def test_a_spark_connect_server_is_refused_where_it_is_named(spark: dict[str, Any]) -> None:
     error = load_error({"topics": [{"topic": "orders"}], "spark": spark})
     assert f"spark.{next(iter(spark))}" in error
-    assert "Topics are loaded by a Spark session of the run's own" in error
+    assert "A run loads topics with a Spark session of its own, not with sc://spark.internal:15002" in error
     assert "master: local[2]" in error
+
+
+def test_a_spark_connect_server_of_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://spark.internal")
+    assert "not with sc://spark.internal:15002" in load_error({"topics": [{"topic": "orders"}]})
+    with loaded({"topics": [{"topic": "orders"}], "spark": {"master": "local[2]"}}):
+        pass
 
 
 def test_the_queue_of_dead_letters_is_not_loaded_by_a_pattern() -> None:
