@@ -211,12 +211,14 @@ class Tick:
             return False
         try:
             updated = self.update(discovery, scopes)
-        except LineageBridgeError as error:
-            result.note(self.log, f"new tables could not be looked up, so everything is read again: {error}")
+            if updated is None or self.dagster.latest_version() != self.loaded.version:
+                return False
+            self.dagster.store(updated)
+        except Exception as error:
+            if not isinstance(error, LineageBridgeError):
+                self.log.exception("Adding new tables failed")
+            result.note(self.log, f"new tables could not be added, so everything is read again: {error}")
             return False
-        if updated is None or self.dagster.latest_version() != self.loaded.version:
-            return False
-        self.dagster.store(updated)
         return True
 
     def _items(self, result: TickResult, scope: ListScope, title: str) -> list[str] | None:

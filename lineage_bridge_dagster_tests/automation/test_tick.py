@@ -111,12 +111,13 @@ def test_a_change_that_takes_a_whole_discovery_leads_to_a_refresh() -> None:
     assert not harness.dagster.stored
 
 
-def test_a_lookup_that_fails_leads_to_a_refresh_and_says_why() -> None:
+@pytest.mark.parametrize("error", [LineageBridgeError("HTTP 403", hint="grant it"), KeyError("HTTP 403")])
+def test_a_lookup_that_fails_leads_to_a_refresh_and_says_why(error: Exception) -> None:
     harness = up_to_date()
     harness.lists.entries[EAST_TOPICS].add("returns.v1\tPENDING")
 
     def update(_last: Discovery, _scopes: Sequence[ListScope]) -> Discovery:
-        raise LineageBridgeError("HTTP 403", hint="grant it")
+        raise error
 
     harness.update = update
     result = harness.tick()
