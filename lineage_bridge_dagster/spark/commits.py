@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 #: Key of snapshot summaries.
 WRITE_ID = "lineage_bridge.write_id"
 
+#: What Iceberg's `SparkCopyOnWriteScan` says of a table that was changed while a MERGE planned to read it.
+_CHANGED_SINCE_PLANNED = "the table has been concurrently modified"
+
 #: What Iceberg's `BaseRowDelta.validate` says of a snapshot that its branch does not have any more.
 _NOT_AN_ANCESTOR = "is not an ancestor of"
 
@@ -197,12 +200,15 @@ def conflict_of(error: Exception, table: TableName) -> CommitConflictError | Non
     Iceberg raises ValidationException when a commit would undo another one, CommitFailedException when its
     retries have run out; a Glue catalog may pass Glue's ConcurrentModificationException on. It wraps a
     ValidationException of Glue, which refuses the request itself, in Iceberg's of that name. A branch that
-    was meanwhile taken back to before the snapshot that a MERGE read fails a mere check of arguments.
+    was meanwhile taken back to before the snapshot that a MERGE read fails a mere check of arguments, and a
+    table that was changed while a MERGE was planned, one of the state.
     """
     classes = java_classes(error)
     if "ValidationException" in classes:
         return None if is_from_aws(error) else changed_meanwhile(table)
     if "IllegalArgumentException" in classes and _NOT_AN_ANCESTOR in str(error):
+        return changed_meanwhile(table)
+    if "IllegalStateException" in classes and _CHANGED_SINCE_PLANNED in str(error):
         return changed_meanwhile(table)
     if not classes & {"CommitFailedException", "ConcurrentModificationException"}:
         return None

@@ -100,6 +100,15 @@ def test_changed_rows_are_a_conflict_and_other_errors_are_not() -> None:
     assert java_classes(RuntimeError("a.b.CommitFailedException: x")) == frozenset()
 
 
+def test_a_table_that_changed_while_a_merge_was_planned_is_a_conflict() -> None:
+    text = (
+        "(java.lang.IllegalStateException) Runtime file filtering is not possible: the table has been "
+        "concurrently modified. Row-level operation scan snapshot ID: 1, current table snapshot ID: 2."
+    )
+    assert isinstance(conflict_of(ConnectError(text), TABLE), CommitConflictError)
+    assert conflict_of(ConnectError("(java.lang.IllegalStateException) Already closed"), TABLE) is None
+
+
 @pytest.fixture
 def table(spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch) -> TableName:
     monkeypatch.setattr(commits, "wait_random_exponential", lambda **_: wait_none())
