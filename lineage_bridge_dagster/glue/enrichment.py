@@ -76,20 +76,13 @@ def enrich(
     """
     now = iso(clock())
     sources = _sources(discovery.graph)
-    known = _KnownTables(last or Discovery(Graph()))
+    known = KnownTables(last or Discovery(Graph()))
     scan = _scan(sources, known, GlueReader(client), databases, max_concurrency)
-    graph = _enriched(discovery.graph, scan, known, region, now, sql)
+    graph = enrich_scanned(discovery.graph, scan, known, region=region, now=now, sql=sql)
     coverage = Coverage(discovery.coverage)
     unplaced = sum(TableflowNode.of(source).expected_place is None for source in sources)
     coverage.add(scan.report(Scope("glue", "", region), unplaced, warehouses))
     return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
-
-
-def enrich_scanned(
-    graph: Graph, scan: CatalogScan, *, region: str, now: str, sql: str, last: Discovery
-) -> Graph:
-    """The graph with the Glue tables of a scan, as `enrich` adds them."""
-    return _enriched(graph, scan, _KnownTables(last), region, now, sql)
 
 
 def _sources(graph: Graph) -> list[Node]:
@@ -98,7 +91,10 @@ def _sources(graph: Graph) -> list[Node]:
     return [_without_status(node) for node in tables if AWS_GLUE in TableflowNode.of(node).catalog_types]
 
 
-def _enriched(graph: Graph, scan: CatalogScan, known: _KnownTables, region: str, now: str, sql: str) -> Graph:
+def enrich_scanned(
+    graph: Graph, scan: CatalogScan, known: KnownTables, *, region: str, now: str, sql: str
+) -> Graph:
+    """The graph with the Glue tables of a scan, as `enrich` adds them."""
     scope = Scope("glue", "", region)
     tableflow_tables = list(graph.of_type(NodeType.TABLEFLOW_TABLE))
     sources = _sources(graph)
@@ -152,7 +148,7 @@ def _enriched(graph: Graph, scan: CatalogScan, known: _KnownTables, region: str,
 
 def _scan(
     sources: Iterable[Node],
-    known: _KnownTables,
+    known: KnownTables,
     reader: GlueReader,
     databases: Iterable[str] | None,
     max_concurrency: int,
@@ -188,7 +184,7 @@ def _without_status(node: Node) -> Node:
     return replace(node, attributes=kept)
 
 
-class _KnownTables:
+class KnownTables:
     """The Glue tables of the last discovery, by the Tableflow tables that became them."""
 
     def __init__(self, last: Discovery) -> None:
@@ -265,7 +261,7 @@ def _add_absent(
     absent: list[tuple[Node, Reason]],
     scope: Scope,
     now: str,
-    known: _KnownTables,
+    known: KnownTables,
     conflict: str | None,
 ) -> None:
     """Add a Glue table that was not found, and the edges from the Tableflow tables that should become it."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from lineage_bridge_dagster.glue.absence import UNSUPPORTED_STORAGES
-from lineage_bridge_dagster.glue.enrichment import enrich_scanned
+from lineage_bridge_dagster.glue.enrichment import KnownTables, enrich_scanned
 from lineage_bridge_dagster.glue.reader import GlueReader
 from lineage_bridge_dagster.glue.scan import CatalogScan
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -69,7 +69,7 @@ def with_new_tables(
     scan = _scan(reader, wanted, last.graph)
     if any(LoadedTopic.parse(table.parameters) is not None for table in scan.tables):
         return None
-    found = enrich_scanned(Graph(wanted.values()), scan, region=region, now=now, sql=sql, last=last)
+    found = enrich_scanned(Graph(wanted.values()), scan, KnownTables(last), region=region, now=now, sql=sql)
     return _overlaid(graph, found, wanted)
 
 
