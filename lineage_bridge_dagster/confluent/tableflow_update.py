@@ -19,7 +19,7 @@ from lineage_bridge_dagster.confluent.graph.tableflow import REPORTED, add_table
 from lineage_bridge_dagster.lineage.carry import STALE_ATTRIBUTES, STALE_SINCE
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType, known_since
 from lineage_bridge_dagster.lineage.nodes import TableflowNode
 
 
@@ -82,8 +82,7 @@ def with_tableflow(discovery: Discovery, listing: ClusterListing, console: Conso
         if not (edge.src_id in known and edge.edge_type == EdgeType.PRODUCES)
     }
     for key, edge in listed.edges.items():
-        before = graph.edges.get(key)
-        updated.edges[key] = edge if before is None else replace(edge, first_seen=before.first_seen)
+        updated.edges[key] = known_since(edge, graph.edges.get(key))
     return updated
 
 

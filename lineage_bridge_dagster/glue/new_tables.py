@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from lineage_bridge_dagster.glue.absence import UNSUPPORTED_STORAGES
 from lineage_bridge_dagster.glue.enrichment import KnownTables, enrich_scanned
@@ -13,7 +12,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic
-from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType, known_since
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables
 
 #: Tables that are asked for; with more, reading whole databases takes less.
@@ -99,11 +98,9 @@ def _overlaid(graph: Graph, found: Graph, places: Collection[GluePlace]) -> Grap
     result.nodes = {key: node for key, node in graph.nodes.items() if key not in outdated}
     result.edges = {key: edge for key, edge in graph.edges.items() if not outdated.intersection(edge.key[:2])}
     for node_id, node in found.nodes.items():
-        before = graph.nodes.get(node_id)
-        result.nodes[node_id] = replace(node, first_seen=before.first_seen) if before else node
+        result.nodes[node_id] = known_since(node, graph.nodes.get(node_id))
     for key, edge in found.edges.items():
-        known = graph.edges.get(key)
-        result.edges[key] = replace(edge, first_seen=known.first_seen) if known else edge
+        result.edges[key] = known_since(edge, graph.edges.get(key))
     return result
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 
 class NodeType(StrEnum):
@@ -124,6 +124,9 @@ class Edge:
         return replace(self, attributes={**self.attributes, **attributes})
 
 
+Entry = TypeVar("Entry", Node, Edge)
+
+
 class Graph:
     """Nodes by id and edges by key, in insertion order.
 
@@ -165,6 +168,11 @@ class Graph:
     def of_type(self, *node_types: str) -> Iterator[Node]:
         """The nodes of these kinds, in insertion order."""
         return (node for node in self.nodes.values() if node.node_type in node_types)
+
+
+def known_since(entry: Entry, before: Entry | None) -> Entry:
+    """A node or an edge, first seen when it was before."""
+    return entry if before is None else replace(entry, first_seen=before.first_seen)
 
 
 def _earlier(a: str | None, b: str | None) -> str | None:
