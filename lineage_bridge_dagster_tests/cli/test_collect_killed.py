@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,6 +96,8 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             catalog.edit("changed", database, Description="another")
             catalog.glue.delete_table(DatabaseName=database, Name="dropped")
             catalog.create("created", database)
+        # A mark is a whole second, and moves only in a later one.
+        time.sleep(1)
         yield path
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -290,9 +291,9 @@ def _decode_token(token: str) -> str:
 
 
 def _json(described: Mapping[str, Any]) -> Json:
-    """Drop unset fields and convert times to the protocol's format, seconds since 1970."""
+    """Drop unset fields and convert times as Glue does: to whole seconds since 1970."""
     return {
-        key: value.timestamp() if isinstance(value, datetime) else value
+        key: math.floor(value.timestamp()) if isinstance(value, datetime) else value
         for key, value in described.items()
         if value is not None
     }

@@ -188,6 +188,11 @@ def test_get_table_returns_the_read_only_fields_that_glue_sets(glue: Any) -> Non
     assert table["StorageDescriptor"]["StoredAsSubDirectories"] is False
 
 
+def test_times_are_whole_seconds(glue: Any) -> None:
+    table = _create(glue)
+    assert (table["CreateTime"].microsecond, table["UpdateTime"].microsecond) == (0, 0)
+
+
 @pytest.mark.parametrize("operation", ["get_table", "delete_table"])
 def test_a_missing_table_raises_entity_not_found(glue: Any, operation: str) -> None:
     with pytest.raises(ClientError) as rejected:
