@@ -56,6 +56,9 @@ _GONE = (
     "NO_ACTIVE_SESSION",
     "RESPONSE_ALREADY_RECEIVED",
     "Cannot invoke RPC on closed channel",
+    # Spark ends when it is out of memory, and answers until the process has ended, too.
+    "Cannot call methods on a stopped SparkContext",
+    "Application error processing RPC",
 )
 _FULL = ("StatusCode.RESOURCE_EXHAUSTED", "OutOfMemoryError", "spark.driver.maxResultSize")
 

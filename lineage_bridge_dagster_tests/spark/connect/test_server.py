@@ -50,8 +50,13 @@ def test_server_that_is_not_there_is_named(
     assert "spark.remote" in raised.value.hint
 
 
-def test_run_whose_server_is_killed_says_so_and_its_retry_succeeds(
-    server: ConnectServer, spark_catalog: CatalogSettings, database: str
+#: More than the server's memory, in one row.
+_TOO_LARGE = "length(concat(repeat(string(id), 900000000), repeat(string(id), 900000000)))"
+
+
+@pytest.mark.parametrize("cause", ["killed", "out of memory"])
+def test_run_whose_server_ends_says_so_and_its_retry_succeeds(
+    server: ConnectServer, spark_catalog: CatalogSettings, database: str, cause: str
 ) -> None:
     resource = SparkResource(catalog=spark_catalog.model_dump(exclude_none=True))
     manager = PySparkIcebergIOManager(
@@ -62,7 +67,9 @@ def test_run_whose_server_is_killed_says_so_and_its_retry_succeeds(
     @asset(key="numbers")
     def numbers() -> Any:
         rows = resource.spark_session.range(5)
-        if dying:
+        if dying and cause == "out of memory":
+            rows = rows.selectExpr(f"{_TOO_LARGE} AS id")
+        elif dying:
             server.kill()
         return rows
 
@@ -77,6 +84,7 @@ def test_run_whose_server_is_killed_says_so_and_its_retry_succeeds(
         assert f"Spark at {server.url} stopped answering" in str(data.description)
         assert "Run this again" in str(data.description)
         dying = False
+        server.kill()
         server.start()
         assert materialize([numbers], resources={"io_manager": manager}, instance=instance).success
         assert resource.spark_session.table(f"glue.`{database}`.numbers").count() == 5
