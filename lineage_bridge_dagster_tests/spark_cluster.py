@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -80,9 +81,12 @@ class SparkCluster:
         self._start(name, f"{_DEPLOY}.worker.Worker", *size, *folder, self.url)
 
     def _alive_workers(self) -> int:
-        """How many workers the master has."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self._ui_port}/json/", timeout=60) as response:
-            return int(json.load(response)["aliveworkers"])
+        """How many workers the master has; none until it serves its pages, after it listens."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._ui_port}/json/", timeout=60) as response:
+                return int(json.load(response)["aliveworkers"])
+        except urllib.error.HTTPError:
+            return 0
 
     def executors(self) -> Mapping[str, tuple[str, int]]:
         """The executors that run, by their ids: the worker's name and the process's id."""
