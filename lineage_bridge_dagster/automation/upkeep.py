@@ -31,7 +31,7 @@ def upkeep_job(instance: ComponentInstance, history_days: float) -> JobDefinitio
 
     @op(
         name=names.upkeep_job,
-        description="Compacts the lineage tables, expires their old snapshots and removes files without one.",
+        description="Compacts the lineage tables, expires old snapshots and removes orphan files.",
         required_resource_keys={names.spark},
         out=Out(dict[str, int], description="What was done in all tables."),
     )
@@ -45,8 +45,8 @@ def upkeep_job(instance: ComponentInstance, history_days: float) -> JobDefinitio
     return upkeep_graph.to_job(
         name=names.upkeep_job,
         executor_def=in_process_executor,
-        description="Keeps the lineage tables small: compaction, snapshots beyond their history, files that "
-        "nothing refers to. Runs that write lineage may go on meanwhile.",
+        description="Keeps the lineage tables small: compacts them, expires snapshots that are older than "
+        "their history, and removes files that no snapshot refers to. Runs may write lineage meanwhile.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 
 from lineage_bridge_dagster.glue.absence import UNSUPPORTED_STORAGES
 from lineage_bridge_dagster.glue.enrichment import KnownTables, enrich_scanned
@@ -17,6 +18,7 @@ from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, g
 
 #: Tables that are asked for; with more, reading whole databases takes less.
 MAX_TABLES = 50
+_CALLS_AT_ONCE = 8
 
 
 def with_new_tables(
@@ -75,9 +77,9 @@ def with_new_tables(
 def _scan(reader: GlueReader, places: Collection[GluePlace], graph: Graph) -> CatalogScan:
     """What Glue has in these places."""
     scan = CatalogScan(databases=sorted({place.database for place in places}))
-    for place in places:
-        if (table := reader.table(place.database, place.table)) is not None:
-            scan.tables.append(table)
+    with ThreadPoolExecutor(_CALLS_AT_ONCE, thread_name_prefix="glue-read") as pool:
+        answers = pool.map(lambda place: reader.table(place.database, place.table), places)
+        scan.tables.extend(table for table in answers if table is not None)
     seen = {table.place.folded.database for table in scan.tables}
     seen |= {found.database for node in glue_tables(graph) if is_in_glue(node) and (found := _place(node))}
     if seen >= set(scan.databases):

@@ -24,7 +24,7 @@ from pydantic import Field, PrivateAttr
 from lineage_bridge_dagster.config.catalogs import contradictions as catalog_contradictions
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.config.instance_file import catalogs_given
-from lineage_bridge_dagster.config.spark_remote import remote_of
+from lineage_bridge_dagster.config.spark_remote import REMOTE, remote_of
 from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, catalog_kinds, is_cluster_id
 from lineage_bridge_dagster.config.topic_tables import (
     DefaultsConfig,
@@ -163,14 +163,15 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
 
     def _remote_contradictions(self) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:
         path = ("spark", "remote" if self.spark.remote else "conf")
+        conf = self.spark.spark_config()
         try:
-            server = remote_of(self.spark.spark_config(), os.environ)
+            server = remote_of(conf, os.environ)
         except ConfigurationError as error:
             yield path, error
             return
         if server is not None:
             yield (
-                path if remote_of(self.spark.spark_config()) else ("spark",),
+                path if conf.get(REMOTE) else ("spark",),
                 ConfigurationError(
                     f"A run loads topics with a Spark session of its own, not with {server.server}",
                     hint="Write master, for example master: local[2], in place of remote.",
