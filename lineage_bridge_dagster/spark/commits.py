@@ -40,6 +40,9 @@ _CHANGED_SINCE_PLANNED = "the table has been concurrently modified"
 #: What Iceberg's `BaseRowDelta.validate` says of a snapshot that its branch does not have any more.
 _NOT_AN_ANCESTOR = "is not an ancestor of"
 
+#: How Iceberg, and Glue through it, say that another commit came first.
+_OVERTAKEN = {"CommitFailedException", "ConcurrentModificationException"}
+
 _log = logging.getLogger(__name__)
 
 
@@ -210,10 +213,13 @@ def conflict_of(error: Exception, table: TableName) -> CommitConflictError | Non
         return changed_meanwhile(table)
     if "IllegalStateException" in classes and _CHANGED_SINCE_PLANNED in str(error):
         return changed_meanwhile(table)
-    if not classes & {"CommitFailedException", "ConcurrentModificationException"}:
-        return None
+    return overtaken(table) if classes & _OVERTAKEN else None
+
+
+def overtaken(table: TableName) -> CommitOvertakenError:
+    """The conflict of a write whose rows nobody has changed."""
     return CommitOvertakenError(
-        f"Other writers kept committing to {table}, and Iceberg's retries ran out. Nothing was written.",
+        f"Other writers kept committing to {table}, and the retries ran out. Nothing was written.",
         hint="Materialize again when they are done. Where many write at once, raise the table property "
         "commit.retry.num-retries (4 by default).",
     )

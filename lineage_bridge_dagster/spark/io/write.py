@@ -7,6 +7,8 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.commits import (
@@ -16,8 +18,15 @@ from lineage_bridge_dagster.spark.commits import (
     commit,
     conflict_of,
     global_view,
+    overtaken,
 )
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists, open_table
+from lineage_bridge_dagster.spark.iceberg_tables import (
+    TableName,
+    at_snapshot,
+    ensure_table,
+    exists,
+    open_table,
+)
 from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.frames import (
     conform,
@@ -34,14 +43,15 @@ from lineage_bridge_dagster.spark.io.targets import refuse_tableflows_location
 from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
 from lineage_bridge_dagster.spark.merge import merge, persisted
 from lineage_bridge_dagster.spark.remote import ddl, is_gone
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 #: Writes of a frame in all, each with Iceberg's own retries of its commit (4 by default): enough for ten
-#: writers of ten slices, whose rows none of the others changes.
-_ATTEMPTS = 5
+#: writers of ten slices, whose rows none of the others changes, though they share a file.
+_ATTEMPTS = 12
 
 _log = logging.getLogger(__name__)
 
@@ -120,6 +130,8 @@ class _Execution:
     marker: CommitMarker
     merged: int | None = None
     """Rows of the DataFrame, once a merge has counted them."""
+    first: Snapshot | None = None
+    """The snapshot that the first attempt to replace a slice found."""
 
     def write(self, frame: DataFrame) -> None:
         try:
@@ -178,7 +190,8 @@ class _Execution:
         """Replace the rows of a slice, atomically for readers.
 
         Where the slice is whole partitions, one commit drops their files and adds the new ones. Otherwise
-        files hold other rows too: they are rewritten on a branch, which then becomes the table.
+        files hold other rows too: they are rewritten on a branch, which then becomes the table, unless
+        another commit came first. Another attempt follows that, if the slice's rows are what they were.
         """
         from pyspark.sql import functions as F
 
@@ -191,6 +204,9 @@ class _Execution:
             # There is no snapshot to branch from, and no row to replace.
             self.marker.writer(rows, table.sql).append()
             return
+        self.first = self.first or current
+        if current != self.first and not self._has_same_rows(condition, self.first, current):
+            raise changed_meanwhile(table)
         branch = f"lineage_bridge_{uuid.uuid4().hex[:12]}"
         opened.create_branch(branch, current.snapshot_id)
         target = f"{table.sql}.{quoted(f'branch_{branch}')}"
@@ -209,15 +225,47 @@ class _Execution:
         except Exception as error:
             # How Iceberg refuses a branch that another writer's commit has left behind.
             if "IllegalArgumentException" in java_classes(error):
-                raise changed_meanwhile(self.plan.table) from error
+                raise overtaken(self.plan.table) from error
             raise
+
+    def _has_same_rows(self, condition: str, before: Snapshot, after: Snapshot) -> bool:
+        """Whether the rows of a slice are the same in two snapshots, whichever files they are in.
+
+        False if Spark cannot compare them, because they have maps or columns were added.
+        """
+        from pyspark.errors import AnalysisException
+
+        try:
+            old, new = (
+                at_snapshot(self.spark, self.plan.table, each.snapshot_id).where(condition)
+                for each in (before, after)
+            )
+            return old.exceptAll(new).isEmpty() and new.exceptAll(old).isEmpty()
+        except AnalysisException:
+            return False
 
     def _drop_branch(self, branch: str) -> None:
         """Remove what a failed write left; its own failure is the one to report."""
+        table = self.plan.table
+        retrying = Retrying(
+            retry=retry_if_exception_type(CommitOvertakenError),
+            stop=stop_after_attempt(_ATTEMPTS),
+            wait=wait_random_exponential(multiplier=0.2, max=5),
+            reraise=True,
+        )
+
+        def remove() -> None:
+            try:
+                open_table(self.spark, table).remove_branch(branch)
+            except Exception as error:
+                if (conflict := conflict_of(error, table)) is None:
+                    raise
+                raise conflict from error
+
         try:
-            open_table(self.spark, self.plan.table).remove_branch(branch)
+            retrying(remove)
         except Exception as error:
-            _log.warning("Branch %s of %s could not be removed: %s", branch, self.plan.table, error)
+            _log.warning("Branch %s of %s could not be removed: %s", branch, table, error)
 
 
 def _evolve(spark: SparkSession, plan: WritePlan, columns: StructType) -> None:

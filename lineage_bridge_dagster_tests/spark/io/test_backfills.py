@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -33,21 +34,31 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 COUNTRIES = StaticPartitionsDefinition([f"c{n}" for n in range(10)])
 
 
-def test_ten_writes_of_ten_slices_at_once_all_succeed(spark: SparkSession, table: TableName) -> None:
-    """The first of them create the table."""
+@pytest.mark.parametrize(("count", "share_a_file"), [(10, False), (4, True)])
+def test_writes_of_slices_at_once_all_succeed(
+    spark: SparkSession, table: TableName, count: int, share_a_file: bool
+) -> None:
+    """The first of them create the table, or all of them rewrite the one file that has the rows of all."""
     options = WriteOptions(write_mode="overwrite_slice", partition_expr="country", preview_rows=0)
-    countries = COUNTRIES.get_partition_keys()
-    ready = threading.Barrier(len(countries))
+    countries = COUNTRIES.get_partition_keys()[:count]
+    ready = threading.Barrier(count)
+    if share_a_file:
+        options = replace(options, partition_by=("id",))
+        first = orders(spark, *((1, country, 0.0) for country in countries)).coalesce(1)
+        write_frame(first, table, options, slice_=slice_of(COUNTRIES, countries, "country", "sales"))
 
     def write(country: str) -> None:
         frame = orders(spark, (1, country, 1.0))
         ready.wait(120)
         write_frame(frame, table, options, slice_=slice_of(COUNTRIES, [country], "country", "sales"))
 
-    with ThreadPoolExecutor(len(countries)) as pool:
+    with ThreadPoolExecutor(count) as pool:
         list(pool.map(write, countries))
-    assert sorted(row.country for row in spark.table(table.sql).collect()) == countries
-    assert len(list(ancestors(spark, table))) == len(countries)
+    found = spark.table(table.sql).collect()
+    assert sorted((row.country, row.total) for row in found) == [(country, 1.0) for country in countries]
+    # A slice that shares its files is a commit that deletes rows and one that appends them.
+    assert len(list(ancestors(spark, table))) == (1 + 2 * count if share_a_file else count)
+    assert [ref.name for ref in spark.table(f"{table.sql}.refs").collect()] == ["main"]
 
 
 def test_backfill_of_a_range_is_one_snapshot_by_spark_and_by_pyiceberg(
