@@ -43,6 +43,18 @@ def fetch_schemas(
     return SubjectSchemas(subject, (*gone, *(found[schema.id] for schema in current)))
 
 
+def fetch_readable(registry: SchemaRegistryClient, endpoint: str, subject: str) -> SubjectSchemas:
+    """Fetch as `fetch_schemas`, for whom a subject that is not listed must not exist.
+
+    Raises:
+        ConfluentError: as `fetch_schemas`, or the key may not read the subject.
+    """
+    found = fetch_schemas(registry, endpoint, subject)
+    if not found.versions:
+        registry.check_readable(endpoint, subject)
+    return found
+
+
 def _registered(registry: SchemaRegistryClient, endpoint: str, schema: Schema) -> RegisteredSchema:
     text = schema.text
     references: tuple[tuple[str, str], ...] = ()

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, cast
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
+from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 from lineage_bridge_dagster.confluent.api.record_times import oldest_after
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
-from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
+from lineage_bridge_dagster.confluent.registered_schemas import fetch_readable, fetch_schemas
 from lineage_bridge_dagster.dead_letters.headers import Origin
 from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue
 from lineage_bridge_dagster.dead_letters.topic import DeadLetterTopic
@@ -231,15 +232,18 @@ class RegisteredSchemas:
     def __init__(self, connection: ClusterConnection, topic: str) -> None:
         self._connection = connection
         self._last = TopicSchemas(SubjectSchemas(f"{topic}-key"), SubjectSchemas(f"{topic}-value"))
+        self._is_first = True
 
     def __call__(self) -> TopicSchemas:
         if url := self._connection.registry_url:
             with self._connection.registry() as registry:
                 key, value = (
-                    fetch_schemas(registry, url, known.subject, known=known)
+                    fetch_readable(registry, url, known.subject)
+                    if self._is_first
+                    else fetch_schemas(registry, url, known.subject, known=known)
                     for known in (self._last.key, self._last.value)
                 )
-            self._last = TopicSchemas(key, value)
+            self._last, self._is_first = TopicSchemas(key, value), False
         return self._last
 
 

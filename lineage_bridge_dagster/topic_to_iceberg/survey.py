@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
-from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
+from lineage_bridge_dagster.confluent.registered_schemas import fetch_readable
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.snapshots import TableState
@@ -124,7 +124,7 @@ def _wanted(load: TopicLoad, connection: ClusterConnection) -> tuple[Schema, Com
     if connection.registry_url:
         with connection.registry() as registry:
             key, value = (
-                fetch_schemas(registry, connection.registry_url, each.subject) for each in (key, value)
+                fetch_readable(registry, connection.registry_url, each.subject) for each in (key, value)
             )
     schema = table_schema(key, value)
     documented = comments(key, value, envelopes=load.mode == "debezium")

@@ -13,6 +13,7 @@ from dagster import DagsterInstance
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.api.errors import Forbidden
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
@@ -126,6 +127,20 @@ def test_registry_that_cannot_be_asked_fails_the_topic_for_now(
         assert not error.suspended
     registry.instead = {}
     assert fetch() == before
+
+
+def test_subject_that_is_not_listed_since_the_key_may_not_read_it_is_an_error(registry: Registry) -> None:
+    """Its topic would become a table of bytes, for good."""
+    registry.subjects["orders-value"] = {7: ORDER_V1}
+    registry.fake.routes["/subjects/orders-key/versions"] = failure(403)
+    fetch = registry.schemas("orders")
+    for _ in range(2):
+        with pytest.raises(Forbidden) as raised:
+            fetch()
+        assert "GET /subjects/orders-key/versions returned 403" in raised.value.message
+    del registry.fake.routes["/subjects/orders-key/versions"]
+    found = fetch()
+    assert (found.key.latest, found.value.latest is None) == (None, False)
 
 
 def test_schema_that_is_deleted_softly_is_still_known(registry: Registry) -> None:

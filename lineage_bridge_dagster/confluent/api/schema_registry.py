@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
     MalformedResponse,
+    NotFound,
     PartialResponse,
     Unreachable,
 )
@@ -118,6 +120,13 @@ class SchemaRegistryClient:
         url = self._session.data_url(endpoint, path, field="The URL of the Schema Registry")
         body = self._session.get(url, self._access_to(self._registry), {"deleted": "true"})
         return parse_records(Schema, [body], url.path)[0]
+
+    def check_readable(self, endpoint: str, subject: str) -> None:
+        """Fail if the key may not read a subject: a list leaves it out then, as one that does not exist."""
+        path = f"/subjects/{quote(subject, safe='')}/versions"
+        url = self._session.data_url(endpoint, path, field="The URL of the Schema Registry")
+        with suppress(NotFound):
+            self._session.get(url, self._access_to(self._registry))
 
     def resolved_text(self, endpoint: str, schema: Schema) -> str:
         """The text of a schema with its references inlined by the registry."""
