@@ -5,9 +5,11 @@ A cluster in Confluent Cloud is looked up by its name or id; a self-managed one 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pydantic import SecretStr
 
@@ -45,9 +47,16 @@ class ClusterConnection:
 
     @contextmanager
     def registry(self) -> Iterator[SchemaRegistryClient]:
-        """The client of the Schema Registry."""
-        with ConfluentSession(self.registry_settings) as session:
-            yield SchemaRegistryClient(session, self.environment_id, self.registry_id)
+        """The client of the Schema Registry, whose connections last as long as this object."""
+        yield SchemaRegistryClient(self._session, self.environment_id, self.registry_id)
+
+    @cached_property
+    def _session(self) -> ConfluentSession:
+        # A client of its own for each topic and batch would take longer than what it asks for: it loads
+        # certificates, and connects.
+        session = ConfluentSession(self.registry_settings)
+        weakref.finalize(self, session.close)
+        return session
 
 
 def connect(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterConnection:

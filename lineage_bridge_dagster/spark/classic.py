@@ -9,12 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.spark.java_errors import java_classes, spark_errors
 
 if TYPE_CHECKING:
     from pyspark import Broadcast, SparkContext
     from pyspark.sql import SparkSession
 
 _CONNECT = "pyspark.sql.connect."
+
+#: What Spark raises for a table that does not exist, or that is none of Iceberg's.
+_NO_TABLE = {"NoSuchTableException", "NoSuchNamespaceException", "NoSuchDatabaseException"}
 
 
 def is_classic(spark: SparkSession) -> bool:
@@ -64,7 +68,20 @@ def load_table(spark: SparkSession, name: str) -> Any:
 
     Its API answers several times as fast as a query of the metadata tables.
     """
-    return jvm(spark).org.apache.iceberg.spark.Spark3Util.loadIcebergTable(java_session(spark), name)
+    found, session = jvm(spark), java_session(spark)
+    # A session finds its catalogs by the configuration of the thread's active one, which a new thread lacks.
+    found.org.apache.spark.sql.classic.SparkSession.setActiveSession(session)
+    return found.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(session, name)
+
+
+def find_table(spark: SparkSession, name: str) -> Any | None:
+    """Load Iceberg's Java `Table` as `load_table`; None if there is no Iceberg table of this name."""
+    try:
+        return load_table(spark, name)
+    except spark_errors() as error:
+        if not _NO_TABLE & java_classes(error):
+            raise
+        return None
 
 
 def context(spark: SparkSession) -> SparkContext:

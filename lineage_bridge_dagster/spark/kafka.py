@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,11 +29,13 @@ class KafkaTopic:
     name: str
     bootstrap: Bootstrap
     timeout_seconds: float = 15.0
+    #: Of the cluster's brokers, to share its connections among topics; by default one of the topic's own.
+    reader: TopicReader | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def _reader(self) -> TopicReader:
         # Cached because a client holds threads and connections, and `bounds` is called every few seconds.
-        return TopicReader(self.bootstrap, timeout_seconds=self.timeout_seconds)
+        return self.reader or TopicReader(self.bootstrap, timeout_seconds=self.timeout_seconds)
 
     def topic_id(self) -> str:
         """Return the topic's id, which a topic created again does not share; empty if the brokers have none.

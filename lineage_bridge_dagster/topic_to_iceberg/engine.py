@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import AwsSettings
@@ -26,7 +26,7 @@ from lineage_bridge_dagster.iceberg.progress import summary_of
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
 from lineage_bridge_dagster.spark import classic
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, exists
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 from lineage_bridge_dagster.spark.tableflow.backfill import Backfill, TimedRecords
 from lineage_bridge_dagster.spark.tableflow.config import (
@@ -34,12 +34,15 @@ from lineage_bridge_dagster.spark.tableflow.config import (
     TopicSchemas,
     TopicTableConfig,
 )
+from lineage_bridge_dagster.spark.tableflow.evolution import spark_columns
 from lineage_bridge_dagster.spark.tableflow.slices import Slice, SliceReport
+from lineage_bridge_dagster.spark.tableflow.staging import StagedTable
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
+    from mypy_boto3_glue.client import GlueClient
     from pyspark.sql import SparkSession
 
 #: The time, in Unix milliseconds, of the oldest record between offsets and ends; None if there is none.
@@ -53,6 +56,9 @@ START = "topic_to_iceberg.start-offsets"
 
 #: Seconds for which a table that has all records is not looked at, unless more come: somebody may drop it.
 _IDLE_SECONDS = 30.0
+
+#: Seconds after which a request to the brokers fails.
+_KAFKA_SECONDS = 15.0
 
 _log = logging.getLogger(__name__)
 
@@ -126,15 +132,15 @@ class TableLoader:
         """
         self._exists = False
         self._idle = ({}, float("-inf"))
-        is_new = not exists(self._spark, self._name)
-        if is_new and self._load.start != "earliest":
-            self._begin = self._first_offsets() if self._begin is None else self._begin
-        if is_new and self._is_blank():
-            return
-        if is_new and self._begin is not None:
-            properties = {**self._load.properties, START: summary_of(self._begin)}
-            self._table = self._open(self._load.model_copy(update={"properties": properties}))
-        self._table.ensure()
+        if not self._table.ensure(create=False):
+            if self._load.start != "earliest":
+                self._begin = self._first_offsets() if self._begin is None else self._begin
+            if self._is_blank():
+                return
+            if self._begin is not None:
+                properties = {**self._load.properties, START: summary_of(self._begin)}
+                self._table = self._open(self._load.model_copy(update={"properties": properties}))
+            self._table.ensure()
         self._exists, self._begin = True, None
         if self._origin is not None:
             self._stamp(self._load, self._origin)
@@ -147,14 +153,14 @@ class TableLoader:
         return self._topic.bounds()[1]
 
     def advance(self) -> Step:
-        ends = self.ends()
         if not self._exists:
+            ends = self.ends()
             self.ensure()
             if not self._exists:
                 return Step(ends, caught_up=True)
         offsets, until = self._idle
-        if offsets == ends and self._clock() < until:
-            return Step(ends, caught_up=True)
+        if self._clock() < until and offsets == self.ends():
+            return Step(offsets, caught_up=True)
         done = self._table.advance()
         if done.caught_up:
             self._idle = (done.offsets, self._clock() + _IDLE_SECONDS)
@@ -191,28 +197,33 @@ class TableLoader:
 
     def _start_offsets(self) -> Offsets:
         """Where the table begins: as its property says, else at the topic's first records."""
-        text = classic.load_table(self._spark, self._name.sql).properties().get(START)
-        return {} if text is None else {int(p): int(at) for p, at in json.loads(str(text)).items()}
+        return _start_of(classic.load_table(self._spark, self._name.sql))
+
+    def columns(self) -> Mapping[str, str]:
+        table = classic.find_table(self._spark, self._name.sql)
+        return {} if table is None else self._columns_of(table)
+
+    def _columns_of(self, table: Any) -> dict[str, str]:
+        fields = spark_columns(self._spark, table).fields
+        return {field.name: field.dataType.simpleString() for field in fields}
 
     def look(self) -> TableLook:
         first, ends = self._topic.bounds()
-        has_table = exists(self._spark, self._name)
-        offsets = (self._table.offsets() or self._start_offsets()) if has_table else {}
+        found = classic.find_table(self._spark, self._name.sql)
+        table = None if found is None else StagedTable(self._spark, self._name, found)
+        progress = table.progress() if table else None
+        offsets = progress.offsets if progress else _start_of(found) if table else {}
         # What retention removed, or what was before the start, does not wait.
         done = {p: max(offsets.get(p, begin), begin) for p, begin in first.items()}
-        if not has_table:
+        if table is None:
             return TableLook(offsets=done, ends=ends, oldest_unread_ms=self._oldest_unread(done, ends))
-        snapshot = current_snapshot(self._spark, self._name)
-        columns = {
-            each.name: each.dataType.simpleString()
-            for each in self._spark.table(self._name.sql).schema.fields
-        }
+        snapshot = table.current_snapshot()
         has_deletes = snapshot is not None and any(map(snapshot.count, _DELETES))
         return TableLook(
             snapshot_id=snapshot.snapshot_id if snapshot else None,
             committed_ms=snapshot.committed_at if snapshot else None,
             rows=None if snapshot is None or has_deletes else snapshot.count("total-records"),
-            columns=columns,
+            columns=self._columns_of(found),
             offsets=done,
             ends=ends,
             oldest_unread_ms=self._oldest_unread(done, ends),
@@ -224,6 +235,12 @@ class TableLoader:
     def _schemas(self) -> TopicSchemas:
         self._last = self._fetch()
         return self._last
+
+
+def _start_of(table: Any) -> Offsets:
+    """Where a Java table begins: as its property says, else at the topic's first records."""
+    text = table.properties().get(START)
+    return {} if text is None else {int(p): int(at) for p, at in json.loads(str(text)).items()}
 
 
 class RegisteredSchemas:
@@ -275,24 +292,32 @@ class GlueStamps:
     def __init__(self, catalogs: Catalogs) -> None:
         self._catalogs = catalogs
         self._done: set[str] = set()
+        #: Shared by the tables of a catalog: to create one takes longer than a stamp.
+        self._clients: dict[str, GlueClient] = {}
 
     def __call__(self, load: TopicLoad, origin: LoadedTopic) -> None:
         settings = self._catalogs[load.catalog]
         if settings.glue_account is None or load.dotted in self._done:
             return
-        aws = AwsSettings(
-            region=settings.region,
-            profile=settings.profile,
-            role_arn=settings.role_arn,
-            endpoint_url=settings.glue_endpoint,
-            catalog_id=settings.glue_account or None,
-        )
         try:
-            stamp_table(glue_client(aws), GluePlace(load.database, load.table), STAMP, origin.stamp)
+            stamp_table(self._client(load.catalog), GluePlace(load.database, load.table), STAMP, origin.stamp)
         except LineageBridgeError as error:
             _log.warning("The lineage of %s will not be found: %s", load.dotted, error)
         else:
             self._done.add(load.dotted)
+
+    def _client(self, catalog: str) -> GlueClient:
+        if (client := self._clients.get(catalog)) is None:
+            settings = self._catalogs[catalog]
+            aws = AwsSettings(
+                region=settings.region,
+                profile=settings.profile,
+                role_arn=settings.role_arn,
+                endpoint_url=settings.glue_endpoint,
+                catalog_id=settings.glue_account or None,
+            )
+            client = self._clients[catalog] = glue_client(aws)
+        return client
 
 
 def _queue(connection: ClusterConnection, load: TopicLoad) -> DeadLetterQueue:
@@ -317,7 +342,7 @@ def loaders(
         open_queue: opens the dead letter queue of a topic whose failures are logged.
         has_origin: whether the tables carry their topic; see `TableLoader`.
     """
-    stamps = GlueStamps(catalogs)
+    stamps, reader = GlueStamps(catalogs), TopicReader(connection.bootstrap, timeout_seconds=_KAFKA_SECONDS)
 
     def open_loader(load: TopicLoad) -> Loader:
         def oldest_unread(offsets: Offsets, ends: Offsets) -> int | None:
@@ -326,7 +351,7 @@ def loaders(
         return TableLoader(
             spark,
             load,
-            KafkaTopic(load.topic, connection.bootstrap),
+            KafkaTopic(load.topic, connection.bootstrap, _KAFKA_SECONDS, reader),
             RegisteredSchemas(connection, load.topic),
             oldest_unread,
             origin=LoadedTopic(connection.environment_id, connection.cluster_id, load.topic)

@@ -76,6 +76,9 @@ class Loader(Protocol):
     def ends(self) -> Offsets:
         """The ends that the topic's partitions have now."""
 
+    def columns(self) -> Mapping[str, str]:
+        """The columns that the table has now: name -> type; empty if there is no table."""
+
     def advance(self) -> Step:
         """Commit the next records.
 

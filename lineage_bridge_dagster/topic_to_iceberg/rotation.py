@@ -153,7 +153,7 @@ class Rotation:
             topic.ensured = True
         if topic.columns_before is None:
             topic.targets = loader.ends()
-            topic.columns_before = tuple(loader.look().columns.items())
+            topic.columns_before = tuple(loader.columns().items())
             topic.report_at = self._clock() + (self._report_seconds or 0.0)
         return loader
 

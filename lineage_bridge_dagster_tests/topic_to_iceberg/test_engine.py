@@ -110,6 +110,24 @@ def test_a_change_of_mode_fails_this_topic_and_says_what_to_do(
     assert "upsert" in (check.description or "")
 
 
+def test_a_run_that_finds_nothing_new_asks_for_the_table_a_few_times(
+    engine: Engine, database: str, instance: DagsterInstance, spark_aws: StrictAws
+) -> None:
+    """A schedule may run over hundreds of topics."""
+    topic = engine.topics["orders"] = InMemoryTopic("orders")
+    topic.add(0, order_v1(1))
+    fetched = []
+    engine.schemas = lambda _topic: lambda: fetched.append(1) or VALUES  # type: ignore[func-returns-value]
+    with loaded({"topics": [{"topic": "orders"}], "defaults": {"database": database}}) as (_, definitions):
+        run(definitions, instance)
+        fetched.clear()
+        before = spark_aws.calls
+        assert run(definitions, instance)["orders"]["commits"] == 0
+    # Whether it is there, its stamp, its columns, its offsets, and what the run reports in the end.
+    assert (spark_aws.calls - before)["GetTable"] == 5
+    assert not fetched
+
+
 @dataclass
 class Clock:
     """A clock that is set."""

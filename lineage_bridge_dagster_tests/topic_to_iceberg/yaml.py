@@ -78,6 +78,9 @@ class FakeLoader:
     def ends(self) -> Offsets:
         return {0: self._topic.end}
 
+    def columns(self) -> Mapping[str, str]:
+        return dict(self._topic.columns)
+
     def advance(self) -> Step:
         import threading
 

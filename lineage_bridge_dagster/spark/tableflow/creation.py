@@ -11,7 +11,6 @@ from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.iceberg_tables import (
     TableName,
     ensure_namespace,
-    exists,
     no_warehouse,
 )
 from lineage_bridge_dagster.spark.java_errors import java_classes
@@ -74,11 +73,11 @@ def ensure_table(
         NotOurTableError: there is a table of this name that is not this topic's, in this mode.
         ConfigurationError: the partitions or the sort order do not suit the columns.
     """
-    if exists(spark, config.name):
-        table = classic.load_table(spark, config.name.sql)
-        if not (config.replace_moved and config.location and str(table.location()) != config.location):
-            check_own(dict(table.properties()), str(table.location()), config)
-            return
+    table = classic.find_table(spark, config.name.sql)
+    if table is not None and not _makes_way(table, config):
+        check_own(dict(table.properties()), str(table.location()), config)
+        return
+    if table is not None:
         drop(spark, config.name)
     jvm = classic.jvm(spark)
     java_schema = iceberg_schema(spark, schema, identifiers, comments)
@@ -109,6 +108,23 @@ def ensure_table(
             hint="Run this again, or give the topic's table another name.",
         ) from error
     _log.info("Created %s at %s", config.name, created.location())
+
+
+def is_there(spark: SparkSession, config: TopicTableConfig) -> bool:
+    """Whether the table exists, and need not make way for one at another location.
+
+    Raises:
+        NotOurTableError: there is a table of this name that is not this topic's, in this mode.
+    """
+    table = classic.find_table(spark, config.name.sql)
+    if table is None or _makes_way(table, config):
+        return False
+    check_own(dict(table.properties()), str(table.location()), config)
+    return True
+
+
+def _makes_way(table: Any, config: TopicTableConfig) -> bool:
+    return bool(config.replace_moved and config.location and str(table.location()) != config.location)
 
 
 def drop(spark: SparkSession, table: TableName) -> None:

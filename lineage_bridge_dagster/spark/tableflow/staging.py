@@ -53,6 +53,7 @@ from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.java_errors import java_classes
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,9 +84,10 @@ class StagedTable:
     Not thread-safe; every thread that writes loads its own.
     """
 
-    def __init__(self, spark: SparkSession, name: TableName) -> None:
+    def __init__(self, spark: SparkSession, name: TableName, table: Any | None = None) -> None:
+        """A table, which is loaded unless it is given as Iceberg's Java `Table`."""
         self.name = name
-        self._table: Any = classic.load_table(spark, name.sql)
+        self._table: Any = classic.load_table(spark, name.sql) if table is None else table
         self._parser = classic.jvm(spark).org.apache.iceberg.SnapshotParser
 
     @property
@@ -112,6 +114,15 @@ class StagedTable:
         found = self._table.snapshot(snapshot_id)
         # As JSON, in one call of the JVM: each entry of a summary would take three.
         return None if found is None else RawSnapshot(json.loads(self._parser.toJson(found)))
+
+    def current_snapshot(self) -> Snapshot | None:
+        """The snapshot of `main`; None before the first one."""
+        entry = None if self.head is None else self.snapshot(self.head)
+        if entry is None:
+            return None
+        summary = {name: str(value) for name, value in entry.summary.items()}
+        operation = summary.pop("operation", "")
+        return Snapshot(entry.snapshot_id, operation, summary, int(entry.raw["timestamp-ms"]))
 
     def prepare(self) -> None:
         """Have the branch at the head of `main`, ready for a batch; publish a batch that was left staged."""

@@ -118,16 +118,22 @@ class TopicTable:
         done = self.progress()
         return done.offsets if done else {}
 
-    def ensure(self) -> None:
-        """Create the database and the table if they do not exist.
+    def ensure(self, *, create: bool = True) -> bool:
+        """Create the database and the table if they do not exist; return whether they exist now.
+
+        Args:
+            create: whether to create them.
 
         Raises:
             NotOurTableError: there is a table of this name that is not this topic's, in this mode.
             ConfigurationError: the partitions or the sort order do not suit the columns.
         """
-        if self._dead_letter_queue is not None:
-            self._dead_letter_queue.prepare()
         session = writer_session(self._spark)
+        is_there = creation.is_there(session, self.config)
+        if self._dead_letter_queue is not None and (is_there or create):
+            self._dead_letter_queue.prepare()
+        if is_there or not create:
+            return is_there
         empty: list[Any] = []
         schemas, config = self._schemas(), self.config
         records = session.createDataFrame(empty, RECORD_DDL)
@@ -136,6 +142,7 @@ class TopicTable:
         required = required_keys(shaped, schemas.key)
         columns = shaped.frame.drop(DELETED).schema
         creation.ensure_table(session, config, columns, required, self._comments(schemas).latest)
+        return True
 
     def advance(self, until: Offsets | None = None) -> Advance:
         """Write the records that the table does not have yet, in one batch.
