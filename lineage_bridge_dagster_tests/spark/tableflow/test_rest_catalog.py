@@ -6,6 +6,8 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -18,6 +20,8 @@ from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAw
 from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
 from lineage_bridge_dagster.spark.tableflow.config import SecondWriterError
 from lineage_bridge_dagster.spark.tableflow.staging import MovedError
+from lineage_bridge_dagster.spark.tableflow.upkeep import keep_up_topic_table
+from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
 from lineage_bridge_dagster_tests.spark.tableflow.loaded import Loaded
 from lineage_bridge_dagster_tests.spark_session import BUCKET, REGION
 
@@ -205,3 +209,58 @@ def test_commit_whose_answer_is_lost_is_not_made_again(
     assert (gate.passing, gate.answer) == (None, 200)
     writer.advance()
     loaded.check()
+
+
+@dataclass
+class Apart:
+    """A loader and the upkeep of its table in sessions that share no catalog, as in two processes."""
+
+    loaded: Loaded
+    keeper: SparkSession
+
+    def keep_up(self) -> Upkeep:
+        limits = UpkeepLimits(snapshots=1, orphan_days=None)
+        return keep_up_topic_table(self.keeper, self.loaded.config.name, limits, datetime.now(UTC))
+
+
+@pytest.fixture
+def apart(spark: SparkSession, database: str, gate: Gate) -> Apart:
+    gate.reset()
+    sessions = [spark.newSession() for _ in range(2)]
+    for session in sessions:
+        for name, value in spark.conf.getAll.items():
+            if name.startswith(f"spark.sql.catalog.{CATALOG}"):
+                session.conf.set(name, value)
+    loaded = Loaded(sessions[0], database.replace("-", "_"), catalog=CATALOG, mode="upsert")
+    writer = loaded.writer()
+    for _ in range(3):
+        writer.advance()
+        loaded.add(5)
+    writer.advance()
+    return Apart(loaded, sessions[1])
+
+
+def test_compaction_that_a_loader_elsewhere_overtakes_keeps_its_changes(apart: Apart, gate: Gate) -> None:
+    """The loader deletes rows of the files that are being rewritten, after the rewrite has read them."""
+    loaded, writer = apart.loaded, apart.loaded.writer()
+    loaded.add(5)
+    gate.passing, gate.before = 0, writer.advance
+    assert apart.keep_up().compacted
+    assert gate.answer == 409
+    loaded.check()
+    loaded.add(2)
+    writer.advance()
+    loaded.check()
+
+
+def test_batch_that_upkeep_elsewhere_overtakes_is_written_once_more(apart: Apart, gate: Gate) -> None:
+    """The upkeep replaces the files that the batch deletes rows of, and expires what it began with."""
+    loaded, writer = apart.loaded, apart.loaded.writer()
+    loaded.add(5)
+    # The batch is staged, and about to be published.
+    gate.passing, gate.before = 1, apart.keep_up
+    step = writer.advance()
+    assert gate.answer == 409
+    assert (step.rows, step.caught_up) == (5, True)
+    loaded.check()
+    assert not writer.advance().rows
