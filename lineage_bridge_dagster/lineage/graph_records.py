@@ -68,26 +68,34 @@ def report_record(report: ScopeReport) -> dict[str, Any]:
 
 
 def discovery_of(
-    nodes: object, edges: object, coverage: object = None, *, discovered_at: object = None, name: str
+    nodes: object,
+    edges: object,
+    coverage: object = None,
+    *,
+    discovered_at: object = None,
+    name: str,
+    graph: Graph | None = None,
 ) -> Discovery:
     """Build a discovery from lists of records.
 
     Args:
-        nodes: A list of node records, or an iterator over them.
+        nodes: A list of node records, or an iterator over them; a `Node` is taken as it is.
         edges: The same of edge records.
         coverage: The same of scope reports; None if there is none.
         discovered_at: ISO 8601 text.
         name: What error messages call the source.
+        graph: An empty one to fill, for iterators that look at what has been read.
 
     Raises:
         ConfigurationError: A record is malformed; the message gives its location.
     """
-    graph = Graph()
+    graph = Graph() if graph is None else graph
     for i, record in enumerate(_list(nodes, "nodes", name)):
-        graph.add_node(_node(_Record(record, f"nodes[{i}]", name)))
-    ids = {node_id: node_id for node_id in graph.nodes}
+        graph.add_node(record if isinstance(record, Node) else _node(_Record(record, f"nodes[{i}]", name)))
     for i, record in enumerate(_list(edges, "edges", name)):
-        graph.add_edge(_edge(_Record(record, f"edges[{i}]", name), ids))
+        graph.add_edge(
+            record if isinstance(record, Edge) else _edge(_Record(record, f"edges[{i}]", name), graph)
+        )
     read_other_forms(graph)
     reports = Coverage()
     if coverage is not None:
@@ -223,13 +231,16 @@ def _node(record: _Record) -> Node:
     )
 
 
-def _edge(record: _Record, ids: Mapping[str, str]) -> Edge:
-    """The edge, with the ids of nodes as the very texts that the nodes have, for there are many edges."""
-    source = record.required("src_id", "the node_id of the source")
-    destination = record.required("dst_id", "the node_id of the destination")
+def known_id(node_id: str, graph: Graph) -> str:
+    """The id as the very text that the node has, for there are many edges."""
+    node = graph.nodes.get(node_id)
+    return node_id if node is None else node.node_id
+
+
+def _edge(record: _Record, graph: Graph) -> Edge:
     return Edge(
-        src_id=ids.get(source, source),
-        dst_id=ids.get(destination, destination),
+        src_id=known_id(record.required("src_id", "the node_id of the source"), graph),
+        dst_id=known_id(record.required("dst_id", "the node_id of the destination"), graph),
         edge_type=record.required("edge_type", '"produces"'),
         confidence=record.number("confidence"),
         attributes=record.attributes(),
