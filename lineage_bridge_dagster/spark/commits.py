@@ -73,6 +73,18 @@ class CommitMarker:
             writer = writer.option(f"snapshot-property.{key}", value)
         return writer
 
+    def add(self, frame: DataFrame, target: str, since: Snapshot | None) -> None:
+        """Add rows to a table, or fail with a conflict if others have added some after a snapshot.
+
+        A plain append never conflicts, so that two writers could add the same rows.
+        """
+        from pyspark.sql import functions as F
+
+        writer = self.writer(frame, target).option("isolation-level", "serializable")
+        if since is not None:
+            writer = writer.option("validate-from-snapshot-id", str(since.snapshot_id))
+        writer.overwrite(F.lit(False))
+
     def session(self, spark: SparkSession) -> SparkSession:
         """A copy of a classic session, all of whose SQL statements belong to the write."""
         session = classic.cloned(spark)
@@ -151,6 +163,13 @@ def commit_after(
     )
     since = before.snapshot_id if before else None
     return retrying(_commit_once, spark, table, marker, write, since)
+
+
+def read_points(before: Snapshot | None, spark: SparkSession, table: TableName) -> Iterator[Snapshot | None]:
+    """The table's newest snapshot at the start of each attempt of a write; the first one is known."""
+    yield before
+    while True:
+        yield current_snapshot(spark, table)
 
 
 def _commit_once(

@@ -15,6 +15,7 @@ from lineage_bridge_dagster.spark.classic import load_table
 from lineage_bridge_dagster.spark.commits import CommitConflictError, CommitMarker, commit, conflict_of
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table
 from lineage_bridge_dagster.spark.java_errors import java_classes
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 TABLE = TableName("glue", "db", "t")
 ICEBERG = "org.apache.iceberg.exceptions"
@@ -201,3 +202,23 @@ def _raise_unknown_state(spark: SparkSession) -> None:
     cause = jvm.java.lang.RuntimeException("timed out")
     unknown = jvm.org.apache.iceberg.exceptions.CommitStateUnknownException(cause)
     jvm.java.util.concurrent.CompletableFuture.failedFuture(unknown).join()
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_rows_are_added_unless_another_writer_has_added_some(spark: SparkSession, database: str) -> None:
+    table = TableName("glue", database, "t")
+    ensure_table(spark, table, "n int")
+    row = spark.range(1).selectExpr("cast(id AS int) AS n")
+
+    def add(since: Snapshot | None) -> Snapshot:
+        marker = CommitMarker()
+        (added,) = commit(spark, table, marker, lambda: marker.add(row, table.sql, since))
+        return added
+
+    first = add(None)
+    assert add(first).operation == "append"
+    for since in (None, first):
+        with pytest.raises(CommitConflictError):
+            add(since)
+    assert spark.table(table.sql).count() == 2

@@ -7,9 +7,7 @@ bytes a place and 4 an edge, ten million edges take about 50 MB.
 
 from __future__ import annotations
 
-import tempfile
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,6 +20,7 @@ import numpy.typing as npt
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.upstream import Place, Port, UpstreamIndex, by_node, walk
 from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark.chains.shared_files import SharedFiles, can_share_files, shared_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -109,12 +108,12 @@ class SharedAdjacency(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MappedFiles:
-    """Arrays in files that the workers of one machine map into memory: one copy for all."""
+    """Arrays in files that workers map into memory: one copy for all of a machine."""
 
-    folder: str
+    files: SharedFiles
 
     def open(self) -> Adjacency:
-        return _mapped(self.folder)
+        return _mapped(self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,58 +126,27 @@ class BroadcastArrays:
         return Adjacency(*self.arrays.value)
 
 
-@dataclass(frozen=True, slots=True)
-class SentFiles:
-    """Arrays in files that a Connect session has sent to its server, and the server to its workers."""
-
-    prefix: str
-
-    def open(self) -> Adjacency:
-        from pyspark import SparkFiles
-
-        return _mapped(SparkFiles.getRootDirectory(), self.prefix)
-
-
 @lru_cache(maxsize=2)
-def _mapped(folder: str, prefix: str = "") -> Adjacency:
+def _mapped(files: SharedFiles) -> Adjacency:
     # A plain view: slicing numpy.memmap itself costs several times as much.
-    files = [Path(folder) / f"{prefix}{name}.npy" for name in _ARRAYS]
-    return Adjacency(*(np.asarray(np.load(file, mmap_mode="r")) for file in files))
+    return Adjacency(*(np.asarray(np.load(files.path(f"{name}.npy"), mmap_mode="r")) for name in _ARRAYS))
 
 
 @contextmanager
 def shared(spark: SparkSession, arrays: Adjacency) -> Iterator[SharedAdjacency]:
     """Share the arrays with the session's workers; frames that use them must be computed within the block."""
-    parts: Sequence[npt.NDArray[Any]] = [getattr(arrays, name) for name in _ARRAYS]
-    if not classic.is_classic(spark):
-        yield _sent(spark, parts)
+    parts: dict[str, npt.NDArray[Any]] = {name: getattr(arrays, name) for name in _ARRAYS}
+
+    def save(folder: Path, prefix: str) -> None:
+        for name, array in parts.items():
+            np.save(folder / f"{prefix}{name}.npy", array)
+
+    if can_share_files(spark):
+        with shared_files(spark, save) as files:
+            yield MappedFiles(files)
         return
-    if classic.is_local(spark):
-        with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder:
-            _save(Path(folder), parts)
-            yield MappedFiles(folder)
-        return
-    sent = classic.broadcast(spark, tuple(parts))
+    sent = classic.broadcast(spark, tuple(parts.values()))
     try:
         yield BroadcastArrays(sent)
     finally:
         sent.destroy()
-
-
-def _sent(spark: SparkSession, parts: Sequence[npt.NDArray[Any]]) -> SentFiles:
-    """Send the arrays as the session's artifacts, in small pieces whatever their size.
-
-    A session's artifacts stay until it ends, and each needs a name of its own.
-    """
-    prefix = f"lineage-bridge-{uuid.uuid4().hex}-"
-    with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder:
-        files = _save(Path(folder), parts, prefix)
-        spark.addArtifacts(*map(str, files), file=True)
-    return SentFiles(prefix)
-
-
-def _save(folder: Path, parts: Sequence[npt.NDArray[Any]], prefix: str = "") -> list[Path]:
-    files = [folder / f"{prefix}{name}.npy" for name in _ARRAYS]
-    for file, array in zip(files, parts, strict=True):
-        np.save(file, array)
-    return files

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -18,9 +19,13 @@ from lineage_bridge_dagster.spark.chains.walks import Walk
 from lineage_bridge_dagster.spark.commits import CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.merge import MergeKeys, merge, persisted
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+#: Up to this many tables, a query names each of them.
+FEW_TABLES = 200
 
 _KEYS = MergeKeys(("table_id", "node_id"), delete_column="_removed")
 
@@ -59,13 +64,21 @@ class ChainUpdate:
     marker: CommitMarker = field(default_factory=CommitMarker)
     changed: int = 0
 
-    def write(self) -> None:
-        """Replace the rows of chains that differ from what is stored now, in at most one commit."""
+    def write(self, since: Snapshot | None) -> None:
+        """Replace the rows of chains that differ from what is stored now, in at most one commit.
+
+        Args:
+            since: the newest snapshot of the table, or that of a moment ago.
+        """
         from pyspark.sql import functions as F
 
         spark, table = self.spark, self.table.sql
         stored: dict[str, set[str]] = {}
-        found = spark.table(table).select("table_id", "chain_digest").distinct().toArrow()
+        rows = spark.table(table).select("table_id", "chain_digest")
+        few = self.selected is not None and len(self.selected) <= FEW_TABLES
+        if few:
+            rows = rows.where(F.col("table_id").isin(sorted(self.selected or ())))
+        found = rows.distinct().toArrow()
         for table_id, digest in zip(*(column.to_pylist() for column in found.columns), strict=True):
             stored.setdefault(table_id, set()).add(digest)
         wanted = dict(
@@ -80,17 +93,20 @@ class ChainUpdate:
         if not changed:
             return
         ids = pa.array(changed, pa.string())
-        fresh = self._rows(ids)
-        if not stored:
-            self.marker.writer(fresh.sortWithinPartitions("table_id", "hop"), table).append()
-        elif stored.keys() <= set(changed):
-            # No row stays, so replacing all of them is cheaper than matching.
-            self.marker.writer(fresh.sortWithinPartitions("table_id", "hop"), table).overwrite(F.lit(True))
-        else:
-            replaced = [each for each in changed if each in stored]
-            self._merge(fresh, replaced)
+        replaced = [each for each in changed if each in stored]
+        with self._rows(ids) as fresh:
+            if not replaced:
+                self.marker.add(fresh.sortWithinPartitions("table_id", "hop"), table, since)
+            elif not few and len(replaced) == len(stored):
+                # No row stays, so replacing all of them is cheaper than matching.
+                self.marker.writer(fresh.sortWithinPartitions("table_id", "hop"), table).overwrite(
+                    F.lit(True)
+                )
+            else:
+                self._merge(fresh, replaced)
 
-    def _rows(self, table_ids: pa.Array) -> DataFrame:
+    @contextmanager
+    def _rows(self, table_ids: pa.Array) -> Iterator[DataFrame]:
         """The rows of some tables' chains."""
         from pyspark.sql import functions as F
 
@@ -100,15 +116,15 @@ class ChainUpdate:
         nodes = self.nodes.rows
         if used is not None:
             nodes = nodes.filter(pc.is_in(nodes["node"], value_set=used))
-        return (
-            hop_rows(self.spark, self.walk.frame(self.spark, numbers), nodes, tables)
-            .withColumn("discovered_at", F.lit(self.discovered_at).cast("timestamp"))
-            .withColumn("computed_at", F.lit(datetime.now(UTC)).cast("timestamp"))
-            .select(*(column for column, _, _ in COLUMNS[UPSTREAM_CHAINS]))
-        )
+        with hop_rows(self.spark, self.walk.frame(self.spark, numbers), nodes, tables) as rows:
+            yield (
+                rows.withColumn("discovered_at", F.lit(self.discovered_at).cast("timestamp"))
+                .withColumn("computed_at", F.lit(datetime.now(UTC)).cast("timestamp"))
+                .select(*(column for column, _, _ in COLUMNS[UPSTREAM_CHAINS]))
+            )
 
     def _merge(self, fresh: DataFrame, replaced: Sequence[str]) -> None:
-        """Add chains, and replace those of some tables that have one.
+        """Add chains, and replace those of some tables, at least one.
 
         Rows to delete are part of the source, with a flag, so that MERGE joins on matches alone: for
         `NOT MATCHED BY SOURCE` it would read the rows of all other tables.
@@ -116,13 +132,11 @@ class ChainUpdate:
         from pyspark.sql import functions as F
 
         keys, flag = list(_KEYS.columns), _KEYS.delete_column
-        source = fresh.withColumn(flag, F.lit(False))
-        if replaced:
-            ids = pa.table({"table_id": pa.array(replaced, pa.string())})
-            stored = self.spark.table(self.table.sql).join(
-                F.broadcast(frame_of(self.spark, ids)), "table_id", "left_semi"
-            )
-            removed = stored.join(fresh.select(*keys), keys, "left_anti")
-            source = source.unionByName(removed.withColumn(flag, F.lit(True)))
+        ids = pa.table({"table_id": pa.array(replaced, pa.string())})
+        stored = self.spark.table(self.table.sql).join(
+            F.broadcast(frame_of(self.spark, ids)), "table_id", "left_semi"
+        )
+        removed = stored.join(fresh.select(*keys), keys, "left_anti")
+        source = fresh.withColumn(flag, F.lit(False)).unionByName(removed.withColumn(flag, F.lit(True)))
         with persisted(source) as rows:
             merge(rows, self.table, _KEYS, self.marker)

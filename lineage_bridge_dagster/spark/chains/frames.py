@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from lineage_bridge_dagster.spark.chains.shared_files import SharedFiles, can_share_files, shared_files
 from lineage_bridge_dagster.spark.classic import is_classic
+from lineage_bridge_dagster.spark.python_workers import map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 #: Rows of a partition, and so of a file that is written from it.
-_PARTITION_ROWS = 50_000
+PART_ROWS = 50_000
+
+#: Rows of a batch that a worker hands to Spark.
+_BATCH_ROWS = 10_000
+
+#: Up to this size, rows are part of a query: the driver holds them, and a message of Spark Connect, of which
+#: a server takes 128 MB.
+_SMALL_BYTES = 32 << 20
 
 
 def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
-    """A frame of these rows; Spark alone would make a partition, hence a file, of every 10,000 of them."""
+    """A frame of a few rows; Spark alone would make a partition, hence a file, of every 10,000 of them."""
     # Columns without a chunk, which a filter leaves where nothing is left, cannot be converted.
     rows = rows if rows.num_rows else rows.schema.empty_table()
     if not rows.num_rows and not is_classic(spark):
@@ -24,4 +37,58 @@ def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
 
         # Spark Connect infers no types without rows.
         return spark.createDataFrame([], from_arrow_schema(rows.schema))
-    return spark.createDataFrame(rows).coalesce(max(1, -(-rows.num_rows // _PARTITION_ROWS)))
+    return spark.createDataFrame(rows).coalesce(max(1, -(-rows.num_rows // PART_ROWS)))
+
+
+def parts_of(rows: pa.Table) -> Iterator[pa.Table]:
+    """A table in parts for `frame_of_parts`."""
+    return (rows.slice(start, PART_ROWS) for start in range(0, max(1, rows.num_rows), PART_ROWS))
+
+
+@contextmanager
+def frame_of_parts(spark: SparkSession, parts: Iterable[pa.Table]) -> Iterator[DataFrame]:
+    """A frame of any number of rows, to be computed within the block.
+
+    Args:
+        spark: the session.
+        parts: tables of one schema, at least one, of up to `PART_ROWS` rows each. If they are large, only one
+            at a time is in memory.
+    """
+    listed, size, rest = [], 0, iter(parts)
+    for part in rest:
+        listed.append(part)
+        size += part.nbytes
+        if size > _SMALL_BYTES:
+            break
+    if size <= _SMALL_BYTES or not can_share_files(spark):
+        yield frame_of(spark, pa.concat_tables([*listed, *rest]))
+        return
+    schema, count = listed[0].schema, 0
+
+    def save(folder: Path, prefix: str) -> None:
+        nonlocal count, listed
+        few, listed = listed, []
+        for part in chain(few, rest):
+            with pa.ipc.new_file(folder / f"{prefix}{count}.arrow", schema) as file:
+                file.write_table(part, _BATCH_ROWS)
+            count += 1
+
+    with shared_files(spark, save) as files:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        numbers = spark.range(0, count, 1, count)
+        yield map_in_arrow(numbers, _read_on_worker(files), from_arrow_schema(schema))
+
+
+def _read_on_worker(
+    files: SharedFiles,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A `mapInArrow` function: numbers of parts in, their rows out."""
+
+    def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in (number for batch in batches for number in batch.column(0).to_pylist()):
+            with pa.memory_map(str(files.path(f"{number}.arrow"))) as source:
+                file = pa.ipc.open_file(source)
+                yield from map(file.get_batch, range(file.num_record_batches))
+
+    return rows_of

@@ -6,7 +6,8 @@ stand for is joined only for chains that differ from the stored ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,10 @@ from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
-from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.text import clean
-from lineage_bridge_dagster.spark.chains.frames import frame_of
+from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of_parts, parts_of
 from lineage_bridge_dagster.spark.chains.lineage_tables import arrow_array, digests
 
 if TYPE_CHECKING:
@@ -73,8 +74,22 @@ def hop_nodes(graph: Graph, numbers: npt.NDArray[np.int32], sql: str = "redacted
     The fields are those of a hop everywhere else (`lineage.hops.hop_record`).
     """
     everything = list(graph.nodes.values())
-    nodes = [everything[number] for number in numbers.tolist()]
-    columns: dict[str, list[Any]] = {field.name: [] for field in _NODES}
+    parts, stale, contents = [], [], []
+    for start in range(0, max(1, len(numbers)), PART_ROWS):
+        some = numbers[start : start + PART_ROWS]
+        columns = _columns([everything[number] for number in some.tolist()], sql)
+        fields = (columns[f.name] for f in _NODES if f.name not in _NOT_IN_DIGEST)
+        contents.append(digests(zip(*fields, strict=True)))
+        stale.append(np.array([since is not None for since in columns["stale_since"]], dtype=np.bool_))
+        arrays = [pa.array(some, pa.int32())]
+        arrays += [arrow_array(columns[field.name], field.type) for field in _NODES if field.name != "node"]
+        parts.append(pa.table(arrays, schema=_NODES))
+    return HopNodes(numbers, pa.concat_tables(parts), np.concatenate(stale), np.concatenate(contents))
+
+
+def _columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
+    """The columns of nodes as hops, but for their numbers."""
+    columns: dict[str, list[Any]] = {field.name: [] for field in _NODES if field.name != "node"}
     for node in nodes:
         record = hop_record(0, node, sql)
         columns["node_id"].append(clean(node.node_id))
@@ -85,11 +100,7 @@ def hop_nodes(graph: Graph, numbers: npt.NDArray[np.int32], sql: str = "redacted
         fields = record.get("schema_fields")
         columns["schema_fields"].append(fields and [(field["name"], field["type"]) for field in fields])
         columns["stale_since"].append(NodeView.of(node).stale_since or None)
-    contents = digests(zip(*(columns[f.name] for f in _NODES if f.name not in _NOT_IN_DIGEST), strict=True))
-    stale = np.array([since is not None for since in columns["stale_since"]], dtype=np.bool_)
-    arrays = [pa.array(numbers, pa.int32())]
-    arrays += [arrow_array(columns[field.name], field.type) for field in _NODES if field.name != "node"]
-    return HopNodes(numbers, pa.table(arrays, schema=_NODES), stale, contents)
+    return columns
 
 
 def table_rows(graph: Graph, table_ids: Sequence[str]) -> pa.Table:
@@ -110,8 +121,9 @@ def table_rows(graph: Graph, table_ids: Sequence[str]) -> pa.Table:
     )
 
 
-def hop_rows(spark: SparkSession, hops: DataFrame, nodes: pa.Table, tables: pa.Table) -> DataFrame:
-    """One row for each hop of these tables, lazily.
+@contextmanager
+def hop_rows(spark: SparkSession, hops: DataFrame, nodes: pa.Table, tables: pa.Table) -> Iterator[DataFrame]:
+    """One row for each hop of these tables, to be computed within the block.
 
     Columns: `table_id, database, table_name, hop, node_id, kind, qualified_name, display_name,
     environment_id, cluster_id, sql, connector_class, schema_fields, stale_since, complete`, and what else
@@ -125,20 +137,23 @@ def hop_rows(spark: SparkSession, hops: DataFrame, nodes: pa.Table, tables: pa.T
     """
     from pyspark.sql import functions as F
 
-    of_nodes, of_tables = (
-        F.broadcast(frame) if rows.num_rows <= _BROADCAST_ROWS else frame
-        for rows in (nodes, tables)
-        for frame in [frame_of(spark, rows)]
-    )
     names = [field.name for field in _NODES if field.name != "node"]
     first = ["table_id", "database", "table_name"]
     rest = [name for name in tables.column_names if name not in ("table", *first)]
-    return (
-        hops.drop("stale", "digest")
-        .join(of_tables, "table")
-        .join(of_nodes, "node")
-        .select(*first, "hop", *names, "complete", *rest)
-    )
+    with (
+        frame_of_parts(spark, parts_of(nodes)) as of_nodes,
+        frame_of_parts(spark, parts_of(tables)) as of_tables,
+    ):
+        if nodes.num_rows <= _BROADCAST_ROWS:
+            of_nodes = F.broadcast(of_nodes)
+        if tables.num_rows <= _BROADCAST_ROWS:
+            of_tables = F.broadcast(of_tables)
+        yield (
+            hops.drop("stale", "digest")
+            .join(of_tables, "table")
+            .join(of_nodes, "node")
+            .select(*first, "hop", *names, "complete", *rest)
+        )
 
 
 def incomplete_nodes(discovery: Discovery) -> Callable[[str], bool]:

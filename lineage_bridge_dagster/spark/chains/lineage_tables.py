@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import marshal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import repeat
@@ -27,6 +27,7 @@ from lineage_bridge_dagster.lineage.model import Edge, Node
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.lineage.unknowns import note_text
+from lineage_bridge_dagster.spark.chains.frames import PART_ROWS
 
 #: Name, Spark type, comment.
 Column = tuple[str, str, str]
@@ -154,6 +155,11 @@ class Records:
         """All rows, with the columns of the table."""
         return self.take(np.arange(len(self)))
 
+    def parts(self, places: npt.NDArray[np.int64] | None = None) -> Iterator[pa.Table]:
+        """The rows of some records or of all, made a part at a time; at least one part."""
+        wanted = np.arange(len(self)) if places is None else places
+        return (self.take(wanted[at : at + PART_ROWS]) for at in range(0, max(1, len(wanted)), PART_ROWS))
+
     def take(self, places: npt.NDArray[np.int64]) -> pa.Table:
         """The rows of some records, by their places."""
         everything = len(places) == len(self)
@@ -164,12 +170,16 @@ class Records:
             names=[name for name, _, _ in COLUMNS[self.table]],
         )
 
-    def key_columns(self) -> pa.Table:
-        """The columns that identify the rows, of all records."""
-        return pa.table(
-            [arrow_array(map(attrgetter(name), self._entries), pa.string()) for name in self.keys],
-            names=list(self.keys),
-        )
+    @property
+    def key_schema(self) -> pa.Schema:
+        """The columns that identify a row."""
+        return pa.schema([(name, pa.string()) for name in self.keys])
+
+    def key_columns(self, places: npt.NDArray[np.int64] | None = None) -> pa.Table:
+        """The columns that identify the rows, of some records or of all."""
+        entries = self._entries if places is None else [self._entries[place] for place in places.tolist()]
+        columns = [arrow_array(map(attrgetter(name), entries), pa.string()) for name in self.keys]
+        return pa.table(columns, schema=self.key_schema)
 
 
 def graph_records(discovery: Discovery) -> tuple[Records, Records, Records]:

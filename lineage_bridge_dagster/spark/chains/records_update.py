@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lineage_bridge_dagster.spark.chains.frames import frame_of
+from lineage_bridge_dagster.spark.chains.frames import frame_of, frame_of_parts
 from lineage_bridge_dagster.spark.chains.lineage_tables import DIGEST, Records
 from lineage_bridge_dagster.spark.chains.settled import Before, Settled
-from lineage_bridge_dagster.spark.commits import CommitMarker, commit_after
+from lineage_bridge_dagster.spark.commits import CommitMarker, commit_after, read_points
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.merge import MergeKeys, merge
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +28,7 @@ CONTENT_DIGEST = "content-digest"
 #: Calls of a write that keeps conflicting with other writers.
 ATTEMPTS = 6
 
-#: From this share of changed rows, replacing all of them is cheaper than a MERGE.
+#: From this share of rows to replace or remove, replacing all of them is cheaper than a MERGE.
 _REPLACE_ALL = 0.3
 
 _REMOVED = "_removed"
@@ -41,11 +41,14 @@ class Difference:
     Attributes:
         changed: places of the records that are new or differ from their row.
         removed: keys of the rows that have no record.
-        mergeable: False if a key is stored twice, or nothing is stored.
+        only_new: whether no stored row is replaced or removed.
+        mergeable: False if replacing all rows is right: a key is stored twice, rows of an earlier version
+            have no digest, or most rows differ. Then `removed` is empty.
     """
 
     changed: npt.NDArray[np.int64]
     removed: pa.Table
+    only_new: bool
     mergeable: bool
 
     @property
@@ -53,28 +56,34 @@ class Difference:
         return len(self.changed) + int(self.removed.num_rows)
 
 
-def difference(records: Records, stored: pa.Table) -> Difference:
-    """Compare records with what is stored.
+def difference(
+    records: Records, stored: pa.ChunkedArray, keys_of: Callable[[npt.NDArray[np.int64]], pa.Table]
+) -> Difference:
+    """Compare records with what is stored, by digests; keys are read only of rows that differ.
 
     Args:
         records: of the discovery.
-        stored: the key columns of the table, and its digests; those of rows of an earlier version are null.
+        stored: the digests in the table; those of rows of an earlier version are null.
+        keys_of: reads the key columns of the rows with some digests.
     """
-    keys = list(records.keys)
-    fresh = records.key_columns()
-    joined = (
-        fresh.append_column("place", pa.array(np.arange(len(records)), pa.int64()))
-        .append_column("fresh", pa.array(records.digests, pa.int64()))
-        .join(stored.select([*keys, DIGEST]).cast(_stored_schema(fresh.schema)), keys, join_type="full outer")
+    nothing = records.key_schema.empty_table()
+    known = stored.drop_null().to_numpy()
+    changed = np.flatnonzero(~np.isin(records.digests, known))
+    gone = np.setdiff1d(known, records.digests)
+    is_whole = bool(known.size) and known.size == len(stored) and known.size == len(np.unique(known))
+    if not is_whole or len(gone) > _REPLACE_ALL * len(records):
+        return Difference(changed, nothing, only_new=False, mergeable=False)
+    if not gone.size:
+        return Difference(changed, nothing, only_new=True, mergeable=True)
+    old, keys = keys_of(gone).cast(nothing.schema), list(records.keys)
+    removed = old.join(records.key_columns(changed), keys, join_type="left anti")
+    # The row of a record that is stored as it is, and in another form, too.
+    is_twice = (
+        bool(removed.num_rows) and records.key_columns().join(removed, keys, join_type="left semi").num_rows
     )
-    known = joined.filter(pc.is_valid(joined["place"]))
-    differs = pc.fill_null(pc.not_equal(known["fresh"], known[DIGEST]), True)
-    removed = joined.filter(pc.is_null(joined["place"])).select(keys)
-    return Difference(
-        np.unique(known["place"].filter(differs).to_numpy()),
-        removed.group_by(keys).aggregate([]),
-        mergeable=bool(stored.num_rows) and known.num_rows == len(records),
-    )
+    if is_twice or old.group_by(keys).aggregate([]).num_rows < old.num_rows:
+        return Difference(changed, nothing, only_new=False, mergeable=False)
+    return Difference(changed, removed, only_new=False, mergeable=True)
 
 
 @dataclass(slots=True)
@@ -108,41 +117,47 @@ class RecordsUpdate:
         enough = marker.properties if self.renew else content
         if before.content is not None and enough.items() <= before.content.summary.items():
             return Settled(self.table, before.content.snapshot_id)
+        points = read_points(before.newest, self.spark, self.table)
         later = commit_after(
-            before.newest, self.spark, self.table, marker, lambda: self._write(marker), attempts=ATTEMPTS
+            before.newest,
+            self.spark,
+            self.table,
+            marker,
+            lambda: self._write(marker, next(points)),
+            attempts=ATTEMPTS,
         )
         return before.settled(self.table, later, marker)
 
-    def _write(self, marker: CommitMarker) -> None:
-        """Commit what differs from what is stored now."""
+    def _write(self, marker: CommitMarker, since: Snapshot | None) -> None:
+        """Commit what differs from what is stored now, at this snapshot or later."""
         from pyspark.sql import functions as F
 
-        records = self.records
-        found = self._difference() if records.keys else None
+        records, table = self.records, self.table.sql
+        found = self._difference() if records.keys and since is not None else None
         if found is not None and not found.rows and found.mergeable:
             return
         self.written = True
-        if found is None or not found.mergeable or found.rows > _REPLACE_ALL * len(records):
+        if found is None or not found.mergeable:
             # No isolation level: without a snapshot to validate from, the table's own history would count as
             # conflicts, and every overwrite after the second would fail.
-            frame = frame_of(self.spark, records.rows)
-            marker.writer(frame, self.table.sql).overwrite(F.lit(True))
+            with frame_of_parts(self.spark, records.parts()) as rows:
+                marker.writer(rows, table).overwrite(F.lit(True))
             return
-        changed = records.take(found.changed)
-        source = pa.concat_tables(
-            [
-                changed.append_column(_REMOVED, pa.repeat(pa.scalar(False), changed.num_rows)),
-                found.removed.append_column(_REMOVED, pa.repeat(pa.scalar(True), found.removed.num_rows)),
-            ],
-            promote_options="default",
-        )
-        keys = MergeKeys(records.keys, delete_column=_REMOVED)
-        merge(frame_of(self.spark, source), self.table, keys, marker)
+        with frame_of_parts(self.spark, records.parts(found.changed)) as changed:
+            if found.only_new:
+                marker.add(changed, table, since)
+                return
+            removed = frame_of(self.spark, found.removed).withColumn(_REMOVED, F.lit(True))
+            source = changed.withColumn(_REMOVED, F.lit(False)).unionByName(removed, allowMissingColumns=True)
+            merge(source, self.table, MergeKeys(records.keys, delete_column=_REMOVED), marker)
 
     def _difference(self) -> Difference:
-        stored = self.spark.table(self.table.sql).select(*self.records.keys, DIGEST)
-        return difference(self.records, stored.toArrow())
+        from pyspark.sql import functions as F
 
+        rows = self.spark.table(self.table.sql)
 
-def _stored_schema(keys: pa.Schema) -> pa.Schema:
-    return keys.append(pa.field(DIGEST, pa.int64()))
+        def keys_of(digests: npt.NDArray[np.int64]) -> pa.Table:
+            wanted = frame_of(self.spark, pa.table({DIGEST: digests}))
+            return rows.join(F.broadcast(wanted), DIGEST, "left_semi").select(*self.records.keys).toArrow()
+
+        return difference(self.records, rows.select(DIGEST).toArrow()[DIGEST], keys_of)

@@ -22,7 +22,7 @@ from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.spark.chains.adjacency import adjacency
-from lineage_bridge_dagster.spark.chains.chain_update import ChainUpdate, with_digest
+from lineage_bridge_dagster.spark.chains.chain_update import FEW_TABLES, ChainUpdate, with_digest
 from lineage_bridge_dagster.spark.chains.hops import hop_nodes, incomplete_nodes, table_rows
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
     COLUMNS,
@@ -40,7 +40,7 @@ from lineage_bridge_dagster.spark.chains.settled import (
     unchanged,
 )
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
-from lineage_bridge_dagster.spark.commits import commit_after
+from lineage_bridge_dagster.spark.commits import commit_after, read_points
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists
 
 if TYPE_CHECKING:
@@ -189,7 +189,11 @@ class _Write:
 
     def stored_hops(self, selected: Sequence[str]) -> dict[str, int]:
         """Rows of each table's stored chain."""
+        from pyspark.sql import functions as F
+
         rows = self.spark.table(self.name(UPSTREAM_CHAINS).sql)
+        if len(selected) <= FEW_TABLES:
+            rows = rows.where(F.col("table_id").isin([clean(table_id) for table_id in selected]))
         counts = _by_table(rows.groupBy("table_id").count().toArrow(), "count")
         return {table_id: counts.get(clean(table_id), 0) for table_id in selected}
 
@@ -231,8 +235,14 @@ class _Write:
                 None if everything else {clean(table_id) for table_id in selected},
                 parse_iso(discovery.discovered_at),
             )
+            points = read_points(before.newest, self.spark, table)
             later = commit_after(
-                before.newest, self.spark, table, update.marker, update.write, attempts=ATTEMPTS
+                before.newest,
+                self.spark,
+                table,
+                update.marker,
+                lambda: update.write(next(points)),
+                attempts=ATTEMPTS,
             )
         changed = update.changed
         self._done((before.settled(table, later, update.marker), bool(changed)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.lineage.chains import chains_of
+from lineage_bridge_dagster.spark.chains import frames
 from lineage_bridge_dagster.spark.chains.adjacency import adjacency
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
 from lineage_bridge_dagster.spark.chains.write import write_lineage
@@ -52,6 +55,28 @@ def test_workers_walk_the_arrays_that_were_sent_to_the_server(connect_spark: Spa
     with walk_tables(connect_spark, arrays, tables, local_hops=0) as there:
         assert not isinstance(there.hops, pa.Table)
         assert there.summary.sort_by("table").to_pylist() == here.summary.sort_by("table").to_pylist()
+
+
+def test_large_rows_are_sent_as_files(
+    connect_spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frames, "_SMALL_BYTES", 0)
+    sent: list[str] = []
+    add_artifacts = connect_spark.addArtifacts
+
+    def add(*files: str, **kind: Any) -> None:
+        sent.extend(files)
+        add_artifacts(*files, **kind)
+
+    monkeypatch.setattr(connect_spark, "addArtifacts", add)
+    discovery = world(2)
+    write_lineage(connect_spark, discovery, None, "glue", database)
+    found = {
+        table: connect_spark.table(quoted("glue", database, table)).count() for table in ("nodes", "edges")
+    }
+    assert found == {"nodes": len(discovery.graph.nodes), "edges": len(discovery.graph.edges)}
+    assert connect_spark.table(quoted("glue", database, "upstream_chains")).count() == 18
+    assert len([file for file in sent if file.endswith("0.arrow")]) == 4
 
 
 def test_changed_chain_is_merged_in_a_commit_with_its_marker(
