@@ -109,13 +109,19 @@ def _write_chains(
         sql=sql,
         progress=context.log.info,
     )
-    context.log.info(
-        "Chains: %s with %s in all, %d of them changed, in %.0f s",
-        plural(written.tables, "table"),
-        plural(written.rows, "hop"),
-        written.changed,
-        time.monotonic() - started,
-    )
+    seconds = time.monotonic() - started
+    if written.changed:
+        context.log.info(
+            "Chains: %s with %s in all, %d of them changed, in %.0f s",
+            plural(written.tables, "table"),
+            plural(written.rows, "hop"),
+            written.changed,
+            seconds,
+        )
+    else:
+        context.log.info(
+            "Chains: %s, none of them changed, in %.0f s", plural(written.tables, "table"), seconds
+        )
     return {
         **LineageMetadata(
             lineage_table=f"{catalog}.{instance.namespace}.upstream_chains",

@@ -158,7 +158,7 @@ class Records:
     def parts(self, places: npt.NDArray[np.int64] | None = None) -> Iterator[pa.Table]:
         """The rows of some records or of all, made a part at a time; at least one part."""
         wanted = np.arange(len(self)) if places is None else places
-        return (self.take(wanted[at : at + PART_ROWS]) for at in range(0, max(1, len(wanted)), PART_ROWS))
+        return map(self.take, np.array_split(wanted, max(1, -(-len(wanted) // PART_ROWS))))
 
     def take(self, places: npt.NDArray[np.int64]) -> pa.Table:
         """The rows of some records, by their places."""

@@ -8,8 +8,10 @@ with a note of what the tables hold now (see `settled`). A table in which nothin
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,9 +23,9 @@ from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
-from lineage_bridge_dagster.spark.chains.adjacency import adjacency
+from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, adjacency
 from lineage_bridge_dagster.spark.chains.chain_update import FEW_TABLES, ChainUpdate, with_digest
-from lineage_bridge_dagster.spark.chains.hops import hop_nodes, incomplete_nodes, table_rows
+from lineage_bridge_dagster.spark.chains.hops import HopNodes, hop_nodes, incomplete_nodes, table_rows
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
     COLUMNS,
     UPSTREAM_CHAINS,
@@ -31,7 +33,7 @@ from lineage_bridge_dagster.spark.chains.lineage_tables import (
     coverage_digest,
     graph_records,
 )
-from lineage_bridge_dagster.spark.chains.records_update import ATTEMPTS, RecordsUpdate
+from lineage_bridge_dagster.spark.chains.records_update import ATTEMPTS, CONTENT_DIGEST, RecordsUpdate
 from lineage_bridge_dagster.spark.chains.settled import (
     Before,
     Input,
@@ -42,8 +44,11 @@ from lineage_bridge_dagster.spark.chains.settled import (
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
 from lineage_bridge_dagster.spark.commits import commit_after, read_points
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists
+from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
@@ -76,7 +81,8 @@ class LineageWrite:
     Attributes:
         tables: tables selected.
         changed: those of them whose rows were replaced, including tables that were removed.
-        hops: table id -> rows of its chain, for every selected table.
+        hops: table id -> rows of its chain, for every selected table; counted when first asked for if nothing
+            had changed.
         versions: of the lineage tables.
     """
 
@@ -143,14 +149,60 @@ def write_lineage(
     given = Input.of(parts, None if table_ids is None else selected, tables)
     write = _Write(spark, catalog, namespace, given, _Steps(progress))
     if write.has_noted():
-        hops, changed = write.stored_hops(selected), 0
         write.coverage(coverage)
         write.steps.done("Nodes, edges and chains are stored already")
-    else:
+        stored = _Counted(lambda: write.stored_hops(selected))
+        return LineageWrite(len(selected), 0, stored, tuple(write.versions))
+    with ThreadPoolExecutor(1, "chains") as beside:
+        places = beside.submit(_Places.of, discovery, selected)
         write.records(nodes, edges)
-        hops, changed = write.chains(discovery, selected, everything=table_ids is None)
-        write.coverage(coverage)
+        hops, changed = write.chains(places.result(), everything=table_ids is None)
+    write.coverage(coverage)
     return LineageWrite(len(selected), changed, hops, tuple(write.versions))
+
+
+class _Counted(Mapping[str, int]):
+    """Numbers that are counted when first asked for."""
+
+    def __init__(self, count: Callable[[], Mapping[str, int]]) -> None:
+        self._counts = cache(count)
+
+    def __getitem__(self, key: str) -> int:
+        return self._counts()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts())
+
+    def __len__(self) -> int:
+        return len(self._counts())
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The graph as the walk needs it, which Python makes while Spark stores nodes and edges.
+
+    Attributes:
+        arrays: the upstream index.
+        nodes: those that are hops.
+        tables: the selected ones, as `table_rows`.
+    """
+
+    arrays: Adjacency
+    nodes: HopNodes
+    tables: pa.Table
+    selected: Sequence[str]
+    discovered_at: datetime | None
+
+    @classmethod
+    def of(cls, discovery: Discovery, selected: Sequence[str]) -> _Places:
+        graph = discovery.graph
+        with no_garbage_collection():
+            arrays = adjacency(graph, incomplete_nodes(discovery))
+            # The discovery is limited already, so that its SQL is shown as it is.
+            nodes = hop_nodes(graph, arrays.hop_nodes, "full")
+            arrays = arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents)
+            tables = table_rows(graph, selected)
+        return cls(arrays, nodes, tables, selected, parse_iso(discovery.discovered_at))
 
 
 @dataclass(slots=True)
@@ -158,6 +210,7 @@ class _Write:
     """One write of the lineage tables, step by step.
 
     Attributes:
+        noted: the last commit of `coverage`, if that notes this input.
         at: what `nodes`, `edges` and `upstream_chains` are known to be at.
         versions: of the tables that are done.
     """
@@ -167,6 +220,7 @@ class _Write:
     namespace: str
     given: Input
     steps: _Steps
+    noted: Snapshot | None = None
     at: list[Settled] = field(default_factory=list)
     versions: list[TableVersion] = field(default_factory=list)
 
@@ -183,7 +237,7 @@ class _Write:
         at = unchanged(self.spark, last.summary, [self.name(table) for table in _BEFORE_COVERAGE])
         if at is None:
             return False
-        self.given = self.given.as_noted(last.summary)
+        self.given, self.noted = self.given.as_noted(last.summary), last
         self._done(*((each, False) for each in at))
         return True
 
@@ -208,20 +262,11 @@ class _Write:
             f"Stored {' and '.join(written)}" if written else "Nodes and edges are stored already"
         )
 
-    def chains(
-        self, discovery: Discovery, selected: Sequence[str], *, everything: bool
-    ) -> tuple[dict[str, int], int]:
+    def chains(self, places: _Places, *, everything: bool) -> tuple[dict[str, int], int]:
         """Store the chains that have changed; the rows of each chain, and how many have changed."""
-        graph, table = discovery.graph, self._ensured(UPSTREAM_CHAINS)
-        with no_garbage_collection():
-            arrays = adjacency(graph, incomplete_nodes(discovery))
-            # The discovery is limited already, so that its SQL is shown as it is.
-            nodes = hop_nodes(graph, arrays.hop_nodes, "full")
-            tables = table_rows(graph, selected)
-        with walk_tables(
-            self.spark, arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents), tables["table"]
-        ) as walk:
-            chains = with_digest(tables, walk.summary)
+        table, selected = self._ensured(UPSTREAM_CHAINS), places.selected
+        with walk_tables(self.spark, places.arrays, places.tables["table"]) as walk:
+            chains = with_digest(places.tables, walk.summary)
             counts = dict(zip(chains["table_id"].to_pylist(), walk.summary["hops"].to_pylist(), strict=True))
             hops = {table_id: counts.get(clean(table_id), 0) for table_id in selected}
             self.steps.done(f"Computed the chains of {len(selected):,} tables: {sum(hops.values()):,} hops")
@@ -230,10 +275,10 @@ class _Write:
                 self.spark,
                 table,
                 walk,
-                nodes,
+                places.nodes,
                 chains,
                 None if everything else {clean(table_id) for table_id in selected},
-                parse_iso(discovery.discovered_at),
+                places.discovered_at,
             )
             points = read_points(before.newest, self.spark, table)
             later = commit_after(
@@ -253,6 +298,9 @@ class _Write:
 
     def coverage(self, records: Records) -> None:
         """Store coverage, with a note of what the other tables hold."""
+        if self.noted is not None and self.noted.summary.get(CONTENT_DIGEST) == records.digest:
+            self._done((Settled(self.name(records.table), self.noted.snapshot_id), False))
+            return
         # Runs of some tables each would take turns to note what they have done, so they only note it if
         # coverage has changed.
         update = RecordsUpdate(
