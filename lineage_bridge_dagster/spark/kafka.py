@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark.tableflow.division import most_of_partition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,6 +73,7 @@ class KafkaTopic:
         options: Mapping[str, str] | None = None,
         *,
         topic_id: str = "",
+        tasks: int = 0,
     ) -> DataFrame:
         """Return a lazy DataFrame of the records, with the columns of Spark's Kafka source and `headers`.
 
@@ -81,6 +83,7 @@ class KafkaTopic:
             end: the end offset of each partition, exclusive; by default the end when the frame is computed.
             options: further options of the Kafka source; its timestamps take precedence over offsets.
             topic_id: the topic's id, by which reads of the same topic share consumers.
+            tasks: by which records between `start` and `end` are read, about; 0 for one of each partition.
         """
         reader = spark.read.format("kafka").options(**self.bootstrap.spark_options())
         # Flink and others write in transactions; aborted records must not appear.
@@ -96,7 +99,13 @@ class KafkaTopic:
         if topic_id:
             _allow_groups(spark)
             reader = reader.option("kafka.group.id", self._group(topic_id))
-        return reader.options(**(options or {})).load()
+        if not tasks or start is None or end is None:
+            return reader.options(**(options or {})).load()
+        sizes = [size for partition, at in start.items() if (size := end[partition] - at) > 0]
+        reader = reader.option("maxRecordsPerPartition", str(most_of_partition(sizes, tasks)))
+        records = reader.options(**(options or {})).load()
+        # Tasks of more partitions than that are joined, which moves no record.
+        return records.coalesce(tasks) if len(sizes) > tasks else records
 
     def _group(self, topic_id: str) -> str:
         """The group of consumers that reads share.

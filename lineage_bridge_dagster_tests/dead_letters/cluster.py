@@ -11,6 +11,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclOperation,
     AclPermissionType,
     AdminClient,
+    NewPartitions,
     NewTopic,
     ResourcePatternType,
 )
@@ -56,6 +57,16 @@ class Cluster:
         # The records' times are those of the examples.
         config = {"retention.ms": "-1", **{key.replace("_", "."): value for key, value in configs.items()}}
         self.admin.create_topics([NewTopic(name, partitions, config=config)])[name].result()
+
+    def spread(self, partitions: int) -> None:
+        """Have so many partitions in the topic."""
+        self.admin.create_partitions([NewPartitions(self.topic, partitions)])[self.topic].result()
+
+        def are_there() -> bool:
+            described = self.admin.list_topics(self.topic, timeout=10).topics[self.topic]
+            return len(described.partitions) == partitions
+
+        eventually(are_there, 60, "partitions", 0.1)
 
     def deny_writes(self, kind: Any, name: str) -> None:
         """Allow everything else: what no ACL allows is denied where there is one."""

@@ -115,7 +115,9 @@ class InMemoryTopic:
         del self.partitions[partition][:count]
         self.first[partition] = self.first.get(partition, 0) + count
 
-    def read(self, spark: SparkSession, start: Offsets, end: Offsets, *, topic_id: str = "") -> DataFrame:
+    def read(
+        self, spark: SparkSession, start: Offsets, end: Offsets, *, topic_id: str = "", tasks: int = 0
+    ) -> DataFrame:
         self.reads += 1
         selected = [
             row

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
@@ -16,6 +18,7 @@ from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
+from lineage_bridge_dagster.spark.tableflow.staging import writer_session
 from lineage_bridge_dagster.topic_to_iceberg.engine import TableLoader
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
@@ -63,10 +66,12 @@ class Topic:
     def offsets_at(self, at_ms: int) -> Offsets:
         return self.kafka.offsets_at(at_ms)
 
-    def read(self, spark: SparkSession, start: Offsets, end: Offsets, *, topic_id: str = "") -> DataFrame:
+    def read(
+        self, spark: SparkSession, start: Offsets, end: Offsets, *, topic_id: str = "", tasks: int = 0
+    ) -> DataFrame:
         while self.before_reading:
             self.before_reading.pop()()
-        return self.kafka.read(spark, start, end, topic_id=topic_id)
+        return self.kafka.read(spark, start, end, topic_id=topic_id, tasks=tasks)
 
 
 class Run:
@@ -188,3 +193,42 @@ def test_record_of_ten_megabytes_is_a_row(cluster: Cluster, spark: SparkSession,
     # The age of a record of this size can be found, too.
     offset = cluster.produce(large)
     assert oldest_after(cluster.bootstrap, cluster.topic, {0: offset}, {0: offset + 1}) is not None
+
+
+def test_a_small_batch_of_many_partitions_is_one_file(
+    cluster: Cluster, spark: SparkSession, database: str
+) -> None:
+    cluster.spread(6)
+    values = [b"%d" % number for number in range(12)]
+    for number, value in enumerate(values):
+        cluster.produce(value, partition=number % 6)
+    run = Run(spark, cluster, database)
+    report = run.turn()
+    assert report.error is None
+    assert sorted(run.values()) == sorted(values)
+    assert spark.table(f"{run.name.sql}.files").count() == 1
+
+
+def test_a_long_partition_is_read_by_several_tasks_and_short_ones_by_one(
+    cluster: Cluster, spark: SparkSession
+) -> None:
+    cluster.spread(4)
+    cluster.produce(*[b"long"] * 9, partition=0)
+    for number in range(1, 4):
+        cluster.produce(b"short", partition=number)
+    topic = KafkaTopic(cluster.topic, cluster.bootstrap)
+    first, ends = topic.bounds()
+
+    def tasks(count: int) -> list[int]:
+        """The records of each task."""
+        records = topic.read(writer_session(spark), first, ends, tasks=count)
+        found = records.groupBy(F.spark_partition_id().alias("task"), "partition", "offset").count().collect()
+        assert sorted((row.partition, row.offset) for row in found) == sorted(
+            (partition, at) for partition, end in ends.items() for at in range(end)
+        )
+        return sorted(Counter(row.task for row in found).values())
+
+    assert tasks(1) == [12]
+    assert tasks(4) == [1, 1, 1, 3, 3, 3]
+    assert sum(tasks(2)) == 12
+    assert len(tasks(2)) == 2

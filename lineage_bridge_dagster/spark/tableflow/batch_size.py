@@ -11,6 +11,9 @@ from __future__ import annotations
 #: Records of a sample: small enough for records of 1 MB, the largest ones by Kafka's default.
 SAMPLE = 1000
 
+#: Bytes of a record that is taken for small.
+_UNKNOWN = 1024.0
+
 
 class BatchSize:
     """The size of a topic's batches.
@@ -33,6 +36,10 @@ class BatchSize:
         if self._mean is None:
             return min(self._max_records, self._sample)
         return max(1, min(self._max_records, int(self._max_bytes / max(1.0, self._mean))))
+
+    def bytes_of(self, records: int) -> float:
+        """An estimate of the bytes of so many records; as of small ones before any was measured."""
+        return records * (_UNKNOWN if self._mean is None else self._mean)
 
     @property
     def needs_sample(self) -> bool:

@@ -45,10 +45,13 @@ class TopicRecords(Protocol):
     def bounds(self) -> tuple[Offsets, Offsets]:
         """The first offset and the end of every partition."""
 
-    def read(self, spark: SparkSession, start: Offsets, end: Offsets, *, topic_id: str = "") -> DataFrame:
+    def read(
+        self, spark: SparkSession, start: Offsets, end: Offsets, *, topic_id: str = "", tasks: int = 0
+    ) -> DataFrame:
         """The records of `[start, end)`, in the columns of Spark's Kafka source with headers.
 
-        `topic_id` is what `topic_id()` returned before, if that was called: a hint for speed.
+        Hints for speed are `topic_id`, what `topic_id()` returned before, if that was called, and the number
+        of `tasks` to read by, which 0 leaves open.
         """
 
 

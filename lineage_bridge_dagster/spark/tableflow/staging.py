@@ -67,6 +67,8 @@ _STAGING = "write.wap.enabled"
 _EXCLUDED_RULES = "spark.sql.adaptive.optimizer.excludedRules"
 _PROPAGATE_EMPTY = "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"
 
+_V1_SOURCES = "spark.sql.sources.useV1SourceList"
+
 _MAIN = "main"
 _ATTEMPTS = 12
 _AGAIN = {"CommitFailedException", "CommitStateUnknownException", "ConcurrentModificationException"}
@@ -245,6 +247,9 @@ def writer_session(spark: SparkSession) -> SparkSession:
         session.conf.set("spark.wap.branch", STAGED)
         # Kafka allows a header twice, a map does not: the last one is kept.
         session.conf.set("spark.sql.mapKeyDedupPolicy", "LAST_WIN")
+        # Spark's older way to read Kafka turns each record into a row of objects and back.
+        v1 = str(session.conf.get(_V1_SOURCES) or "").split(",")
+        session.conf.set(_V1_SOURCES, ",".join(name for name in v1 if name.strip() != "kafka"))
         # It would take the observations of records out of a running MERGE whose batch has no row, and who
         # reads what they counted would wait for ever.
         excluded = str(session.conf.get(_EXCLUDED_RULES, "") or "")

@@ -26,10 +26,11 @@ from lineage_bridge_dagster.iceberg.progress import (
     Progress,
     summary_of,
 )
+from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.commits import conflict_of
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.spark.tableflow import creation
+from lineage_bridge_dagster.spark.tableflow import creation, division
 from lineage_bridge_dagster.spark.tableflow.batch_size import BatchSize
 from lineage_bridge_dagster.spark.tableflow.changes import DELETED
 from lineage_bridge_dagster.spark.tableflow.columns import Decoders, undecodable
@@ -186,7 +187,7 @@ class TopicTable:
         batch = planned()
         while self._size.needs_sample and not batch.caught_up:
             self._size.measured(
-                *measured(self._topic.read(session, batch.start, batch.end, topic_id=topic_id))
+                *measured(self._topic.read(session, batch.start, batch.end, topic_id=topic_id, tasks=1))
             )
             batch = planned()
         if batch.is_empty:
@@ -240,7 +241,8 @@ class TopicTable:
 
         config, schemas, name = self.config, self._schemas(), self._topic.name
         decoders = Decoders.of(schemas)
-        records = self._topic.read(session, batch.start, batch.end, topic_id=topic_id)
+        tasks = division.tasks(self._size.bytes_of(batch.most_records), classic.parallelism(session))
+        records = self._topic.read(session, batch.start, batch.end, topic_id=topic_id, tasks=tasks)
         found = Rejections()
         if self._dead_letter_queue is not None:
             # Before anything is staged, for the next step publishes what a crash leaves staged.
