@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 from lineage_bridge_dagster.spark import classic
-from lineage_bridge_dagster.spark.tableflow.division import most_of_partition
+from lineage_bridge_dagster.spark.division import most_of_partition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

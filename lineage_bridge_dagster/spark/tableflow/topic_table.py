@@ -26,11 +26,11 @@ from lineage_bridge_dagster.iceberg.progress import (
     Progress,
     summary_of,
 )
-from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark import classic, division
 from lineage_bridge_dagster.spark.commits import conflict_of
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.spark.tableflow import creation, division
+from lineage_bridge_dagster.spark.tableflow import creation
 from lineage_bridge_dagster.spark.tableflow.batch_size import BatchSize
 from lineage_bridge_dagster.spark.tableflow.changes import DELETED
 from lineage_bridge_dagster.spark.tableflow.columns import Decoders, undecodable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.spark.tableflow.division import LEAST, MOST, most_of_partition, tasks
+from lineage_bridge_dagster.spark.division import LEAST, MOST, most_of_partition, tasks
 
 
 @pytest.mark.parametrize(
