@@ -116,7 +116,10 @@ class ChainUpdate:
         nodes = self.nodes.rows
         if used is not None:
             nodes = nodes.filter(pc.is_in(nodes["node"], value_set=used))
-        with hop_rows(self.spark, self.walk.frame(self.spark, numbers), nodes, tables) as rows:
+        with (
+            self.walk.frame(self.spark, numbers) as hops,
+            hop_rows(self.spark, hops, nodes, tables) as rows,
+        ):
             yield (
                 rows.withColumn("discovered_at", F.lit(self.discovered_at).cast("timestamp"))
                 .withColumn("computed_at", F.lit(datetime.now(UTC)).cast("timestamp"))

@@ -23,8 +23,8 @@ PART_ROWS = 50_000
 #: Rows of a batch that a worker hands to Spark.
 _BATCH_ROWS = 10_000
 
-#: Up to this size, rows are part of a query: the driver holds them, and a message of Spark Connect, of which
-#: a server takes 128 MB.
+#: Up to this size and `PART_ROWS` rows, rows are part of a query: the driver holds them as objects, and a
+#: message of Spark Connect has them, of which a server takes 128 MB.
 _SMALL_BYTES = 32 << 20
 
 
@@ -54,13 +54,13 @@ def frame_of_parts(spark: SparkSession, parts: Iterable[pa.Table]) -> Iterator[D
         parts: tables of one schema, at least one, of up to `PART_ROWS` rows each. If they are large, only one
             at a time is in memory.
     """
-    listed, size, rest = [], 0, iter(parts)
+    listed, is_small, rest = [], True, iter(parts)
     for part in rest:
         listed.append(part)
-        size += part.nbytes
-        if size > _SMALL_BYTES:
+        is_small = len(listed) == 1 and part.nbytes <= _SMALL_BYTES
+        if not is_small:
             break
-    if size <= _SMALL_BYTES or not can_share_files(spark):
+    if is_small or not can_share_files(spark):
         yield frame_of(spark, pa.concat_tables([*listed, *rest]))
         return
     schema, count = listed[0].schema, 0

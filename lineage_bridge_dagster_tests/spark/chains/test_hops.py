@@ -86,8 +86,10 @@ def test_walk_agrees_with_the_pure_function_on_tangled_graphs(
     arrays = arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents)
     tables = table_rows(discovery.graph, [c.table.node_id for c in chains_of(discovery.graph)])
     with walk_tables(spark, arrays, tables["table"], local_hops) as walk:
-        hops = walk.frame(spark, tables["table"].combine_chunks())
-        with hop_rows(spark, hops, nodes.rows, tables) as frame:
+        with (
+            walk.frame(spark, tables["table"].combine_chunks()) as hops,
+            hop_rows(spark, hops, nodes.rows, tables) as frame,
+        ):
             rows = frame.collect()
         summary = {row["table"]: row for row in walk.summary.to_pylist()}
     columns = ("table_id", "hop", "node_id", "kind", "qualified_name", "display_name", "sql", "complete")
