@@ -111,7 +111,9 @@ class Local:
 class MemoryTopic(InMemoryTopic):
     """A topic of an in-memory broker, in place of one that is read over the network."""
 
-    def __init__(self, brokers: dict[str, MemoryBroker], name: str, bootstrap: Bootstrap) -> None:
+    def __init__(
+        self, brokers: dict[str, MemoryBroker], name: str, bootstrap: Bootstrap, *_connection: object
+    ) -> None:
         super().__init__(name, {})
         self._broker = brokers[bootstrap.servers]
 
