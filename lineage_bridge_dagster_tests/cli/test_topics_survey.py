@@ -74,7 +74,7 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def table(_self: object, load: TopicLoad) -> Any:
         return found.get(load.dotted)
 
-    monkeypatch.setattr(survey, "fetch_schemas", fetched)
+    monkeypatch.setattr(survey, "fetch_readable", fetched)
     monkeypatch.setattr(survey._Tables, "table", table)
     return found
 
