@@ -235,6 +235,17 @@ def conflict_of(error: Exception, table: TableName) -> CommitConflictError | Non
     return overtaken(table) if classes & _OVERTAKEN else None
 
 
+@contextmanager
+def conflicts(table: TableName) -> Iterator[None]:
+    """Turn the errors of a conflict with another writer into `CommitConflictError`."""
+    try:
+        yield
+    except Exception as error:
+        if (conflict := conflict_of(error, table)) is None:
+            raise
+        raise conflict from error
+
+
 def overtaken(table: TableName) -> CommitOvertakenError:
     """The conflict of a write whose rows nobody has changed."""
     return CommitOvertakenError(

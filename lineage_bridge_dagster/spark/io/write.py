@@ -16,7 +16,7 @@ from lineage_bridge_dagster.spark.commits import (
     CommitOvertakenError,
     changed_meanwhile,
     commit,
-    conflict_of,
+    conflicts,
     global_view,
     overtaken,
 )
@@ -255,12 +255,8 @@ class _Execution:
         )
 
         def remove() -> None:
-            try:
+            with conflicts(table):
                 open_table(self.spark, table).remove_branch(branch)
-            except Exception as error:
-                if (conflict := conflict_of(error, table)) is None:
-                    raise
-                raise conflict from error
 
         try:
             retrying(remove)
@@ -270,10 +266,6 @@ class _Execution:
 
 def _evolve(spark: SparkSession, plan: WritePlan, columns: StructType) -> None:
     """Add new columns and widen narrow ones."""
-    try:
+    with conflicts(plan.table):
         open_table(spark, plan.table).add_columns(columns)
-    except Exception as error:
-        if (conflict := conflict_of(error, plan.table)) is None:
-            raise
-        raise conflict from error
     _log.info("%s: columns added or widened: %s", plan.table, ", ".join(columns.names))
