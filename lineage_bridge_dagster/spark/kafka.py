@@ -23,13 +23,17 @@ _WARNS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 Offsets = Mapping[int, int]
 
 
+#: Seconds after which a request to the brokers fails.
+REQUEST_SECONDS = 15.0
+
+
 @dataclass(frozen=True)
 class KafkaTopic:
     """A topic of one cluster."""
 
     name: str
     bootstrap: Bootstrap
-    timeout_seconds: float = 15.0
+    timeout_seconds: float = REQUEST_SECONDS
     #: Of the cluster's brokers, to share its connections among topics; by default one of the topic's own.
     reader: TopicReader | None = field(default=None, repr=False, compare=False)
 

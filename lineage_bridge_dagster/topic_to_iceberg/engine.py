@@ -27,7 +27,7 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
+from lineage_bridge_dagster.spark.kafka import REQUEST_SECONDS, KafkaTopic, Offsets
 from lineage_bridge_dagster.spark.tableflow.backfill import Backfill, TimedRecords
 from lineage_bridge_dagster.spark.tableflow.config import (
     Failures,
@@ -56,9 +56,6 @@ START = "topic_to_iceberg.start-offsets"
 
 #: Seconds for which a table that has all records is not looked at, unless more come: somebody may drop it.
 _IDLE_SECONDS = 30.0
-
-#: Seconds after which a request to the brokers fails.
-_KAFKA_SECONDS = 15.0
 
 _log = logging.getLogger(__name__)
 
@@ -342,7 +339,7 @@ def loaders(
         open_queue: opens the dead letter queue of a topic whose failures are logged.
         has_origin: whether the tables carry their topic; see `TableLoader`.
     """
-    stamps, reader = GlueStamps(catalogs), TopicReader(connection.bootstrap, timeout_seconds=_KAFKA_SECONDS)
+    stamps, reader = GlueStamps(catalogs), TopicReader(connection.bootstrap, timeout_seconds=REQUEST_SECONDS)
 
     def open_loader(load: TopicLoad) -> Loader:
         def oldest_unread(offsets: Offsets, ends: Offsets) -> int | None:
@@ -351,7 +348,7 @@ def loaders(
         return TableLoader(
             spark,
             load,
-            KafkaTopic(load.topic, connection.bootstrap, _KAFKA_SECONDS, reader),
+            KafkaTopic(load.topic, connection.bootstrap, reader=reader),
             RegisteredSchemas(connection, load.topic),
             oldest_unread,
             origin=LoadedTopic(connection.environment_id, connection.cluster_id, load.topic)

@@ -112,7 +112,7 @@ class MemoryTopic(InMemoryTopic):
     """A topic of an in-memory broker, in place of one that is read over the network."""
 
     def __init__(
-        self, brokers: dict[str, MemoryBroker], name: str, bootstrap: Bootstrap, *_connection: object
+        self, brokers: dict[str, MemoryBroker], name: str, bootstrap: Bootstrap, **_connection: object
     ) -> None:
         super().__init__(name, {})
         self._broker = brokers[bootstrap.servers]
