@@ -1,8 +1,7 @@
-"""Checks of tables and of the discovery as runs evaluate them."""
+"""Checks of tables as runs evaluate them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,7 +13,6 @@ from dagster import (
     AssetCheckSeverity,
     AssetKey,
     DagsterInstance,
-    JobDefinition,
 )
 
 from lineage_bridge_dagster.assets import bundles
@@ -24,66 +22,25 @@ from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import (
-    CONNECTOR_OFFSETS,
-    Note,
-    Scope,
-    ScopeReport,
     Status,
 )
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.specs.graph_view import GraphView
-from lineage_bridge_dagster_tests.assets.location import Location, create_tables
+from lineage_bridge_dagster_tests.assets.check_runs import (
+    DISCOVERY,
+    NAMES,
+    TABLE,
+    Build,
+    missing,
+    only,
+    outcomes,
+    run_checks,
+    small,
+    subset,
+)
+from lineage_bridge_dagster_tests.assets.location import create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, World, many, world
-
-Build = Callable[..., Location]
-TABLE = f"glue/{EAST}/o.v1"
-DISCOVERY = "lineage_bridge/discovery"
-NAMES = {"lineage_in_sync", "schema_matches", "tableflow_healthy", "table_fresh"}
-
-
-def run_checks(location: Location, instance: DagsterInstance, *checks: tuple[str, str]) -> Any:
-    """Run only these checks, as the button of a check does."""
-    return subset(location, set(), set(checks)).execute_in_process(instance=instance, raise_on_error=False)
-
-
-def subset(location: Location, keys: set[str], checks: set[tuple[str, str]]) -> JobDefinition:
-    """Return the job of these assets and checks, as the launchpad builds it."""
-    return location.definitions.resolve_implicit_global_asset_job_def().get_subset(
-        asset_selection={AssetKey.from_user_string(key) for key in keys},
-        asset_check_selection={AssetCheckKey(AssetKey.from_user_string(key), name) for key, name in checks},
-    )
-
-
-def outcomes(result: Any) -> dict[tuple[str, str], AssetCheckEvaluation]:
-    return {
-        (each.asset_key.to_user_string(), each.check_name): each
-        for each in result.get_asset_check_evaluations()
-    }
-
-
-def only(result: Any) -> AssetCheckEvaluation:
-    (found,) = outcomes(result).values()
-    return found
-
-
-def small(**tableflow: Any) -> World:
-    """One table `t` of a topic with a schema, and attributes for its Tableflow topic."""
-    w = World()
-    topic = w.topic(EAST, "t")
-    w.glue(EAST, "t")
-    nodes = w.graph.nodes
-    nodes[topic] = nodes[topic].with_attributes(
-        schema_type="AVRO",
-        schema_subject="t-value",
-        schema_version=2,
-        schema_fields=[{"name": "id", "type": "long"}, {"name": "Amount", "type": "double"}],
-    )
-    table = ids.tableflow_table_id(ENV, EAST, "t")
-    nodes[table] = nodes[table].with_attributes(
-        **{"phase": "RUNNING", "catalog_sync": [{"type": "AWS_GLUE", "status": "SYNCED"}], **tableflow}
-    )
-    return w
 
 
 def test_every_table_has_its_checks_even_if_names_differ_only_in_punctuation(location: Build) -> None:
@@ -389,20 +346,6 @@ def test_last_sync_of_a_catalog_integration_is_shown(location: Build, instance: 
     assert row in str(found.metadata["details"].value)
 
 
-def missing(kind: str = "sync_failed", status: str = "missing", **state: Any) -> World:
-    """A world of a topic whose table Glue does not have."""
-    w = small(**state)
-    table = ids.glue_table_id(ENV, GluePlace(EAST, "t"))
-    w.graph.nodes[table] = w.graph.nodes[table].with_attributes(
-        glue_status=status,
-        glue_absence=kind,
-        glue_reason="its sync to Glue failed: no rights",
-        glue_next_step="Grant them.",
-        columns=[],
-    )
-    return w
-
-
 def test_a_missing_table_fails_one_check_with_the_reason(
     location: Build, glue: BaseClient, instance: DagsterInstance
 ) -> None:
@@ -445,57 +388,3 @@ def test_materializing_a_missing_table_fails_its_check_and_not_the_run(
     assert result.success
     assert not result.get_asset_materialization_events()
     assert not only(result).passed
-
-
-def test_discovery_counts_missing_tables_and_passes(location: Build, instance: DagsterInstance) -> None:
-    found = discovery(location, instance, missing())
-    assert found.passed
-    counts = "0 found, 1 missing (1 sync failed), 0 unknown"
-    assert f"Glue tables: {counts}." in str(found.description)
-    assert found.metadata["glue tables"].value == counts
-
-
-def discovery(location: Build, instance: DagsterInstance, w: World) -> AssetCheckEvaluation:
-    return only(run_checks(location(w, glue=object()), instance, (DISCOVERY, "discovery_complete")))
-
-
-def test_a_complete_discovery_passes(location: Build, instance: DagsterInstance) -> None:
-    assert discovery(location, instance, small()).passed
-
-
-def test_a_denied_scope_is_named_with_its_reason(location: Build, instance: DagsterInstance) -> None:
-    w = small()
-    w.report("connect", EAST, Status.DENIED, "Grant the key's account DeveloperRead on connectors")
-    found = discovery(location, instance, w)
-    assert not found.passed
-    assert found.severity is AssetCheckSeverity.ERROR
-    assert f"connect:{ENV}:{EAST} (denied)" in str(found.description)
-    assert "DeveloperRead" in str(found.metadata["what to do"].value)
-    assert "`refresh`" in str(found.metadata["what to do"].value)
-
-
-def test_a_complete_discovery_passes_and_names_what_it_leaves_open(
-    location: Build, instance: DagsterInstance
-) -> None:
-    w = small()
-    note = Note("connector_class", ("crm",))
-    w.reports.append(ScopeReport(Scope("connect", ENV, EAST), Status.COMPLETE, notes=(note,)))
-    found = discovery(location, instance, w)
-    assert found.passed
-    assert "1 connector of an unknown class: crm" in str(found.description)
-    assert f"| connect:{ENV}:{EAST} | note | 1 connector of an" in str(found.metadata["details"].value)
-
-
-def test_a_partially_read_scope_is_a_warning(location: Build, instance: DagsterInstance) -> None:
-    w = small()
-    w.report("connect", EAST, Status.PARTIAL, "page 3 timed out")
-    assert discovery(location, instance, w).severity is AssetCheckSeverity.WARN
-
-
-def test_offsets_that_the_key_may_not_read_are_no_failure(location: Build, instance: DagsterInstance) -> None:
-    w = small()
-    scopes = len(w.reports)
-    w.report(CONNECTOR_OFFSETS, f"{EAST}/lcc-1", Status.DENIED, "403")
-    found = discovery(location, instance, w)
-    assert found.passed
-    assert f"{scopes} of {scopes + 1} scopes were fully read" in str(found.description)
