@@ -190,7 +190,7 @@ def test_a_table_that_was_created_again_between_read_and_write_keeps_its_new_con
 
     def create_again() -> None:
         store.drop(name)
-        # A table is told from its successor by when it was created, which Glue gives in whole seconds.
+        # Only the creation time shows that this is another table, and Glue gives it in whole seconds.
         time.sleep(1)
         store.create(name)
         foreign.append(store.foreign(name))

@@ -23,8 +23,8 @@ PART_ROWS = 50_000
 #: Rows of a batch that a worker hands to Spark.
 _BATCH_ROWS = 10_000
 
-#: Up to this size and `PART_ROWS` rows, rows are part of a query: the driver holds them as objects, and a
-#: message of Spark Connect has them, of which a server takes 128 MB.
+#: Up to this size and `PART_ROWS` rows, rows are part of the query itself. The driver then holds them as
+#: objects, and Spark Connect sends them in one message, which may have at most 128 MB.
 _SMALL_BYTES = 32 << 20
 
 
