@@ -19,7 +19,8 @@ class ProcessTree:
         pid: its root.
 
     Attributes:
-        peak_bytes: the largest sum of resident set sizes.
+        peak_bytes: the largest sum of resident set sizes. Processes count from their second sample on: one that
+            was just forked shares its parent's memory until it executes another program.
         samples: time in epoch seconds, resident bytes, and CPU seconds so far, one each second.
     """
 
@@ -28,6 +29,7 @@ class ProcessTree:
         self.samples: list[tuple[float, int, float]] = []
         self._root = psutil.Process(pid)
         self._cpu: dict[int, float] = {}
+        self._seen: set[int] = {pid}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample_until_stopped, daemon=True)
 
@@ -68,7 +70,8 @@ class ProcessTree:
             with contextlib.suppress(psutil.Error):
                 times = process.cpu_times()
                 self._cpu[process.pid] = times.user + times.system
-                resident += process.memory_info().rss
+                resident += process.memory_info().rss if process.pid in self._seen else 0
+        self._seen = {process.pid for process in processes}
         self.peak_bytes = max(self.peak_bytes, resident)
         now = time.time()
         if not self.samples or now - self.samples[-1][0] >= 1.0:

@@ -26,6 +26,12 @@ Offsets = Mapping[int, int]
 #: Seconds after which a request to the brokers fails.
 REQUEST_SECONDS = 15.0
 
+#: How the consumers of Spark's source fetch. After each poll it asks for the partition's first and end offset
+#: on the connection on which the next fetch is already under way, and brokers answer in order. At the end of
+#: a partition that fetch waits for records to come, by default for 500 ms: once for each
+#: partition and batch. The fewer polls, the fewer questions: by default a poll has 500 records.
+_FETCHING = {"kafka.fetch.max.wait.ms": "10", "kafka.max.poll.records": "10000"}
+
 
 @dataclass(frozen=True)
 class KafkaTopic:
@@ -92,6 +98,7 @@ class KafkaTopic:
         reader = spark.read.format("kafka").options(**self.bootstrap.spark_options())
         # Flink and others write in transactions; aborted records must not appear.
         reader = reader.option("kafka.isolation.level", "read_committed").option("includeHeaders", "true")
+        reader = reader.options(**_FETCHING)
         # Offsets must cover exactly the partitions read, so partitions added since are not subscribed to.
         if start is not None:
             reader = reader.option("assign", json.dumps({self.name: sorted(start)}))
