@@ -19,8 +19,8 @@ class ProcessTree:
         pid: its root.
 
     Attributes:
-        peak_bytes: the largest sum of resident set sizes. Processes count from their second sample on: one that
-            was just forked shares its parent's memory until it executes another program.
+        peak_bytes: the largest sum of resident set sizes. Processes count from their second sample on: one
+            that was just forked shares its parent's memory until it executes another program.
         samples: time in epoch seconds, resident bytes, and CPU seconds so far, one each second.
     """
 

@@ -28,8 +28,8 @@ REQUEST_SECONDS = 15.0
 
 #: How the consumers of Spark's source fetch. After each poll it asks for the partition's first and end offset
 #: on the connection on which the next fetch is already under way, and brokers answer in order. At the end of
-#: a partition that fetch waits for records to come, by default for 500 ms: once for each
-#: partition and batch. The fewer polls, the fewer questions: by default a poll has 500 records.
+#: a partition that fetch waits for records to come, by default for 500 ms: once for each partition and batch.
+#: The fewer polls, the fewer questions: by default a poll has 500 records.
 _FETCHING = {"kafka.fetch.max.wait.ms": "10", "kafka.max.poll.records": "10000"}
 
 
