@@ -14,13 +14,15 @@ from lineage_bridge_dagster.confluent.registered_schemas import fetch_readable
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.iceberg.snapshots import TableState
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.creation import check_own
 from lineage_bridge_dagster.topics.columns import table_schema
 from lineage_bridge_dagster.topics.comments import Comments, comments
 from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
 from lineage_bridge_dagster.topics.evolution import (
     AddColumn,
     Change,
-    MakeOptional,
     SetComment,
     WidenColumn,
     plan_evolution,
@@ -78,7 +80,7 @@ class TablePlan:
     @property
     def is_suspended(self) -> bool:
         """Whether a run would suspend the topic."""
-        return isinstance(self.error, SchemaError | EvolutionError)
+        return isinstance(self.error, SchemaError | EvolutionError | SuspendedError)
 
 
 def statuses(loads: Sequence[TopicLoad], catalogs: Catalogs, bounds: Bounds) -> Iterator[TableStatus]:
@@ -109,6 +111,9 @@ def plans(
         try:
             wanted, documented = _wanted(load, connection)
             table = opened.table(load)
+            if table is not None:
+                config = TopicTableConfig(TableName(load.catalog, load.database, load.table), mode=load.mode)
+                check_own(dict(table.properties), table.location(), config)
             current = None if table is None else table.schema()
             yield TablePlan(load, table is not None, tuple(_lines(current, wanted, documented)))
         except LineageBridgeError as error:
@@ -116,39 +121,24 @@ def plans(
 
 
 def _wanted(load: TopicLoad, connection: ClusterConnection) -> tuple[Schema, Comments]:
-    """The columns of a topic's table, but for the metadata, and what the schemas say of them."""
-    from pyiceberg.schema import Schema as IcebergSchema
-    from pyiceberg.types import StructType
-
+    """The columns of a topic's table, and what the schemas say of them."""
     key, value = SubjectSchemas(f"{load.topic}-key"), SubjectSchemas(f"{load.topic}-value")
     if connection.registry_url:
         with connection.registry() as registry:
             key, value = (
                 fetch_readable(registry, connection.registry_url, each.subject) for each in (key, value)
             )
-    schema = table_schema(key, value)
-    documented = comments(key, value, envelopes=load.mode == "debezium")
-    if load.mode != "debezium":
-        return schema, documented
-    after = next((each.field_type for each in schema.fields if each.name == "after"), None)
-    if not isinstance(after, StructType):
-        raise EvolutionError(
-            f"The values of {load.topic} are no envelopes of Debezium: they have no record `after`.",
-            hint="Write mode: append or mode: upsert.",
-        )
-    return IcebergSchema(*after.fields), documented
+    schema = table_schema(key, value, load.mode, portable=load.portable_names, raw=load.raw_columns)
+    return schema, comments(key, value, envelopes=load.mode == "debezium")
 
 
 def _lines(current: Schema | None, wanted: Schema, documented: Comments) -> Iterator[str]:
     if current is None:
         for each in wanted.fields:
-            yield f"+ {each.name} {each.field_type}"
+            yield f"+ {each.name} {each.field_type}{' required' if each.required else ''}"
         return
-    # Columns that identify a row stay required: an upsert has no rows without them.
-    identifying = {(name,) for name in current.identifier_field_names()}
     for change in plan_evolution(current.as_struct(), wanted.as_struct(), documented.known):
-        if not (isinstance(change, MakeOptional) and change.path in identifying):
-            yield _line(change)
+        yield _line(change)
 
 
 def _line(change: Change) -> str:

@@ -11,11 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
-from pyiceberg.types import BinaryType, IcebergType, StructType
+from pyiceberg.types import (
+    BinaryType,
+    IcebergType,
+    IntegerType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestamptzType,
+)
 
-from lineage_bridge_dagster.topics import types
+from lineage_bridge_dagster.topics import debezium, types
 from lineage_bridge_dagster.topics.avro import avro_type
 from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
 from lineage_bridge_dagster.topics.evolution import merged
@@ -23,6 +34,22 @@ from lineage_bridge_dagster.topics.json_schema import json_node
 from lineage_bridge_dagster.topics.protobuf import message_reader
 from lineage_bridge_dagster.topics.protobuf_files import compiled
 from lineage_bridge_dagster.topics.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
+
+#: How records become rows: see `TopicTableConfig.mode`.
+Mode = Literal["append", "upsert", "debezium"]
+
+_METADATA: Mapping[str, IcebergType] = {
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "headers": MapType(0, StringType(), 0, BinaryType(), value_required=False),
+    "leader-epoch": IntegerType(),
+    "offset": LongType(),
+    "timestamp": TimestamptzType(),
+    "timestamp-type": StringType(),
+    "raw-key": BinaryType(),
+    "raw-value": BinaryType(),
+}
+_RAW = ("raw-key", "raw-value")
 
 
 @dataclass(frozen=True)
@@ -95,20 +122,86 @@ def own_type(schema: RegisteredSchema) -> IcebergType:
     )
 
 
-def table_schema(key: SubjectSchemas, value: SubjectSchemas) -> Schema:
+def table_schema(
+    key: SubjectSchemas,
+    value: SubjectSchemas,
+    mode: Mode = "append",
+    *,
+    portable: bool = False,
+    raw: bool = True,
+) -> Schema:
+    """The columns of a new table: those of `row_columns`, and Tableflow's metadata.
+
+    All are optional, but for those that identify a row of a table by key, if no key can lack one of them.
+
+    Args:
+        key: the schemas of the keys.
+        value: the schemas of the values.
+        mode: the table's.
+        portable: whether metadata columns have portable names.
+        raw: whether the bytes of key and value are among them.
+
+    Raises:
+        SchemaError: as `row_columns`.
+    """
+    identifying: set[str] = set()
+    if mode != "append" and not optional_key_fields(key):
+        names = (each.name for each in columns_of(key, "key").fields)
+        identifying = {metadata_name("partition", portable), *names}
+    fields = (
+        *row_columns(key, value, mode).fields,
+        *metadata_columns(portable=portable, raw=raw),
+    )
+    found = (
+        types.field(each.name, each.field_type, required=each.name in identifying, doc=each.doc or "")
+        for each in fields
+    )
+    return assign_fresh_schema_ids(Schema(*found))
+
+
+def row_columns(key: SubjectSchemas, value: SubjectSchemas, mode: Mode = "append") -> StructType:
     """The table's columns but for the metadata: those of the key, then those of the value.
 
     All are optional at every level: a tombstone has no value, and records of other versions lack fields. A
-    name that key and value share is one column, with the value's type.
+    name that key and value share is one column: the value's, or the key's in a table by key.
 
     Raises:
-        SchemaError: a latest version cannot be a table.
+        SchemaError: a latest version cannot be a table, or mode `debezium` finds no values of Debezium.
     """
-    fields = [*columns_of(key, "key").fields, *columns_of(value, "value").fields]
+    keys, values = columns_of(key, "key"), columns_of(value, "value")
+    if mode == "debezium":
+        row = debezium.row_of(values)
+        if row is None:
+            message, hint = debezium.not_debezium(value.subject.removesuffix("-value"))
+            raise SchemaError(message, hint=hint)
+        values = row
     # The position of the first, the type of the last.
-    by_name = {each.name: each for each in fields}
-    struct = types.struct(by_name.values(), "")
-    return assign_fresh_schema_ids(Schema(*struct.fields))
+    ordered = (*keys.fields, *values.fields, *(keys.fields if mode != "append" else ()))
+    return types.struct({each.name: each for each in ordered}.values(), "")
+
+
+def optional_key_fields(key: SubjectSchemas) -> frozenset[str]:
+    """The fields of a record's key that may be null: rows are not identified by the key then."""
+    found = value_type(key)
+    if found is None or not isinstance(found.type, StructType):
+        return frozenset()
+    return frozenset(each.name for each in found.type.fields if not each.required)
+
+
+def metadata_name(name: str, portable: bool) -> str:
+    """The name of a metadata column such as `raw-key`."""
+    return f"cflt_metadata_{name.replace('-', '_')}" if portable else f"$${name}"
+
+
+def metadata_columns(*, portable: bool, raw: bool) -> tuple[NestedField, ...]:
+    """Tableflow's metadata columns, in their order.
+
+    Args:
+        portable: whether they have portable names.
+        raw: whether the bytes of key and value are among them.
+    """
+    kinds = {name: kind for name, kind in _METADATA.items() if raw or name not in _RAW}
+    return tuple(types.field(metadata_name(name, portable), kind) for name, kind in kinds.items())
 
 
 def columns_of(subject: SubjectSchemas, side: str) -> StructType:

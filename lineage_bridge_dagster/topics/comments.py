@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
-from lineage_bridge_dagster.topics import types
+from lineage_bridge_dagster.topics import debezium, types
 from lineage_bridge_dagster.topics.columns import value_type
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
@@ -67,10 +67,7 @@ def _columns(kind: IcebergType, side: str, *, envelopes: bool) -> StructType:
     if not isinstance(kind, StructType):
         return StructType(types.field(side, kind))
     if envelopes:
-        inner = {each.name: each.field_type for each in kind.fields}
-        after = inner.get("after")
-        if isinstance(after, StructType) and "op" in inner:
-            return after
+        return debezium.row_of(kind) or kind
     return kind
 
 

@@ -81,7 +81,7 @@ def plan_evolution(current: StructType, wanted: StructType, known: Known | None 
     Args:
         current: the table's columns, such as `table.schema().as_struct()`; metadata columns may be among
             them.
-        wanted: what `table_schema` returns.
+        wanted: the columns of the rows to come, such as `table_schema` returns.
         known: the comments that may be replaced, as somebody else wrote all others.
 
     Raises:

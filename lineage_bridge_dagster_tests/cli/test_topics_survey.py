@@ -17,6 +17,7 @@ from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 from lineage_bridge_dagster.topic_to_iceberg import survey
+from lineage_bridge_dagster.topics.columns import metadata_columns
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 
 YAML = """\
@@ -31,13 +32,18 @@ attributes:
       database: sales
 """
 RECORD = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+METADATA = [
+    each.model_copy(update={"field_id": number})
+    for number, each in enumerate(metadata_columns(portable=False, raw=True), 100)
+]
 
 
 class FakeTable:
     """A table as PyIceberg has it, as far as it is read."""
 
-    def __init__(self, offsets: Mapping[int, int], *fields: NestedField) -> None:
-        self._schema = Schema(*fields)
+    def __init__(self, offsets: Mapping[int, int], *fields: NestedField, mode: str = "append") -> None:
+        self._schema = Schema(*fields, *METADATA)
+        self.properties = {"topic_to_iceberg.mode": mode}
         snapshot = {
             "snapshot-id": 7,
             "sequence-number": 1,
@@ -54,6 +60,9 @@ class FakeTable:
 
     def schema(self) -> Schema:
         return self._schema
+
+    def location(self) -> str:
+        return "s3://bucket/warehouse/t"
 
 
 @pytest.fixture
@@ -132,12 +141,13 @@ def test_plan_without_changes_says_so(tmp_path: Path, tables: dict[str, Any]) ->
     assert "orders -> onprem.orders (append): no change" in run(tmp_path, "plan").output
 
 
-def test_columns_that_identify_rows_stay_required(tmp_path: Path, tables: dict[str, Any]) -> None:
-    key, value = NestedField(1, "key", BinaryType(), required=True), NestedField(2, "id", LongType())
-    partition = NestedField(3, "$$partition", IntegerType(), required=True)
-    tables["onprem.orders"] = table = FakeTable({}, key, value, partition)
-    table._schema = Schema(key, value, partition, identifier_field_ids=[1, 3])
-    assert "orders -> onprem.orders (append): no change" in run(tmp_path, "plan").output
+def test_plan_refuses_another_mode_of_a_table_that_exists(tmp_path: Path, tables: dict[str, Any]) -> None:
+    tables["onprem.orders"] = FakeTable({}, NestedField(2, "id", LongType()), mode="upsert")
+    result = run(tmp_path, "plan")
+    assert result.exit_code == 1
+    assert "orders -> onprem.orders (append): would be suspended" in result.output
+    assert "was created in mode upsert, which cannot be changed to append" in result.output
+    assert "name another table" in result.output
 
 
 def test_a_file_without_the_component_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.topics.columns import table_schema, value_type
+from lineage_bridge_dagster.topics.columns import metadata_columns, row_columns, table_schema, value_type
 from lineage_bridge_dagster.topics.errors import SchemaError
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.topics.types import spelled
@@ -26,9 +26,9 @@ NONE = SubjectSchemas("none")
 
 
 def columns(key: SubjectSchemas, value: SubjectSchemas) -> str:
-    schema = table_schema(key, value)
-    assert not any(each.required for each in schema.fields)
-    return spelled(schema.as_struct()).removeprefix("struct<").removesuffix(">")
+    found = row_columns(key, value)
+    assert not any(each.required for each in found.fields)
+    return spelled(found).removeprefix("struct<").removesuffix(">")
 
 
 def test_columns_are_those_of_the_key_and_the_value() -> None:
@@ -47,6 +47,43 @@ def test_name_that_key_and_value_share_is_one_column() -> None:
     )
     with pytest.raises(SchemaError, match="Field ID has the name of field id, but for its case"):
         columns(key, subject(record(ID="long")))
+
+
+ENVELOPE = json.dumps(
+    {
+        "type": "record",
+        "name": "Envelope",
+        "fields": [
+            {"name": "before", "type": ["null", json.loads(record(id="int", item="string"))]},
+            {"name": "after", "type": ["null", "R"]},
+            {"name": "op", "type": "string"},
+        ],
+    }
+)
+
+
+def test_table_by_key_has_the_types_of_the_key_and_requires_its_columns() -> None:
+    key = subject(record(id="int", shop="string"), name="o-key")
+    schema = table_schema(key, subject(record(id="long", item="string")), "upsert", portable=True, raw=False)
+    assert [(each.name, str(each.field_type), each.required) for each in schema.fields][:3] == [
+        ("id", "int", True),
+        ("shop", "string", True),
+        ("item", "string", False),
+    ]
+    assert [each.name for each in schema.fields if each.required] == ["id", "shop", "cflt_metadata_partition"]
+    optional = subject(record(id=["null", "int"]), name="o-key")
+    assert not any(each.required for each in table_schema(optional, NONE, "upsert").fields)
+
+
+def test_table_of_envelopes_has_the_key_and_the_row() -> None:
+    key = subject(record(number="long"), name="o-key")
+    schema = table_schema(key, subject(ENVELOPE), "debezium")
+    assert [each.name for each in schema.fields][:4] == ["number", "id", "item", "$$topic"]
+    flattened = subject(record(id="int", __deleted=["null", "string"], __op="string"))
+    assert spelled(row_columns(NONE, flattened, "debezium")) == ("struct<key: binary, id: int, __op: string>")
+    with pytest.raises(SchemaError, match="topic o are no Debezium envelopes") as raised:
+        table_schema(key, subject(record(id="int")), "debezium")
+    assert "mode: upsert" in raised.value.hint
 
 
 def test_fields_that_only_older_versions_have_follow_those_of_the_latest() -> None:
@@ -83,4 +120,4 @@ def test_every_field_has_an_id_of_its_own() -> None:
         "fields": [{"name": "a", "type": {"type": "map", "values": "int"}}],
     }
     schema = table_schema(NONE, subject(record(s=inner, b="int")))
-    assert len(schema._lazy_id_to_field) == 6
+    assert len(schema._lazy_id_to_field) == 6 + len(metadata_columns(portable=False, raw=True)) + 2

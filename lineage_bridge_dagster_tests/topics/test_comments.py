@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyiceberg.types import IntegerType, StructType
 
-from lineage_bridge_dagster.topics.columns import table_schema
+from lineage_bridge_dagster.topics.columns import row_columns
 from lineage_bridge_dagster.topics.comments import comments
 from lineage_bridge_dagster.topics.evolution import SetComment, plan_evolution
 from lineage_bridge_dagster.topics.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
@@ -112,7 +112,7 @@ def test_value_says_what_a_column_of_both_is() -> None:
     found = comments(key, value)
     assert found.latest == {("id",): "V.", ("k",): "k"}
     assert found.known[("id",)] == {"K.", "V."}
-    assert {each.name: each.doc for each in table_schema(key, value).fields} == {"id": "V.", "k": "k"}
+    assert {each.name: each.doc for each in row_columns(key, value).fields} == {"id": "V.", "k": "k"}
 
 
 @pytest.mark.parametrize("inner", [("before", "after"), ("after",)])
@@ -136,7 +136,7 @@ def test_comment_of_an_earlier_version_follows_the_latest_and_a_persons_stays() 
         field("b", IntegerType(), doc="Written by hand."),
         field("c", IntegerType()),
     )
-    wanted = StructType(*(each for each in table_schema(NONE, value).fields if each.name != "key"))
+    wanted = StructType(*(each for each in row_columns(NONE, value).fields if each.name != "key"))
     changes = plan_evolution(current, wanted, comments(NONE, value).known)
     assert changes == (SetComment(("a",), "New."), SetComment(("c",), "New."))
     # Nobody knows whose the others are.

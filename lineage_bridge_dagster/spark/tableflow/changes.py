@@ -9,6 +9,7 @@ from lineage_bridge_dagster.dead_letters.letter import MISSING_KEY, UNDECODABLE_
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.tableflow.columns import ERROR, refused
 from lineage_bridge_dagster.spark.tableflow.config import Mode, SuspendedError
+from lineage_bridge_dagster.topics import debezium
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -75,9 +76,10 @@ def _debezium(frame: DataFrame, topic: str) -> DataFrame:
 
     kind = frame.schema["_value"].dataType
     fields = {f.name: f.dataType for f in kind.fields} if isinstance(kind, StructType) else {}
+    shape = debezium.shape_of({name: isinstance(each, StructType) for name, each in fields.items()})
     tombstone = F.col("value").isNull()
-    if isinstance(fields.get("after"), StructType) and "op" in fields:
-        op, after = F.col(quoted("_value", "op")), F.col(quoted("_value", "after"))
+    if shape is debezium.Shape.ENVELOPE:
+        op, after = F.col(quoted("_value", debezium.OP)), F.col(quoted("_value", debezium.AFTER))
         error = F.when(
             ~tombstone & F.col(ERROR).isNull(),
             F.when(~F.coalesce(op.isin(*_WRITES, "d"), F.lit(False)), _unsupported(op)).when(
@@ -85,21 +87,18 @@ def _debezium(frame: DataFrame, topic: str) -> DataFrame:
             ),
         )
         deleted, value = tombstone | F.coalesce(op == "d", F.lit(False)), after
-    elif "__deleted" in fields or "__op" in fields:
-        flag = F.lit(False)
-        if "__deleted" in fields:
-            flag = flag | F.coalesce(F.col(quoted("_value", "__deleted")).cast("boolean"), F.lit(False))
-        if "__op" in fields:
-            flag = flag | F.coalesce(F.col(quoted("_value", "__op")) == "d", F.lit(False))
-        deleted, error = tombstone | flag, F.lit(None).cast("string")
-        value = F.col("_value").dropFields("`__deleted`") if "__deleted" in fields else F.col("_value")
+    elif shape is debezium.Shape.FLATTENED:
+        flag, error, value = F.lit(False), F.lit(None).cast("string"), F.col("_value")
+        if debezium.DELETED in fields:
+            own = F.col(quoted("_value", debezium.DELETED))
+            flag = flag | F.coalesce(own.cast("boolean"), F.lit(False))
+            value = value.dropFields(quoted(debezium.DELETED))
+        if debezium.FLAT_OP in fields:
+            flag = flag | F.coalesce(F.col(quoted("_value", debezium.FLAT_OP)) == "d", F.lit(False))
+        deleted = tombstone | flag
     else:
-        raise SuspendedError(
-            f"The values of topic {topic} are no Debezium envelopes: they have neither op and after nor "
-            "__deleted.",
-            hint="Set mode: upsert for rows as they are; for flattened records, set "
-            "delete.tombstone.handling.mode: rewrite in ExtractNewRecordState.",
-        )
+        message, hint = debezium.not_debezium(topic)
+        raise SuspendedError(message, hint=hint)
     return refused(frame, error, UNDECODABLE_VALUE).withColumns({DELETED: deleted, "_value": value})
 
 

@@ -17,6 +17,7 @@ from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.decoding.decoder import Decoder, decoder_for
 from lineage_bridge_dagster.spark.decoding.framing import schema_id
 from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
+from lineage_bridge_dagster.topics.columns import metadata_columns, metadata_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -118,11 +119,6 @@ def rows(
     return [*ordered, *_metadata_columns(portable, raw=raw)]
 
 
-def metadata_name(name: str, portable: bool) -> str:
-    """The name of a metadata column such as `raw-key`."""
-    return f"cflt_metadata_{name.replace('-', '_')}" if portable else f"$${name}"
-
-
 def _side(frame: DataFrame, side: Literal["key", "value"], decoder: Decoder) -> Mapping[str, Column]:
     """The columns of a key or a value: its fields, or itself."""
     from pyspark.sql import functions as F
@@ -138,7 +134,7 @@ def _metadata_columns(portable: bool, *, raw: bool) -> list[Column]:
     from pyspark.sql import functions as F
 
     kinds = F.array(F.lit("CREATE_TIME"), F.lit("LOG_APPEND_TIME"))
-    columns = {
+    found = {
         "topic": F.col("topic"),
         "partition": F.col("partition"),
         "headers": F.map_from_entries("headers"),
@@ -146,7 +142,9 @@ def _metadata_columns(portable: bool, *, raw: bool) -> list[Column]:
         "offset": F.col("offset"),
         "timestamp": F.col("timestamp"),
         "timestamp-type": F.get(kinds, F.col("timestampType")),
+        "raw-key": F.col("key"),
+        "raw-value": F.col("value"),
     }
-    if raw:
-        columns |= {"raw-key": F.col("key"), "raw-value": F.col("value")}
-    return [column.alias(metadata_name(name, portable)) for name, column in columns.items()]
+    values = {metadata_name(name, portable): column for name, column in found.items()}
+    names = [each.name for each in metadata_columns(portable=portable, raw=raw)]
+    return [values[name].alias(name) for name in names]

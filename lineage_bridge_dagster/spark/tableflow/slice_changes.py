@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.spark.tableflow.columns import ERROR, metadata_name
+from lineage_bridge_dagster.spark.tableflow.columns import ERROR
 from lineage_bridge_dagster.spark.tableflow.slices import Slice, SliceCounts
+from lineage_bridge_dagster.topics.columns import metadata_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyiceberg.types import StructType
-
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.tableflow.changes import DELETED, compared, latest, with_changes
 from lineage_bridge_dagster.spark.tableflow.columns import (
@@ -16,12 +14,11 @@ from lineage_bridge_dagster.spark.tableflow.columns import (
     Decoders,
     good,
     key_columns,
-    metadata_name,
     rows,
     with_decoded,
 )
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
-from lineage_bridge_dagster.topics.columns import value_type
+from lineage_bridge_dagster.topics.columns import metadata_name, optional_key_fields
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
@@ -128,13 +125,7 @@ def table_rows(
 
 def required_keys(rows: TableRows, key: SubjectSchemas) -> tuple[str, ...]:
     """The columns that identify a row, if none of them can be null; else none."""
-    kind = value_type(key)
-    optional = {
-        field.name
-        for field in (kind.type.fields if kind and isinstance(kind.type, StructType) else ())
-        if not field.required
-    }
-    return () if optional & {*rows.keys} else rows.keys
+    return () if optional_key_fields(key) else rows.keys
 
 
 def _check_comparable(name: str, kind: DataType, config: TopicTableConfig) -> None:

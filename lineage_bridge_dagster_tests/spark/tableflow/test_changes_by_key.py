@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyiceberg.schema import Schema
 
+from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.classic import load_table
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
+from lineage_bridge_dagster.topics.columns import table_schema
+from lineage_bridge_dagster.topics.evolution import plan_evolution
+from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+from lineage_bridge_dagster.topics.types import spelled
 from lineage_bridge_dagster_tests.spark.records import (
     ORDERS_V1,
     InMemoryTopic,
@@ -157,6 +163,24 @@ def test_flattened_debezium_records_delete_by_their_flag(spark: SparkSession, da
     opened(spark, topic, table, schemas).advance()
     assert items(spark, table, "id") == [(1,)]
     assert "__deleted" not in spark.table(table.name.sql).columns
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert", "debezium"])
+@pytest.mark.parametrize("key", [SubjectSchemas("k"), UPSERTS.key])
+def test_new_table_has_the_columns_that_were_planned(
+    spark: SparkSession, database: str, mode: Any, key: SubjectSchemas
+) -> None:
+    schemas = TopicSchemas(key, subject("orders.v1-value", (5, ENVELOPE)))
+    table = config(database, mode=mode, raw_columns=mode != "upsert", portable_names=mode == "upsert")
+    opened(spark, InMemoryTopic(), table, schemas)
+    parser = classic.jvm(spark).org.apache.iceberg.SchemaParser
+    created = Schema.model_validate_json(parser.toJson(classic.load_table(spark, table.name.sql).schema()))
+    planned = table_schema(key, schemas.value, mode, portable=table.portable_names, raw=table.raw_columns)
+    assert plan_evolution(created.as_struct(), planned.as_struct()) == ()
+    assert [(each.name, each.required) for each in created.fields] == [
+        (each.name, each.required) for each in planned.fields
+    ]
+    assert spelled(created.as_struct()) == spelled(planned.as_struct())
 
 
 def test_debezium_topic_without_envelopes_is_refused(spark: SparkSession, database: str) -> None:
