@@ -271,6 +271,8 @@ class TopicNode(NodeView):
 
     #: The value schema's fields with nested ones and comments; empty if it has neither.
     schema_columns = Attribute(_fields)
+    #: Field of the value schema -> the type of its column, where that of the field does not tell it.
+    column_types = Attribute(_mapping)
     schema_id = Attribute(_number)
     schema_version = Attribute(_number)
     #: `AVRO`, `JSON` or `PROTOBUF`.

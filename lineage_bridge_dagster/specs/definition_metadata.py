@@ -41,6 +41,7 @@ _NOT_DETAILS = frozenset(
         "sql",
         "formatted_sql",
         "schema_columns",
+        "column_types",
         "columns",
         "column_lineage",
         "schema_fields",

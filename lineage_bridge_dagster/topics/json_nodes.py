@@ -36,6 +36,8 @@ class Kind(StrEnum):
     DATE = "date"
     TIMESTAMPTZ = "timestamptz"
     TIMESTAMP = "timestamp"
+    #: Milliseconds of a day.
+    TIME = "time"
     #: Base64.
     BINARY = "binary"
     DECIMAL_NUMBER = "decimal_number"
@@ -121,6 +123,7 @@ _TYPES = {
     Kind.DATE: DateType(),
     Kind.TIMESTAMPTZ: TimestamptzType(),
     Kind.TIMESTAMP: TimestampType(),
+    Kind.TIME: IntegerType(),
     Kind.BINARY: BinaryType(),
     Kind.ANY: StringType(),
 }

@@ -37,6 +37,14 @@ _CONNECT_TYPES = {
     "bytes": Kind.BINARY,
     "boolean": Kind.BOOLEAN,
 }
+#: Pairs of alternatives that are one column, of the second one's type.
+_WIDER = (
+    (Kind.INT, Kind.LONG),
+    (Kind.TIME, Kind.INT),
+    (Kind.TIME, Kind.LONG),
+    (Kind.FLOAT, Kind.DOUBLE),
+    (Kind.LONG, Kind.DOUBLE),
+)
 _SIMPLE = {
     "string": Kind.STRING,
     "boolean": Kind.BOOLEAN,
@@ -112,7 +120,7 @@ class _Reader:
             local = schema.get("flink.type") == "timestamp"
             temporal = {
                 "Date": Kind.DATE,
-                "Time": Kind.INT,
+                "Time": Kind.TIME,
                 "Timestamp": Kind.TIMESTAMP if local else Kind.TIMESTAMPTZ,
             }
             if title in temporal:
@@ -192,7 +200,7 @@ class _Reader:
             return replace(nodes[0], nullable=nullable)
         if Kind.ANY in kinds:
             return JsonNode(Kind.ANY, nullable=True)
-        for wider in ((Kind.INT, Kind.LONG), (Kind.FLOAT, Kind.DOUBLE), (Kind.LONG, Kind.DOUBLE)):
+        for wider in _WIDER:
             if kinds == set(wider):
                 return JsonNode(wider[1], nullable=nullable)
         alternatives = (

@@ -264,6 +264,22 @@ class MessageReader:
         return options.Extensions[meta]
 
 
+def declared_type(name: str) -> IcebergType | None:
+    """The type of fields that are declared with a name, if no schema has to be read to know it.
+
+    Args:
+        name: of a scalar type, or the full name of a message of Google's.
+
+    >>> str(declared_type("fixed32")), str(declared_type("google.protobuf.BoolValue")), declared_type("Order")
+    ('long', 'boolean', None)
+    """
+    if name in _WRAPPERS:
+        name = name.rpartition(".")[2].removesuffix("Value").lower()
+    number = descriptor_pb2.FieldDescriptorProto.Type.DESCRIPTOR.values_by_name.get(f"TYPE_{name.upper()}")
+    found = _MESSAGES.get(name) or (_SCALARS.get(number.number) if number and name.islower() else None)
+    return found.type if found else None
+
+
 @lru_cache(maxsize=1000)
 def message_reader(files: bytes) -> MessageReader:
     """The reader of a compiled schema; a process makes it once."""

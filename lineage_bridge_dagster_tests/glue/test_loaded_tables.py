@@ -122,6 +122,20 @@ def test_the_checks_of_a_table_judge_it_by_its_topic(client: GlueClient, catalog
     assert "1 of 2 fields" in outcome.summary
 
 
+def test_columns_of_a_json_topic_are_compared_by_the_types_of_its_table(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders", "sales", parameters=STAMPED)
+    fields = [{"name": "id", "type": "integer"}]
+    found = discovered(
+        client, topic(schema_fields=fields, schema_type="JSON", column_types={"id": "timestamptz"})
+    )
+    (table,) = glue_nodes(found).values()
+    outcome = schema_matches(table, GraphView.of(found))
+    assert not outcome.passed
+    assert "id is integer, its column is bigint" in outcome.summary
+
+
 class TestStamping:
     def test_it_adds_one_parameter_and_keeps_all_else(self, client: GlueClient, catalog: Catalog) -> None:
         catalog.create("orders", "sales", parameters={"team": "shop"}, Description="Orders.")

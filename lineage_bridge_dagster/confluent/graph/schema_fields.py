@@ -155,6 +155,16 @@ def json_type(value: Any, depth: int = 0) -> str:
     return str(kind or "unknown")
 
 
+def proto_enums(text: str) -> frozenset[str]:
+    """The names of a Protobuf schema's own enums, without their scopes, that no message has too."""
+    words = _PROTO_WORD.findall(_PROTO_COMMENT.sub(" ", text))
+    found: dict[str, set[str]] = {"enum": set(), "message": set()}
+    for kind, name, brace in zip(words, words[1:], words[2:], strict=False):
+        if kind in found and brace == "{":
+            found[kind].add(name)
+    return frozenset(found["enum"] - found["message"])
+
+
 def _proto_message(text: str) -> tuple[str, list[Field]] | None:
     """The full name and fields of the first message. A oneof is one field, as it is one column."""
     words = iter(_PROTO_WORD.findall(_PROTO_COMMENT.sub(" ", text)))

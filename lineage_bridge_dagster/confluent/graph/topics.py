@@ -13,6 +13,7 @@ from lineage_bridge_dagster.confluent.graph.builder import (
     cluster_attributes,
     without_empty,
 )
+from lineage_bridge_dagster.confluent.graph.column_types import column_types
 from lineage_bridge_dagster.confluent.graph.schema_columns import columns_of
 from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
 from lineage_bridge_dagster.confluent.graph.subjects import (
@@ -132,6 +133,7 @@ def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
             "schema_fields": fields,
             # Only where they add to the fields.
             "schema_columns": columns if columns != fields else [],
+            "column_types": column_types(schema),
             "schema_id": schema.id,
             "schema_version": schema.version,
             "schema_subject": schema.subject,

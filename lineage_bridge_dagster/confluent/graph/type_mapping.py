@@ -1,10 +1,10 @@
-"""Comparing fields of an Avro schema with the columns in Glue of their topic's table.
+"""Comparing fields of a schema with the columns in Glue of their topic's table.
 
 Sources: Confluent's page "Schemas with Tableflow" for which fields become columns; `topics.avro` for their
-types in a table that Spark writes; the appendix on Avro of the Iceberg specification for the types that Spark
-lacks; Iceberg's `IcebergToGlueConverter` for the spelling in Glue (`string` for `time` and `uuid`, one type
-for both timestamps). Where writers differ, each spelling matches. A type in none of these is unknown, never a
-mismatch.
+types in a table that Spark writes, and for other formats `column_types`; the appendix on Avro of the Iceberg
+specification for the types that Spark lacks; Iceberg's `IcebergToGlueConverter` for the spelling in Glue
+(`string` for `time` and `uuid`, one type for both timestamps). Where writers differ, each spelling matches. A
+type in none of these is unknown, never a mismatch.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from functools import cache
 
 from lineage_bridge_dagster.lineage.nodes import Field
 
-#: Iceberg's types that have another name in Glue.
-_IN_GLUE = {"long": "bigint", "timestamptz": "timestamp"}
+#: Iceberg's types that have another name in Glue, or that Avro calls otherwise.
+_IN_GLUE = {"long": "bigint", "timestamptz": "timestamp", "timestamp": "timestamp", "binary": "binary"}
 #: What writers make of a type that Spark lacks, in Glue and in a table's own metadata.
 _BY_OTHERS = {
     "fixed": {"fixed"},
@@ -30,7 +30,7 @@ _BY_OTHERS = {
 
 @cache
 def glue_types() -> Mapping[str, frozenset[str]]:
-    """Avro type or logical type -> the possible types of its column in Glue; nested ones by part."""
+    """Avro's or Iceberg's type -> the possible types of its column in Glue; nested ones by part."""
     # Loading a project compares nothing, and must not import PyIceberg.
     from lineage_bridge_dagster.topics.avro import DECLARED, LOGICAL, PRIMITIVES
 
@@ -38,6 +38,8 @@ def glue_types() -> Mapping[str, frozenset[str]]:
     logical = [(name, kind) for (_, name), kind in LOGICAL.items()]
     for name, kind in (*PRIMITIVES.items(), *DECLARED.items(), *logical):
         found.setdefault(name, set()).add(_IN_GLUE.get(str(kind), str(kind)))
+    for name, kind_in_glue in _IN_GLUE.items():
+        found.setdefault(name, set()).add(kind_in_glue)
     return {name: frozenset(several) for name, several in found.items()}
 
 
@@ -82,32 +84,58 @@ class _Type:
     arguments: tuple[str, ...] = ()
     parts: tuple[tuple[str, _Type], ...] = ()
 
+    def __str__(self) -> str:
+        inner = ",".join(f"{label}:{part}" if label else str(part) for label, part in self.parts)
+        arguments = f"({','.join(self.arguments)})" if self.arguments else ""
+        return f"{self.name}{arguments}{f'<{inner}>' if inner else ''}"
+
 
 def compare_columns(
-    fields: Iterable[Field], columns: Iterable[Field], schema_type: str = "AVRO"
+    fields: Iterable[Field], columns: Iterable[Field], column_types: Mapping[str, str] | None = None
 ) -> list[ColumnMatch]:
     """Compare each field of a topic's value schema with the column of its name.
 
     Extra columns are ignored: the key's fields and Tableflow's metadata become columns too. Names are
-    compared in lower case, as Glue stores them.
+    compared in lower case, as Glue stores them. If the values are Debezium's and the table has their rows,
+    the fields are those of the rows.
 
     Args:
-        fields: With types as `avro_type` spells them.
-        columns: As in Glue.
-        schema_type: AVRO, JSON or PROTOBUF; for the latter two only names are compared.
+        fields: with types as `avro_type` spells them.
+        columns: as in Glue.
+        column_types: field -> type, as `column_types` returns them; None for Avro, whose fields tell them.
+
+    Returns:
+        Nothing if the rows are those of envelopes, and it is not known what fields they have.
     """
-    types = {column.name.lower(): column.type for column in columns}
+    found = {column.name.lower(): column.type for column in columns}
+    wanted = [
+        (field.name, field.type, field.type if column_types is None else column_types.get(field.name, ""))
+        for field in fields
+    ]
     matches = []
-    for field in fields:
-        column = types.get(field.name.lower())
+    for name, shown, kind in _of_rows(wanted, found):
+        column = found.get(name.lower())
         if column is None:
             match = Match.MISSING
-        elif schema_type.upper() != "AVRO" or not column:
-            match = Match.UNKNOWN
         else:
-            match = compare(field.type, column)
-        matches.append(ColumnMatch(field.name, field.type, column or "", match))
+            match = compare(kind, column) if kind and column else Match.UNKNOWN
+        matches.append(ColumnMatch(name, shown, column or "", match))
     return matches
+
+
+def _of_rows(
+    fields: list[tuple[str, str, str]], columns: Mapping[str, str]
+) -> Iterable[tuple[str, str, str]]:
+    """The fields that the rows of a table have: their names, their types as shown, and as compared."""
+    from lineage_bridge_dagster.topics.debezium import AFTER, DELETED, OP
+
+    kinds = {name: kind for name, _, kind in fields}
+    if not {AFTER, OP} <= kinds.keys() or {AFTER, OP} & columns.keys():
+        return [each for each in fields if each[0] != DELETED or DELETED in columns]
+    # An Avro envelope declares the row in the first of its two fields, and names it in the other.
+    rows = (_parsed(kinds.get(name, "")) for name in (AFTER, "before"))
+    row = next((each for each in rows if each and each.name == "record" and each.parts), _Type(""))
+    return [(name, str(part), str(part)) for name, part in row.parts]
 
 
 def compare(avro: str, glue: str) -> Match:

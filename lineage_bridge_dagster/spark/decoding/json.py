@@ -46,6 +46,7 @@ _VARIANTS = {
     Kind.INT: ("BIGINT",),
     Kind.LONG: ("BIGINT",),
     Kind.DATE: ("BIGINT",),
+    Kind.TIME: ("BIGINT",),
     Kind.TIMESTAMP: ("BIGINT",),
     Kind.TIMESTAMPTZ: ("BIGINT",),
     Kind.OBJECT: ("OBJECT",),
@@ -144,7 +145,7 @@ def _raw_type(node: JsonNode) -> DataType:
             return t.ArrayType(_raw_type(node.inner))
         case Kind.BOOLEAN:
             return t.BooleanType()
-        case Kind.INT | Kind.DATE:
+        case Kind.INT | Kind.DATE | Kind.TIME:
             return t.IntegerType()
         case Kind.LONG | Kind.TIMESTAMP | Kind.TIMESTAMPTZ:
             return t.LongType()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from lineage_bridge_dagster.lineage import ids
@@ -54,6 +56,14 @@ def test_attributes(run: Run, world: FakeConfluent) -> None:
     assert attributes["schema_id"] == 100042
     assert (attributes["schema_subject"], attributes["schema_version"]) == ("orders-value", 3)
     assert attributes["is_internal"] is False
+
+
+def test_topic_has_the_types_of_columns_that_its_fields_do_not_tell(run: Run, world: FakeConfluent) -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "integer", "connect.type": "int32"}}}
+    world.routes["psrc-1.us-east-1.aws.confluent.cloud/schemas"] = [
+        {**avro("orders-value", "id"), "schemaType": "JSON", "schema": json.dumps(schema)}
+    ]
+    assert node(run(), ORDERS_A).attributes["column_types"] == {"id": "int"}
 
 
 def test_name_alone_does_not_make_a_topic_internal(run: Run, world: FakeConfluent) -> None:

@@ -31,6 +31,10 @@ DOCUMENTED = {
     "uuid": "string uuid binary",
     "time-millis": "string time int",
     "time-micros": "string time bigint",
+    # Iceberg's own names.
+    "timestamptz": "timestamp",
+    "timestamp": "timestamp",
+    "binary": "binary",
 }
 
 
@@ -111,7 +115,32 @@ def test_extra_columns_are_ignored_and_names_compare_in_lower_case() -> None:
     assert (found.name, found.match) == ("Amount", Match.SAME)
 
 
-def test_protobuf_and_json_compare_only_names() -> None:
-    fields = [Field("a", "int64"), Field("b", "int64")]
-    found = compare_columns(fields, [Field("a", "bigint")], "PROTOBUF")
-    assert [each.match for each in found] == [Match.UNKNOWN, Match.MISSING]
+def test_types_that_no_schema_tells_are_unknown() -> None:
+    fields = [Field("a", "Money"), Field("b", "int64"), Field("c", "int64")]
+    columns = [Field("a", "bigint"), Field("c", "int")]
+    found = compare_columns(fields, columns, {"b": "long", "c": "long"})
+    assert [each.match for each in found] == [Match.UNKNOWN, Match.MISSING, Match.DIFFERENT]
+
+
+ROW = "record<id:long,note:string>"
+
+
+@pytest.mark.parametrize("after", [ROW, "shop.Value"])
+def test_rows_of_envelopes_are_compared_with_the_fields_of_the_row(after: str) -> None:
+    fields = [Field("before", ROW), Field("after", after), Field("op", "string")]
+    found = compare_columns(fields, [Field("key", "binary"), Field("id", "int")])
+    assert [(each.name, each.match) for each in found] == [("id", Match.DIFFERENT), ("note", Match.MISSING)]
+    # A table of mode append has the envelope itself.
+    whole = [Field("before", "struct<id:bigint,note:string>"), Field("op", "string")]
+    found = compare_columns(fields, whole)
+    assert [each.match for each in found] == [Match.SAME, Match.MISSING, Match.SAME]
+
+
+def test_flag_of_flattened_records_is_no_column() -> None:
+    fields = [Field("id", "long"), Field("__deleted", "string")]
+    assert [each.name for each in compare_columns(fields, [Field("id", "bigint")])] == ["id"]
+
+
+def test_nothing_is_compared_if_the_row_of_an_envelope_is_not_known() -> None:
+    fields = [Field("after", "shop.Value"), Field("op", "string")]
+    assert compare_columns(fields, [Field("id", "bigint")], {"op": "string"}) == []

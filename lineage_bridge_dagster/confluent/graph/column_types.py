@@ -1,0 +1,97 @@
+"""The types of columns by the mapping that creates tables, for schemas whose fields' spelling does not tell.
+
+An Avro field's type names its column's. In JSON Schema, `connect.type`, titles and references decide, and in
+Protobuf a name may be an enum or a message. So their columns' types are found while the text is at hand, and
+spelled in the words of `type_mapping`. A type that depends on another schema's text is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.confluent.api.schema_registry import Schema
+from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of, proto_enums
+from lineage_bridge_dagster.errors import LineageBridgeError
+
+if TYPE_CHECKING:
+    from pyiceberg.types import IcebergType
+
+    from lineage_bridge_dagster.topics.json_nodes import JsonNode
+
+#: A name in the spelling of a Protobuf field's type, unless it is that of a field or has arguments.
+_PROTO_NAME = re.compile(r"[\w.]+(?![\w.:<])")
+_SPECIAL = re.compile(r"[<>(),:]")
+_UNKNOWN = "unknown"
+
+
+def column_types(schema: Schema) -> dict[str, str]:
+    """Field -> its column's type; empty for Avro, and without those that are not known."""
+    kind = schema.schema_type.upper()
+    try:
+        if kind == "JSON":
+            return _json(schema.text)
+        return _protobuf(schema) if kind == "PROTOBUF" else {}
+    except LineageBridgeError:
+        # No table, or a reference, whose text is not here.
+        return {}
+
+
+def _json(text: str) -> dict[str, str]:
+    from lineage_bridge_dagster.topics.json_nodes import Kind
+    from lineage_bridge_dagster.topics.json_schema import json_node
+    from lineage_bridge_dagster.topics.schemas import JSON, RegisteredSchema
+
+    node = json_node(RegisteredSchema(0, text, JSON))
+    if node.kind is not Kind.OBJECT:
+        return {}
+    return {each.name: _spelled(each.node) for each in node.properties}
+
+
+def _spelled(node: JsonNode) -> str:
+    from lineage_bridge_dagster.topics.json_nodes import Kind
+
+    match node.kind:
+        case Kind.OBJECT:
+            return _record([(each.name, _spelled(each.node)) for each in node.properties])
+        case Kind.ARRAY if node.inner:
+            return f"array<{_spelled(node.inner)}>"
+        case Kind.MAP if node.inner:
+            return f"map<string,{_spelled(node.inner)}>"
+        case Kind.UNION:
+            # What writers name the alternatives differs.
+            return _UNKNOWN
+        case Kind.TIME:
+            return "time-millis"
+    return _iceberg(node.type())
+
+
+def _record(fields: list[tuple[str, str]]) -> str:
+    """A record; one with a name that would be taken for a part of the spelling has no fields."""
+    if any(_SPECIAL.search(name) for name, _ in fields):
+        return "record"
+    return f"record<{','.join(f'{name}:{kind}' for name, kind in fields)}>"
+
+
+def _protobuf(schema: Schema) -> dict[str, str]:
+    from lineage_bridge_dagster.topics.protobuf import declared_type
+
+    enums = proto_enums(schema.text)
+
+    def named(found: re.Match[str]) -> str:
+        name = found.group().removeprefix(".")
+        if name == "google.type.TimeOfDay":
+            return "time-micros"
+        if (kind := declared_type(name)) is not None:
+            return _iceberg(kind)
+        return "enum" if name.rpartition(".")[2] in enums else _UNKNOWN
+
+    return {
+        # A `oneof` is a row of its alternatives.
+        each["name"]: _PROTO_NAME.sub(named, each["type"].replace("oneof<", "record<"))
+        for each in fields_of(schema)
+    }
+
+
+def _iceberg(kind: IcebergType) -> str:
+    return str(kind).replace(" ", "")
