@@ -112,9 +112,9 @@ def _write_chains(
     seconds = time.monotonic() - started
     if written.changed:
         context.log.info(
-            "Chains: %s with %s in all, %d of them changed, in %.0f s",
+            "Chains: %s, %d of them computed, %d changed, in %.0f s",
             plural(written.tables, "table"),
-            plural(written.rows, "hop"),
+            written.walked,
             written.changed,
             seconds,
         )

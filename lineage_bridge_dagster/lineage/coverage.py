@@ -179,6 +179,13 @@ class Coverage:
             for report in self
         )
 
+    @property
+    def covers_all_tables(self) -> bool:
+        """Whether a table that this discovery does not have no longer exists."""
+        return self.covers_all_table_sources and all(
+            report.proves_absence for report in self if report.scope.api in _TARGETS
+        )
+
     def proves_absence(self, scope: Scope) -> bool:
         """Whether something in this scope that was not reported no longer exists.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage_bridge_dagster.lineage.text import clean
+from lineage_bridge_dagster.spark.chains.due import Due, Selection
 from lineage_bridge_dagster.spark.chains.frames import frame_of
 from lineage_bridge_dagster.spark.chains.hops import HopNodes, hop_rows
 from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS, UPSTREAM_CHAINS, digests
@@ -50,8 +52,11 @@ class ChainUpdate:
     Attributes:
         nodes: all nodes that are hops.
         chains: the tables that have hops, with the digests of their chains.
-        selected: the table ids to update, None for all of them.
+        due: the tables that were walked, and where to look for chains of tables that are gone.
+        selection: which of those are removed.
+        discovered_at: the time of the discovery.
         changed: tables whose chains differ from the stored ones, after `write`.
+        kept: tables that are not in the graph and whose chains were found later, after `write`.
     """
 
     spark: SparkSession
@@ -59,10 +64,12 @@ class ChainUpdate:
     walk: Walk
     nodes: HopNodes
     chains: pa.Table
-    selected: Collection[str] | None
+    due: Due
+    selection: Selection
     discovered_at: datetime | None
     marker: CommitMarker = field(default_factory=CommitMarker)
     changed: int = 0
+    kept: int = 0
 
     def write(self, since: Snapshot | None) -> None:
         """Replace the rows of chains that differ from what is stored now, in at most one commit.
@@ -75,20 +82,23 @@ class ChainUpdate:
         spark, table = self.spark, self.table.sql
         stored: dict[str, set[str]] = {}
         rows = spark.table(table).select("table_id", "chain_digest")
-        few = self.selected is not None and len(self.selected) <= FEW_TABLES
+        walked, others = set(map(clean, self.due.tables)), self.due.others
+        looked_for = None if others is None else walked.union(others)
+        few = looked_for is not None and len(looked_for) <= FEW_TABLES
         if few:
-            rows = rows.where(F.col("table_id").isin(sorted(self.selected or ())))
+            rows = rows.where(F.col("table_id").isin(sorted(looked_for or ())))
         found = rows.distinct().toArrow()
         for table_id, digest in zip(*(column.to_pylist() for column in found.columns), strict=True):
             stored.setdefault(table_id, set()).add(digest)
         wanted = dict(
             zip(self.chains["table_id"].to_pylist(), self.chains["chain_digest"].to_pylist(), strict=True)
         )
-        candidates = stored.keys() | wanted.keys() if self.selected is None else self.selected
         nothing: set[str] = set()
-        changed = sorted(
-            t for t in candidates if stored.get(t, nothing) != ({wanted[t]} if t in wanted else nothing)
-        )
+        differing = {t for t in walked if stored.get(t, nothing) != ({wanted[t]} if t in wanted else nothing)}
+        gone = (stored.keys() if looked_for is None else stored.keys() & looked_for) - self.selection.present
+        removed = self._found_by_then(gone)
+        self.kept = len(gone) - len(removed)
+        changed = sorted(differing | removed)
         self.changed = len(changed)
         if not changed:
             return
@@ -104,6 +114,18 @@ class ChainUpdate:
                 )
             else:
                 self._merge(fresh, replaced)
+
+    def _found_by_then(self, table_ids: Set[str]) -> Set[str]:
+        """Those of some tables all of whose rows were found up to the selection's time."""
+        from pyspark.sql import functions as F
+
+        if not table_ids or self.selection.until is None:
+            return table_ids
+        ids = frame_of(self.spark, pa.table({"table_id": pa.array(sorted(table_ids), pa.string())}))
+        rows = self.spark.table(self.table.sql).join(F.broadcast(ids), "table_id", "left_semi")
+        later = F.coalesce(F.col("discovered_at") > F.lit(self.selection.until), F.lit(True))
+        kept = rows.where(later).select("table_id").distinct().toArrow()
+        return table_ids - set(kept["table_id"].to_pylist())
 
     @contextmanager
     def _rows(self, table_ids: pa.Array) -> Iterator[DataFrame]:

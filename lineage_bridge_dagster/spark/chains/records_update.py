@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lineage_bridge_dagster.lineage.affected import GraphChange
 from lineage_bridge_dagster.spark.chains.frames import frame_of, frame_of_parts
 from lineage_bridge_dagster.spark.chains.lineage_tables import DIGEST, Records
-from lineage_bridge_dagster.spark.chains.settled import Before, Settled
+from lineage_bridge_dagster.spark.chains.settled import Before, Note, Settled
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit_after, read_points
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.merge import MergeKeys, merge
@@ -50,6 +51,12 @@ class Difference:
     removed: pa.Table
     only_new: bool
     mergeable: bool
+
+    @classmethod
+    def nothing(cls, records: Records) -> Difference:
+        """That of rows which are the records."""
+        none = np.empty(0, dtype=np.int64)
+        return cls(none, records.key_schema.empty_table(), only_new=True, mergeable=True)
 
     @property
     def rows(self) -> int:
@@ -94,6 +101,9 @@ class RecordsUpdate:
         properties: further entries of the commit's summary.
         renew: whether to commit for the sake of other properties than the last commit has.
         written: whether there was a commit, after `apply`.
+        found: how the rows differed, after `apply`; None if they were not compared.
+        before: the table's newest snapshot before that changed rows; None if there was none, or if someone
+            else changed rows meanwhile, so that they may have been compared with later ones.
     """
 
     spark: SparkSession
@@ -102,6 +112,8 @@ class RecordsUpdate:
     properties: Mapping[str, str] = field(default_factory=dict)
     renew: bool = False
     written: bool = False
+    found: Difference | None = None
+    before: Snapshot | None = None
 
     def apply(self) -> Settled:
         """Write what differs.
@@ -116,6 +128,7 @@ class RecordsUpdate:
         marker = CommitMarker({**content, **self.properties})
         enough = marker.properties if self.renew else content
         if before.content is not None and enough.items() <= before.content.summary.items():
+            self.before, self.found = before.content, Difference.nothing(self.records)
             return Settled(self.table, before.content.snapshot_id)
         points = read_points(before.newest, self.spark, self.table)
         later = commit_after(
@@ -126,14 +139,16 @@ class RecordsUpdate:
             lambda: self._write(marker, next(points)),
             attempts=ATTEMPTS,
         )
-        return before.settled(self.table, later, marker)
+        settled = before.settled(self.table, later, marker)
+        self.before = before.content if settled.certain else None
+        return settled
 
     def _write(self, marker: CommitMarker, since: Snapshot | None) -> None:
         """Commit what differs from what is stored now, at this snapshot or later."""
         from pyspark.sql import functions as F
 
         records, table = self.records, self.table.sql
-        found = self._difference() if records.keys and since is not None else None
+        found = self.found = self._difference() if records.keys and since is not None else None
         if found is not None and not found.rows and found.mergeable:
             return
         self.written = True
@@ -161,3 +176,22 @@ class RecordsUpdate:
             return rows.join(F.broadcast(wanted), DIGEST, "left_semi").select(*self.records.keys).toArrow()
 
         return difference(self.records, rows.select(DIGEST).toArrow()[DIGEST], keys_of)
+
+
+def graph_change(nodes: RecordsUpdate, edges: RecordsUpdate, note: Note | None) -> GraphChange | None:
+    """How a graph that was stored differs from that of a note; None if that is not certain."""
+    of_nodes, of_edges = _since(nodes, note), _since(edges, note)
+    if of_nodes is None or of_edges is None:
+        return None
+    targets = [edges.records.key_columns(of_edges.changed), of_edges.removed]
+    return GraphChange(
+        nodes=set(nodes.records.key_columns(of_nodes.changed)["node_id"].to_pylist()),
+        removed=set(of_nodes.removed["node_id"].to_pylist()),
+        targets={target for rows in targets for target in rows["dst_id"].to_pylist()},
+    )
+
+
+def _since(update: RecordsUpdate, note: Note | None) -> Difference | None:
+    if note is None or update.before is None or update.found is None or not update.found.mergeable:
+        return None
+    return update.found if note.holds(update.table.table, update.before) else None

@@ -1,17 +1,20 @@
-"""What the lineage tables are known to hold, so that an unchanged discovery costs a look at their snapshots.
+"""What the lineage tables are known to hold, so that what has not changed costs a look at their snapshots.
 
 A write that ends well notes in its last commit, that of `coverage`, what it was given and at which snapshots
-it left the other tables. While those are their newest snapshots, the same input has nothing to write.
-Snapshots that replace files by others with the same rows, as a compaction does, do not count.
+it left the other tables. While those are their newest snapshots, the same input has nothing to write, and of
+another one only the chains that the difference can affect. Snapshots that replace files by others with the
+same rows, as a compaction does, do not count.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.spark.chains.lineage_tables import Records, coverage_digest
 from lineage_bridge_dagster.spark.commits import CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, exists, open_table
 from lineage_bridge_dagster.spark.snapshot import Snapshot
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _INPUT = "lineage_bridge.input"
+_RULES = "lineage_bridge.rules"
 _SELECTION = "lineage_bridge.selection"
 _AT = "lineage_bridge.at."
 
@@ -54,23 +58,38 @@ class Input:
 
     Attributes:
         digest: of the nodes, the edges, the coverage and the setting for SQL.
-        selection: of the tables whose chains are written: `all`, `each`, or a digest of their ids.
+        rules: a digest of what decides chains besides the nodes and the edges.
+        selection: of the tables whose chains are written: `all`, `each`, or a digest of their ids. With
+            `all`, no other table has rows.
     """
 
     digest: str
+    rules: str
     selection: str
 
     @classmethod
-    def of(cls, parts: Sequence[str], selected: Collection[str] | None, tables: Collection[str]) -> Input:
-        """From digests of what is given, the ids of the selected tables and those of all tables of the graph.
+    def of(
+        cls,
+        discovery: Discovery,
+        records: Sequence[Records],
+        sql: str,
+        selected: Sequence[str],
+        *,
+        whole: bool,
+    ) -> Input:
+        """From what is given, and the ids of the selected tables.
 
-        With None for the selected ones, rows of tables that are not in the graph are removed too.
+        Args:
+            discovery: the graph and its coverage.
+            records: of the graph.
+            sql: how SQL is shown.
+            selected: the ids of the selected tables.
+            whole: whether theirs are to be the only chains.
         """
-        if selected is None:
-            selection = _ALL
-        else:
-            selection = _EACH if set(selected) >= set(tables) else _sha256(sorted(selected))
-        return cls(_sha256([_VERSION, *parts]), selection)
+        parts = [*(each.digest for each in records), coverage_digest(discovery.coverage), sql]
+        selection = _ALL if whole else _sha256(sorted(selected))
+        reports = sorted(f"{each.scope} {each.status} {each.by_name}" for each in discovery.coverage)
+        return cls(_sha256([_VERSION, *parts]), _sha256([_VERSION, sql, *reports]), selection)
 
     def note(self, tables: Sequence[Settled]) -> dict[str, str]:
         """The summary entries that say that these tables hold this input; none if that is not certain."""
@@ -78,18 +97,14 @@ class Input:
             return {}
         return {
             _INPUT: self.digest,
+            _RULES: self.rules,
             _SELECTION: self.selection,
             **{_AT + each.table.table: str(each.snapshot_id or _NONE) for each in tables},
         }
 
-    def is_noted(self, summary: Mapping[str, str]) -> bool:
-        """Whether a note is of this input, and of at least these tables' chains."""
-        enough = {_ALL, self.selection} if self.selection == _ALL else {_ALL, _EACH, self.selection}
-        return summary.get(_INPUT) == self.digest and summary.get(_SELECTION) in enough
-
-    def as_noted(self, summary: Mapping[str, str]) -> Input:
-        """This input, with the selection of a note of it."""
-        return replace(self, selection=summary[_SELECTION])
+    def having(self, *, others: bool) -> Input:
+        """This input after a write that has left the chains of all tables right."""
+        return replace(self, selection=_EACH if others else _ALL)
 
     @property
     def is_whole(self) -> bool:
@@ -97,20 +112,63 @@ class Input:
         return self.selection in (_ALL, _EACH)
 
 
-def unchanged(
-    spark: SparkSession, note: Mapping[str, str], tables: Sequence[TableName]
-) -> list[Settled] | None:
-    """The tables, if all of them are as a note says; None if one is not."""
-    found = []
-    for table in tables:
-        if not exists(spark, table):
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The note of the last write that made one, while the tables are as that has left them.
+
+    Attributes:
+        snapshot: of `coverage`, with the note.
+        at: the other tables.
+    """
+
+    snapshot: Snapshot
+    at: tuple[Settled, ...]
+
+    @classmethod
+    def last(cls, spark: SparkSession, coverage: TableName, others: Sequence[TableName]) -> Note | None:
+        """Read it; None if there is none, or if a table has changed since."""
+        if not exists(spark, coverage) or (noted := content_snapshot(spark, coverage)) is None:
             return None
-        snapshot = content_snapshot(spark, table)
-        snapshot_id = snapshot.snapshot_id if snapshot else None
-        if note.get(_AT + table.table) != str(snapshot_id or _NONE):
-            return None
-        found.append(Settled(table, snapshot_id))
-    return found
+        found = []
+        for table in others:
+            if _AT + table.table not in noted.summary or not exists(spark, table):
+                return None
+            snapshot = content_snapshot(spark, table)
+            snapshot_id = snapshot.snapshot_id if snapshot else None
+            if noted.summary[_AT + table.table] != str(snapshot_id or _NONE):
+                return None
+            found.append(Settled(table, snapshot_id))
+        return cls(noted, tuple(found))
+
+    def is_of(self, given: Input) -> bool:
+        """Whether it is of this input, and of at least these tables' chains."""
+        enough = {_ALL} if given.selection == _ALL else {_ALL, _EACH, given.selection}
+        return self.snapshot.summary.get(_INPUT) == given.digest and self._selection in enough
+
+    def of_same_rules(self, given: Input) -> bool:
+        """Whether the stored chains are those of all stored tables, as they would be made now."""
+        return self.snapshot.summary.get(_RULES) == given.rules and self._selection in (_ALL, _EACH)
+
+    @property
+    def has_no_others(self) -> bool:
+        """Whether all stored chains are of tables that are stored, too."""
+        return self._selection == _ALL
+
+    def same_selection(self, given: Input) -> Input:
+        """An input with the selection of this note."""
+        return replace(given, selection=self._selection)
+
+    def of(self, table: str) -> Settled:
+        """One of the other tables."""
+        return next(each for each in self.at if each.table.table == table)
+
+    def holds(self, table: str, content: Snapshot | None) -> bool:
+        """Whether this snapshot is the one at which it knows a table."""
+        return self.of(table).snapshot_id == (content.snapshot_id if content else None)
+
+    @property
+    def _selection(self) -> str:
+        return self.snapshot.summary.get(_SELECTION, "")
 
 
 def content_snapshot(spark: SparkSession, table: TableName) -> Snapshot | None:

@@ -3,6 +3,7 @@
 Rows that differ from the stored ones are replaced; the others stay. A chain is replaced as a whole. Nodes and
 edges are committed first, so that a chain never names a node that a reader cannot find, and coverage last,
 with a note of what the tables hold now (see `settled`). A table in which nothing has changed gets no commit.
+While the tables are as a note says, only chains that the change of nodes and edges can affect are computed.
 """
 
 from __future__ import annotations
@@ -10,36 +11,39 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import string_literal
-from lineage_bridge_dagster.lineage.catalog_tables import tables_of
+from lineage_bridge_dagster.lineage.affected import GraphChange
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
-from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, adjacency
 from lineage_bridge_dagster.spark.chains.chain_update import FEW_TABLES, ChainUpdate, with_digest
-from lineage_bridge_dagster.spark.chains.hops import HopNodes, hop_nodes, incomplete_nodes, table_rows
+from lineage_bridge_dagster.spark.chains.due import Due, Selection
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
     COLUMNS,
     UPSTREAM_CHAINS,
     Records,
-    coverage_digest,
     graph_records,
 )
-from lineage_bridge_dagster.spark.chains.records_update import ATTEMPTS, CONTENT_DIGEST, RecordsUpdate
+from lineage_bridge_dagster.spark.chains.places import Places
+from lineage_bridge_dagster.spark.chains.records_update import (
+    ATTEMPTS,
+    CONTENT_DIGEST,
+    RecordsUpdate,
+    graph_change,
+)
 from lineage_bridge_dagster.spark.chains.settled import (
     Before,
     Input,
+    Note,
     Settled,
-    content_snapshot,
-    unchanged,
 )
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
 from lineage_bridge_dagster.spark.commits import commit_after, read_points
@@ -47,8 +51,6 @@ from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table,
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
@@ -81,15 +83,17 @@ class LineageWrite:
     Attributes:
         tables: tables selected.
         changed: those of them whose rows were replaced, including tables that were removed.
-        hops: table id -> rows of its chain, for every selected table; counted when first asked for if nothing
-            had changed.
+        hops: table id -> rows of its chain, for every selected table; counted when first asked for if not
+            all of them were computed.
         versions: of the lineage tables.
+        walked: selected tables whose chains were computed, since they may have changed.
     """
 
     tables: int
     changed: int
     hops: Mapping[str, int] = field(default_factory=dict)
     versions: tuple[TableVersion, ...] = ()
+    walked: int = 0
 
     @property
     def rows(self) -> int:
@@ -134,10 +138,9 @@ def write_lineage(
         ConfigurationError: the catalog has no warehouse.
     """
     discovery = limited(discovery, sql)
-    graph = discovery.graph
-    tables = [node.node_id for node in tables_of(graph)]
-    selected = list(dict.fromkeys(tables if table_ids is None else table_ids))
-    missing = [table_id for table_id in selected if table_id not in graph]
+    selection = Selection.of(discovery, table_ids)
+    selected = selection.selected
+    missing = [table_id for table_id in selected if table_id not in discovery.graph]
     if missing:
         raise LineageBridgeError(
             f"{len(missing)} of {len(selected)} tables are not in the discovery, such as {missing[0]}.",
@@ -145,20 +148,18 @@ def write_lineage(
         )
     with no_garbage_collection():
         nodes, edges, coverage = graph_records(discovery)
-    parts = [nodes.digest, edges.digest, coverage_digest(discovery.coverage), sql]
-    given = Input.of(parts, None if table_ids is None else selected, tables)
-    write = _Write(spark, catalog, namespace, given, _Steps(progress))
+        given = Input.of(discovery, (nodes, edges), sql, selected, whole=table_ids is None)
+    write = _Write(spark, catalog, namespace, discovery, selection, given, _Steps(progress))
     if write.has_noted():
         write.coverage(coverage)
         write.steps.done("Nodes, edges and chains are stored already")
-        stored = _Counted(lambda: write.stored_hops(selected))
-        return LineageWrite(len(selected), 0, stored, tuple(write.versions))
-    with ThreadPoolExecutor(1, "chains") as beside:
-        places = beside.submit(_Places.of, discovery, selected)
-        write.records(nodes, edges)
-        hops, changed = write.chains(places.result(), everything=table_ids is None)
-    write.coverage(coverage)
-    return LineageWrite(len(selected), changed, hops, tuple(write.versions))
+    else:
+        write.changes(nodes, edges)
+        write.coverage(coverage)
+    hops: Mapping[str, int] = write.hops
+    if len(hops) < len(selected):
+        hops = _Counted(write.stored_hops)
+    return LineageWrite(len(selected), write.changed, hops, tuple(write.versions), len(write.hops))
 
 
 class _Counted(Mapping[str, int]):
@@ -177,99 +178,104 @@ class _Counted(Mapping[str, int]):
         return len(self._counts())
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """The graph as the walk needs it, which Python makes while Spark stores nodes and edges.
-
-    Attributes:
-        arrays: the upstream index.
-        nodes: those that are hops.
-        tables: the selected ones, as `table_rows`.
-    """
-
-    arrays: Adjacency
-    nodes: HopNodes
-    tables: pa.Table
-    selected: Sequence[str]
-    discovered_at: datetime | None
-
-    @classmethod
-    def of(cls, discovery: Discovery, selected: Sequence[str]) -> _Places:
-        graph = discovery.graph
-        with no_garbage_collection():
-            arrays = adjacency(graph, incomplete_nodes(discovery))
-            # The discovery is limited already, so that its SQL is shown as it is.
-            nodes = hop_nodes(graph, arrays.hop_nodes, "full")
-            arrays = arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents)
-            tables = table_rows(graph, selected)
-        return cls(arrays, nodes, tables, selected, parse_iso(discovery.discovered_at))
-
-
 @dataclass(slots=True)
 class _Write:
     """One write of the lineage tables, step by step.
 
     Attributes:
+        note: that of an earlier write, if the stored chains are as the rules of this one have them.
         noted: the last commit of `coverage`, if that notes this input.
         at: what `nodes`, `edges` and `upstream_chains` are known to be at.
         versions: of the tables that are done.
+        hops: the number of rows of each chain that was computed.
+        changed: chains that were replaced or removed.
     """
 
     spark: SparkSession
     catalog: str
     namespace: str
+    discovery: Discovery
+    selection: Selection
     given: Input
     steps: _Steps
+    note: Note | None = None
     noted: Snapshot | None = None
     at: list[Settled] = field(default_factory=list)
     versions: list[TableVersion] = field(default_factory=list)
+    hops: dict[str, int] = field(default_factory=dict)
+    changed: int = 0
 
     def name(self, table: str) -> TableName:
         return TableName(self.catalog, self.namespace, table)
 
     def has_noted(self) -> bool:
         """Whether an earlier write has noted that the tables hold this input, and nothing came after."""
-        if not exists(self.spark, self.name("coverage")):
+        others = [self.name(table) for table in _BEFORE_COVERAGE]
+        last = Note.last(self.spark, self.name("coverage"), others)
+        if last is None:
             return False
-        last = content_snapshot(self.spark, self.name("coverage"))
-        if last is None or not self.given.is_noted(last.summary):
+        if not last.is_of(self.given):
+            self.note = last if last.of_same_rules(self.given) else None
             return False
-        at = unchanged(self.spark, last.summary, [self.name(table) for table in _BEFORE_COVERAGE])
-        if at is None:
-            return False
-        self.given, self.noted = self.given.as_noted(last.summary), last
-        self._done(*((each, False) for each in at))
+        self.given, self.noted = last.same_selection(self.given), last.snapshot
+        self._done(*((each, False) for each in last.at))
         return True
 
-    def stored_hops(self, selected: Sequence[str]) -> dict[str, int]:
-        """Rows of each table's stored chain."""
+    def changes(self, nodes: Records, edges: Records) -> None:
+        """Store nodes, edges, and the chains that may differ from the stored ones."""
+        due, places = Due.of(self.selection), None
+        with ThreadPoolExecutor(1, "chains") as beside:
+            if self.note is None:
+                places = beside.submit(self._places, due)
+            change = self.records(nodes, edges)
+        if self.note is not None and change is not None:
+            had_no_others = self.note.has_no_others
+            due = Due.after(change, self.discovery.graph, self.selection, had_no_others=had_no_others)
+        if self.note is not None and due.is_nothing:
+            self._done((self.note.of(UPSTREAM_CHAINS), False))
+            self.steps.done("No chain can have changed")
+        else:
+            self.chains(places.result() if places else self._places(due), due)
+        if due.leaves_all:
+            self.given = self.given.having(others=not self.selection.removes)
+
+    def _places(self, due: Due) -> Places:
+        return Places.of(self.discovery, due.tables, len(self.selection.tables))
+
+    def stored_hops(self) -> dict[str, int]:
+        """Rows of each selected table's stored chain."""
         from pyspark.sql import functions as F
 
+        selected = self.selection.selected
         rows = self.spark.table(self.name(UPSTREAM_CHAINS).sql)
         if len(selected) <= FEW_TABLES:
             rows = rows.where(F.col("table_id").isin([clean(table_id) for table_id in selected]))
         counts = _by_table(rows.groupBy("table_id").count().toArrow(), "count")
         return {table_id: counts.get(clean(table_id), 0) for table_id in selected}
 
-    def records(self, *records: Records) -> None:
-        """Store nodes and edges."""
-        for each in records:
-            update = RecordsUpdate(self.spark, self._ensured(each.table), each)
-            at = update.apply()
-            self._done((at, update.written))
+    def records(self, nodes: Records, edges: Records) -> GraphChange | None:
+        """Store nodes and edges; how they differ from what the note is of, None if that is not certain."""
+        of_nodes, of_edges = (
+            RecordsUpdate(self.spark, self._ensured(each.table), each) for each in (nodes, edges)
+        )
+        with ThreadPoolExecutor(1, "edges") as beside:
+            later = beside.submit(of_edges.apply)
+            self._done((of_nodes.apply(), of_nodes.written), (later.result(), of_edges.written))
         written = [version.table for version in self.versions if version.written]
         self.steps.done(
             f"Stored {' and '.join(written)}" if written else "Nodes and edges are stored already"
         )
+        return graph_change(of_nodes, of_edges, self.note)
 
-    def chains(self, places: _Places, *, everything: bool) -> tuple[dict[str, int], int]:
-        """Store the chains that have changed; the rows of each chain, and how many have changed."""
-        table, selected = self._ensured(UPSTREAM_CHAINS), places.selected
+    def chains(self, places: Places, due: Due) -> None:
+        """Store the chains that have changed."""
+        table = self._ensured(UPSTREAM_CHAINS)
         with walk_tables(self.spark, places.arrays, places.tables["table"]) as walk:
             chains = with_digest(places.tables, walk.summary)
             counts = dict(zip(chains["table_id"].to_pylist(), walk.summary["hops"].to_pylist(), strict=True))
-            hops = {table_id: counts.get(clean(table_id), 0) for table_id in selected}
-            self.steps.done(f"Computed the chains of {len(selected):,} tables: {sum(hops.values()):,} hops")
+            self.hops = {table_id: counts.get(clean(table_id), 0) for table_id in due.tables}
+            hops = sum(self.hops.values())
+            self.steps.done(f"Computed the chains of {len(due.tables):,} tables: {hops:,} hops")
             before = Before.of(self.spark, table)
             update = ChainUpdate(
                 self.spark,
@@ -277,8 +283,9 @@ class _Write:
                 walk,
                 places.nodes,
                 chains,
-                None if everything else {clean(table_id) for table_id in selected},
-                places.discovered_at,
+                due,
+                self.selection,
+                parse_iso(self.discovery.discovered_at),
             )
             points = read_points(before.newest, self.spark, table)
             later = commit_after(
@@ -289,12 +296,18 @@ class _Write:
                 lambda: update.write(next(points)),
                 attempts=ATTEMPTS,
             )
-        changed = update.changed
-        self._done((before.settled(table, later, update.marker), bool(changed)))
+        self.changed = update.changed
+        at = before.settled(table, later, update.marker)
+        is_from_note = self.note is None or self.note.holds(UPSTREAM_CHAINS, before.content)
+        if update.kept or not is_from_note:
+            # A later discovery may remove more, or other chains than those that were computed have changed.
+            at = replace(at, certain=False)
+        self._done((at, bool(update.changed)))
         self.steps.done(
-            f"Stored {changed:,} changed chains" if changed else "No chain changed, so none was stored"
+            f"Stored {update.changed:,} changed chains"
+            if update.changed
+            else "No chain changed, so none was stored"
         )
-        return hops, changed
 
     def coverage(self, records: Records) -> None:
         """Store coverage, with a note of what the other tables hold."""

@@ -11,14 +11,24 @@ import pytest
 
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.lineage.chains import chains_of
+from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Edge, Graph
 from lineage_bridge_dagster.spark.chains import write as module
 from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
 from lineage_bridge_dagster.spark.chains.write import LineageWrite, write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors
 from lineage_bridge_dagster.spark.upkeep import UpkeepLimits, keep_up
 from lineage_bridge_dagster_tests.spark.chains.changes import changed
-from lineage_bridge_dagster_tests.spark.graphs import table_of, tangle, world
+from lineage_bridge_dagster_tests.spark.graphs import (
+    CLUSTER,
+    ENV,
+    add_table,
+    table_of,
+    tangle,
+    topic_id,
+    world,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,7 +102,7 @@ def test_unchanged_discovery_is_not_walked_and_a_later_one_writes_coverage_alone
     again = write_lineage(spark, discovery, None, "glue", database)
     assert written(again) <= {"coverage"}
     before = contents(spark, database)
-    monkeypatch.setattr(module, "adjacency", lambda *_: pytest.fail("walked"))
+    monkeypatch.setattr(module, "walk_tables", lambda *_: pytest.fail("walked"))
     same = write_lineage(spark, discovery, None, "glue", database)
     later = replace(discovery, discovered_at="2026-05-01T00:00:00Z")
     known = write_lineage(spark, later, None, "glue", database)
@@ -116,6 +126,7 @@ def test_rows_that_someone_deleted_are_written_again(spark: SparkSession, databa
     spark.sql(damage(database, table))
     result = write_lineage(spark, discovery, None, "glue", database)
     assert table in written(result)
+    assert result.walked == 2
     assert contents(spark, database) == before
 
 
@@ -135,3 +146,71 @@ def test_setting_for_sql_that_shows_another_form_is_another_input(spark: SparkSe
     result = write_lineage(spark, discovery, None, "glue", database, sql="hash")
     assert result.changed == 1
     assert "sha256:" in str(contents(spark, database)["upstream_chains"])
+
+
+def gone(discovery: Discovery, number: int) -> Discovery:
+    """The same discovery without one of its tables."""
+    graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
+    del graph.nodes[table_of(f"orders.v{number}")]
+    return replace(discovery, graph=graph)
+
+
+READ = Coverage([ScopeReport(Scope("tableflow", ENV, CLUSTER), Status.COMPLETE)])
+
+
+def test_only_chains_that_a_change_can_affect_are_walked(spark: SparkSession, database: str) -> None:
+    discovery = replace(world(4), coverage=READ)
+    assert write_lineage(spark, discovery, None, "glue", database).walked == 4
+    new = add_table(discovery.graph, "new")
+    above, topic = (topic_id(ENV, CLUSTER, name) for name in ("orders.v2", "new"))
+    discovery.graph.add_edge(Edge(above, topic, "transforms"))
+    first = write_lineage(spark, discovery, [new], "glue", database)
+    assert (first.walked, first.changed, first.hops) == (1, 1, {new: 10})
+    # A run of the new table alone has left all chains right, so what is stored is known still.
+    job = next(node for node in discovery.graph.of_type("flink_job") if node.qualified_name == "job-2-1")
+    discovery.graph.nodes[job.node_id] = job.with_attributes(sql="SELECT 7")
+    second = write_lineage(spark, discovery, None, "glue", database)
+    assert (second.walked, second.changed, second.hops[table_of("orders.v1")]) == (2, 2, 9)
+    discovery = gone(discovery, 0)
+    third = write_lineage(spark, discovery, [table_of("orders.v1")], "glue", database)
+    assert (third.walked, third.changed) == (0, 1)
+    # Some chains that this affects are not selected, so the next write computes all.
+    discovery.graph.nodes[job.node_id] = job.with_attributes(sql="SELECT 8")
+    some = write_lineage(spark, discovery, [table_of("orders.v2")], "glue", database)
+    last = write_lineage(spark, discovery, None, "glue", database)
+    assert [(each.walked, each.changed) for each in (some, last)] == [(1, 1), (4, 1)]
+    write_lineage(spark, discovery, None, "glue", f"{database}-full")
+    assert contents(spark, database) == contents(spark, f"{database}-full")
+
+
+def test_all_chains_are_walked_after_an_interrupted_write_and_when_scopes_were_read_worse(
+    spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    discovery = replace(world(3), coverage=READ)
+    write_lineage(spark, discovery, None, "glue", database)
+    add_table(discovery.graph, "new")
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "walk_tables", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write_lineage(spark, discovery, None, "glue", database)
+    again = write_lineage(spark, discovery, None, "glue", database)
+    assert (again.walked, again.changed) == (4, 1)
+    failed = ScopeReport(Scope("connect", ENV, CLUSTER), Status.FAILED)
+    worse = write_lineage(
+        spark, replace(discovery, coverage=Coverage([*READ, failed])), None, "glue", database
+    )
+    assert (worse.walked, worse.changed) == (4, 4)
+
+
+def test_run_of_some_tables_removes_the_chains_of_those_that_are_gone_for_certain(
+    spark: SparkSession, database: str
+) -> None:
+    before = replace(world(3), coverage=READ)
+    write_lineage(spark, before, None, "glue", database)
+    after, one = gone(before, 0), [table_of("orders.v1")]
+    unread = replace(after, coverage=Coverage([ScopeReport(scope.scope, Status.DENIED) for scope in READ]))
+    older = replace(after, discovered_at="2025-01-01T00:00:00Z")
+    found = [write_lineage(spark, each, one, "glue", database) for each in (unread, older, after)]
+    assert [result.changed for result in found] == [1, 1, 1]
+    chains = spark.table(quoted("glue", database, "upstream_chains"))
+    assert {row.table_id for row in chains.collect()} == {table_of("orders.v1"), table_of("orders.v2")}
