@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+#: Bytes of keys and values that Python gets at a time. Spark's limit is a number of rows alone: 10,000, which
+#: it keeps outside of its heap while Python has them a second time.
+HANDED_BYTES = 16 << 20
+
 #: What workers import: modules of these folders, and those beside them.
 _ROOMS = ("lineage", "spark", "topics")
 
@@ -47,6 +51,11 @@ def map_in_arrow(
     """
     _send_code(frame.sparkSession)
     return frame.mapInArrow(function, schema)
+
+
+def hand_over(spark: SparkSession, rows: int) -> None:
+    """Have `map_in_arrow` hand over so many rows of this session's frames at a time."""
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(rows))
 
 
 def _send_code(spark: SparkSession) -> None:

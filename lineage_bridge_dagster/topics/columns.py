@@ -142,19 +142,25 @@ def table_schema(
         raw: whether the bytes of key and value are among them.
 
     Raises:
-        SchemaError: as `row_columns`.
+        SchemaError: as `row_columns`, or a field has the name of a metadata column.
     """
+    columns, metadata = row_columns(key, value, mode), metadata_columns(portable=portable, raw=raw)
+    reserved = {each.name.lower() for each in metadata}
+    for each in columns.fields:
+        if each.name.lower() in reserved:
+            raise SchemaError.at(
+                each.name,
+                "has the name of a metadata column",
+                f"Set metadata_names: {'tableflow' if portable else 'portable'} in a new table, or rename it "
+                "in a new topic.",
+            )
     identifying: set[str] = set()
     if mode != "append" and not optional_key_fields(key):
         names = (each.name for each in columns_of(key, "key").fields)
         identifying = {metadata_name("partition", portable), *names}
-    fields = (
-        *row_columns(key, value, mode).fields,
-        *metadata_columns(portable=portable, raw=raw),
-    )
     found = (
         types.field(each.name, each.field_type, required=each.name in identifying, doc=each.doc or "")
-        for each in fields
+        for each in (*columns.fields, *metadata)
     )
     return assign_fresh_schema_ids(Schema(*found))
 

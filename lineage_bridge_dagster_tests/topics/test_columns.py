@@ -86,6 +86,14 @@ def test_table_of_envelopes_has_the_key_and_the_row() -> None:
     assert "mode: upsert" in raised.value.hint
 
 
+def test_field_with_the_name_of_a_metadata_column_is_refused() -> None:
+    value = subject(record(cflt_metadata_offset="long"))
+    with pytest.raises(SchemaError, match="cflt_metadata_offset has the name of a metadata column") as raised:
+        table_schema(NONE, value, portable=True)
+    assert "metadata_names: tableflow" in raised.value.hint
+    assert table_schema(NONE, value).find_field("cflt_metadata_offset")
+
+
 def test_fields_that_only_older_versions_have_follow_those_of_the_latest() -> None:
     value = subject(record(a="int", gone="string"), record(a="long", b="int"), record(b="long", a="int"))
     assert columns(NONE, value) == "key: binary, b: long, a: long, gone: string"

@@ -25,6 +25,7 @@ class Decoder(Protocol):
     Attributes:
         type: Spark's type of a decoded key or value; None if there is no schema: the bytes are the column.
         is_record: whether its fields become columns; else the value is one column.
+        required: the fields of a record, if none of them may be null; else none.
     """
 
     @property
@@ -32,6 +33,9 @@ class Decoder(Protocol):
 
     @property
     def is_record(self) -> bool: ...
+
+    @property
+    def required(self) -> tuple[str, ...]: ...
 
     def decode(self, records: DataFrame, side: Side) -> DataFrame:
         """Add the columns `_{side}` and `_{side}_error`.
@@ -51,6 +55,7 @@ class BytesDecoder:
 
     type: DataType | None = None
     is_record: bool = False
+    required: tuple[str, ...] = ()
 
     def decode(self, records: DataFrame, side: Side) -> DataFrame:
         """Add the bytes themselves, and never an error."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pyiceberg.types import StructType
+
 from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
 from lineage_bridge_dagster.topics.columns import ValueType
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
@@ -20,6 +22,9 @@ class SubjectDecoder:
         self._subject = subject
         self._value = value
         self.is_record = value.is_record
+        fields = value.type.fields if isinstance(value.type, StructType) else ()
+        is_complete = all(each.required for each in fields)
+        self.required = tuple(each.name for each in fields) if is_complete else ()
 
     @cached_property
     def type(self) -> DataType:

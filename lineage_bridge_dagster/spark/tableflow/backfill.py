@@ -31,6 +31,7 @@ from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue, Rejectio
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit, global_view
 from lineage_bridge_dagster.spark.iceberg_tables import exists
 from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.spark.python_workers import HANDED_BYTES, hand_over
 from lineage_bridge_dagster.spark.tableflow.batch_size import BatchSize
 from lineage_bridge_dagster.spark.tableflow.columns import Decoders, undecodable
 from lineage_bridge_dagster.spark.tableflow.config import (
@@ -208,8 +209,9 @@ class Backfill:
         """Load a batch again; what was done, by the number of the slice."""
         config, name = self.config, self.config.name
         schemas = self._schemas()
-        decoders = Decoders.of(schemas)
+        decoders = Decoders.of_table(schemas, self.config)
         within = of_slices(self._topic.read(session, start, end, topic_id=topic_id), slices)
+        hand_over(session, self._size.records_within(HANDED_BYTES))
         records = judged(within, self._topic.name, decoders, config)
         found = Rejections()
         if self._queue is not None:

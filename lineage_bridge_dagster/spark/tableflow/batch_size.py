@@ -11,8 +11,12 @@ from __future__ import annotations
 #: Records of a sample: small enough for records of 1 MB, the largest ones by Kafka's default.
 SAMPLE = 1000
 
-#: Bytes of a record that is taken for small.
+#: Bytes of a record that is taken for small, and of one that may be as large as Kafka's default permits.
 _UNKNOWN = 1024.0
+_LARGE = float(1 << 20)
+
+#: Records that Spark hands to Python at a time by default.
+_MOST_HANDED = 10_000
 
 
 class BatchSize:
@@ -40,6 +44,11 @@ class BatchSize:
     def bytes_of(self, records: int) -> float:
         """An estimate of the bytes of so many records; as of small ones before any was measured."""
         return records * (_UNKNOWN if self._mean is None else self._mean)
+
+    def records_within(self, size: int) -> int:
+        """How many records have about so many bytes, large ones before any was measured; 1 to 10,000."""
+        mean = _LARGE if self._mean is None else max(1.0, self._mean)
+        return max(1, min(_MOST_HANDED, int(size / mean)))
 
     @property
     def needs_sample(self) -> bool:

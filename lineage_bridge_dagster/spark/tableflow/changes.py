@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
+    from lineage_bridge_dagster.spark.decoding.decoder import Decoder
+
 #: The boolean column that is true on records that delete their key.
 DELETED = "_deleted"
 
@@ -25,10 +27,16 @@ KEY_BYTES = 256
 _WRITES = ("c", "r", "u")
 
 
-def with_changes(frame: DataFrame, topic: str, mode: Mode) -> DataFrame:
+def with_changes(frame: DataFrame, topic: str, mode: Mode, key: Decoder) -> DataFrame:
     """Decoded records with `_deleted`, and `_value` as the row; appends are as they are.
 
     Records that change no key get an `_error`.
+
+    Args:
+        frame: the records.
+        topic: its name.
+        mode: of the table.
+        key: what decoded the keys.
 
     Raises:
         SuspendedError: the values of a Debezium topic are no envelopes.
@@ -38,6 +46,11 @@ def with_changes(frame: DataFrame, topic: str, mode: Mode) -> DataFrame:
     if mode == "append":
         return frame
     no_key = F.when(F.col("key").isNull(), F.lit(f"it has no key, which mode {mode} needs"))
+    # JSON may lack what its schema requires, and the columns that identify a row hold no null.
+    no_key = no_key.when(F.col("_key").isNull(), F.lit(f"its key is null, which mode {mode} does not permit"))
+    for name in key.required:
+        message = f"its key has no field {name}, which the key's schema requires"
+        no_key = no_key.when(F.col(quoted("_key", name)).isNull(), F.lit(message))
     frame = refused(frame, no_key, MISSING_KEY)
     if mode == "upsert":
         return frame.withColumn(DELETED, F.col("value").isNull())

@@ -16,8 +16,9 @@ from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_KEY, UNDECODA
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.decoding.decoder import Decoder, decoder_for
 from lineage_bridge_dagster.spark.decoding.framing import schema_id
-from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
-from lineage_bridge_dagster.topics.columns import metadata_columns, metadata_name
+from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topics.columns import metadata_columns, metadata_name, table_schema
+from lineage_bridge_dagster.topics.errors import SchemaError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -41,6 +42,21 @@ class Decoders:
     def of(cls, schemas: TopicSchemas) -> Self:
         """Raises SchemaError if no table can hold what a schema describes."""
         return cls(decoder_for(schemas.key), decoder_for(schemas.value))
+
+    @classmethod
+    def of_table(cls, schemas: TopicSchemas, config: TopicTableConfig) -> Self:
+        """Raises SuspendedError if the table cannot hold what the schemas describe."""
+        try:
+            table_schema(
+                schemas.key,
+                schemas.value,
+                config.mode,
+                portable=config.portable_names,
+                raw=config.raw_columns,
+            )
+            return cls.of(schemas)
+        except SchemaError as error:
+            raise SuspendedError(f"{config.name}: {error.message}", hint=error.hint) from error
 
 
 def with_decoded(records: DataFrame, decoders: Decoders) -> DataFrame:

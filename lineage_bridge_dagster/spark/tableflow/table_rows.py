@@ -41,7 +41,7 @@ class TableRows:
 
 def judged(records: DataFrame, topic: str, decoders: Decoders, config: TopicTableConfig) -> DataFrame:
     """Decoded records with `_error`, why one cannot be a row."""
-    return with_changes(with_decoded(records, decoders), topic, config.mode)
+    return with_changes(with_decoded(records, decoders), topic, config.mode, decoders.key)
 
 
 def measured(records: DataFrame) -> tuple[int, int]:

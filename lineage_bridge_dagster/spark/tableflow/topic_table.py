@@ -30,6 +30,7 @@ from lineage_bridge_dagster.spark import classic, division
 from lineage_bridge_dagster.spark.commits import conflict_of
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import Offsets
+from lineage_bridge_dagster.spark.python_workers import HANDED_BYTES, hand_over
 from lineage_bridge_dagster.spark.tableflow import creation
 from lineage_bridge_dagster.spark.tableflow.batch_size import BatchSize
 from lineage_bridge_dagster.spark.tableflow.changes import DELETED
@@ -138,7 +139,7 @@ class TopicTable:
         empty: list[Any] = []
         schemas, config = self._schemas(), self.config
         records = session.createDataFrame(empty, RECORD_DDL)
-        decoders = Decoders.of(schemas)
+        decoders = Decoders.of_table(schemas, config)
         shaped = table_rows(judged(records, self._topic.name, decoders, config), decoders, config)
         required = required_keys(shaped, schemas.key)
         columns = shaped.frame.drop(DELETED).schema
@@ -240,9 +241,10 @@ class TopicTable:
         from pyspark.sql import Observation
 
         config, schemas, name = self.config, self._schemas(), self._topic.name
-        decoders = Decoders.of(schemas)
+        decoders = Decoders.of_table(schemas, config)
         tasks = division.tasks(self._size.bytes_of(batch.most_records), classic.parallelism(session))
         records = self._topic.read(session, batch.start, batch.end, topic_id=topic_id, tasks=tasks)
+        hand_over(session, self._size.records_within(HANDED_BYTES))
         found = Rejections()
         if self._dead_letter_queue is not None:
             # Before anything is staged, for the next step publishes what a crash leaves staged.

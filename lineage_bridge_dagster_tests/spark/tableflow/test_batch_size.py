@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineage_bridge_dagster.spark.tableflow.batch_size import SAMPLE, BatchSize
+from lineage_bridge_dagster.spark.tableflow.staging import writer_session
 from lineage_bridge_dagster_tests.spark.tableflow.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -79,3 +80,30 @@ def test_topic_of_large_records_is_read_in_small_batches(spark: SparkSession, da
     # One sample, then the batches.
     assert loaded.topic.reads == len(steps) + 1
     loaded.check()
+
+
+def test_records_that_python_gets_at_a_time_are_bounded_by_their_bytes() -> None:
+    size = BatchSize(1_000_000, 1 << 30)
+    # Nothing is known: they may be large.
+    assert size.records_within(16 << 20) == 16
+    size.measured(1000, 1000 * 500)
+    assert size.records_within(16 << 20) == 10_000
+    size.measured(10, 10 * (10 << 20))
+    assert size.records_within(16 << 20) == 1
+    size.measured(10, 10 * (100 << 20))
+    assert size.records_within(16 << 20) == 1
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_load_hands_few_records_to_python_until_their_size_is_known(
+    spark: SparkSession, database: str
+) -> None:
+    """A first batch of 400 records of 1 MB, handed over at once, took all of the JVM's direct memory."""
+    loaded = Loaded(spark, database)
+    writer, option = loaded.writer(), "spark.sql.execution.arrow.maxRecordsPerBatch"
+    writer.advance()
+    assert writer_session(spark).conf.get(option) == "16"
+    loaded.add(1)
+    writer.advance()
+    assert writer_session(spark).conf.get(option) == "10000"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,12 +10,13 @@ from pyiceberg.schema import Schema
 
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.classic import load_table
+from lineage_bridge_dagster.spark.decoding.framing import prefix_of
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster.topics.columns import table_schema
 from lineage_bridge_dagster.topics.evolution import plan_evolution
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.topics.types import spelled
 from lineage_bridge_dagster_tests.spark.records import (
     ORDERS_V1,
@@ -122,6 +124,48 @@ def test_record_without_a_key_cannot_be_upserted(spark: SparkSession, database: 
     skipping = config(database, mode="upsert", failures="SKIP")
     done = opened(spark, topic, skipping, RAW_KEYS).advance()
     assert (done.rows, done.skipped, items(spark, skipping, "id")) == (1, 1, [(1,)])
+
+
+def test_key_that_lacks_what_its_schema_requires_is_the_error_of_its_record(
+    spark: SparkSession, database: str
+) -> None:
+    """The columns that identify a row hold no null, by which a single record would fail each batch."""
+    text = json.dumps(
+        {
+            "type": "object",
+            "properties": {"shop": {"type": "string"}, "number": {"type": "integer"}},
+            "required": ["shop", "number"],
+        }
+    )
+    keys = SubjectSchemas("k", (RegisteredSchema(3, text, "JSON"),))
+    topic, table = InMemoryTopic(), config(database, mode="upsert", failures="SKIP")
+    for key in ('{"shop": "a", "number": 1}', '{"shop": "a"}', '{"shop": null, "number": 1}'):
+        topic.add(0, order_v1(1), key=prefix_of(3) + key.encode())
+    done = opened(spark, topic, table, TopicSchemas(keys, ORDERS_V1)).advance()
+    assert (done.rows, done.skipped, done.rejections.counts) == (1, 2, {"MISSING_KEY": 2})
+    assert done.rejections.examples[-1].error == "its key has no field shop, which the key's schema requires"
+    assert items(spark, table, "shop", "number") == [("a", 1)]
+
+
+def test_key_that_is_a_null_in_its_schema_is_the_error_of_its_record(
+    spark: SparkSession, database: str
+) -> None:
+    keys = SubjectSchemas("k", (RegisteredSchema(3, '["null", "string"]'),))
+    topic, table = InMemoryTopic(), config(database, mode="upsert", failures="SKIP")
+    topic.add(0, order_v1(1), key=prefix_of(3) + b"\x02\x02a")
+    topic.add(0, order_v1(2), key=prefix_of(3) + b"\x00")
+    done = opened(spark, topic, table, TopicSchemas(keys, ORDERS_V1)).advance()
+    assert (done.rows, done.skipped, items(spark, table, "key", "id")) == (1, 1, [("a", 1)])
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_fields_that_cannot_be_columns_beside_others_suspend_the_topic(
+    spark: SparkSession, database: str, mode: Any
+) -> None:
+    key = {"type": "record", "name": "K", "fields": [{"name": "ID", "type": "int"}]}
+    schemas = TopicSchemas(subject("k", (3, key)), ORDERS_V1)
+    with pytest.raises(SuspendedError, match="Field id has the name of field ID, but for its case"):
+        opened(spark, InMemoryTopic(), config(database, mode=mode), schemas)
 
 
 def test_key_identifies_the_rows_of_the_table(spark: SparkSession, database: str) -> None:
