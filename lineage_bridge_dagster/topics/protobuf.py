@@ -10,7 +10,7 @@ where it is set, as no file has a row without columns. `google.protobuf.Struct` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -84,7 +84,10 @@ def _day(message: Any) -> int:
 
 
 def _micros(message: Any) -> int:
-    return int(message.seconds) * 1_000_000 + int(message.nanos) // 1000
+    found = int(message.seconds) * 1_000_000 + int(message.nanos) // 1000
+    if not -_MAX_LONG <= found <= _MAX_LONG:
+        raise ValueError(f"{message.seconds} seconds are beyond what a timestamp holds")
+    return found
 
 
 def _clock(message: Any) -> int:
@@ -185,8 +188,9 @@ class MessageReader:
         columns: list[NestedField] = []
         converts: list[tuple[str, Convert]] = []
         unions: set[str] = set()
+        optional = _optional(descriptor)
         for each in descriptor.fields:
-            union = _oneof(each)
+            union = _oneof(each, optional)
             if union is None:
                 column = self._field(each, joined(path, each.name))
                 required = not each.has_presence and not each.is_repeated
@@ -293,12 +297,19 @@ def _getter(field: FieldDescriptor, convert: Convert) -> Convert:
     return lambda message: convert(getattr(message, name))
 
 
-def _oneof(field: FieldDescriptor) -> Any:
+def _oneof(field: FieldDescriptor, optional: Container[str]) -> Any:
     """The field's oneof, unless it is the one that stands for the word `optional`."""
-    union = field.containing_oneof
-    if union is None or (len(union.fields) == 1 and union.name == f"_{field.name}"):
-        return None
-    return union
+    return None if field.name in optional else field.containing_oneof
+
+
+def _optional(descriptor: Descriptor) -> frozenset[str]:
+    """The names of the fields that have the word `optional` in proto3.
+
+    The names of their oneofs do not tell: `_a` for `a`, but `X_a` for `_a`.
+    """
+    found = descriptor_pb2.DescriptorProto()
+    descriptor.CopyToProto(found)
+    return frozenset(each.name for each in found.field if each.proto3_optional)
 
 
 def _decimal(precision: int, scale: int, path: str) -> Column:

@@ -9,6 +9,7 @@ import pytest
 from google.protobuf import message_factory
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from lineage_bridge_dagster.topics.columns import own_type
 from lineage_bridge_dagster.topics.errors import SchemaError
@@ -60,6 +61,7 @@ def field(statement: str) -> str:
         ("bytes f = 1;", "f: required binary"),
         ("E f = 1;", "f: required string"),
         ("optional int32 f = 1;", "f: optional int"),
+        ("optional int32 __f = 1;", "__f: optional int"),
         ("I f = 1;", "f: optional struct<a: required int>"),
         ("repeated string f = 1;", "f: optional list<string>"),
         ("repeated I f = 1;", "f: optional list<struct<a: required int>>"),
@@ -235,6 +237,14 @@ def test_unknown_fields_and_values_of_enums() -> None:
 def test_body_that_is_no_value_has_a_reason(body: bytes, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         message_reader(compiled(ORDER)).read(body)
+
+
+@pytest.mark.parametrize("seconds", [2**63 - 1, -(2**63), 10**13])
+def test_time_that_no_column_holds_has_a_reason(seconds: int) -> None:
+    reader = message_reader(compiled(of("message M { google.protobuf.Timestamp at = 1; }")))
+    time = Timestamp(seconds=seconds).SerializeToString()
+    with pytest.raises(ValueError, match=f"{seconds} seconds are beyond what a timestamp holds"):
+        reader.read(b"\0\x0a" + bytes([len(time)]) + time)
 
 
 def test_indexes_of_the_first_message_in_full() -> None:

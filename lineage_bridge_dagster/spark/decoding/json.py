@@ -33,6 +33,9 @@ _OPTIONS = {
     "allowSingleQuotes": "false",
 }
 
+#: Milliseconds that Spark makes a time of; it ends the query at others.
+_MOST_MILLIS = {Kind.TIMESTAMPTZ: (2**63 - 1) // 1000, Kind.TIMESTAMP: 10**15 - 1}
+
 #: Kinds that a variant reports, by the beginning of what `schema_of_variant` says.
 _NUMBERS = ("BIGINT", "DECIMAL", "DOUBLE")
 _VARIANTS = {
@@ -181,6 +184,9 @@ def _wrong(raw: Column, node: JsonNode) -> Column | None:
         case Kind.FLOAT | Kind.DOUBLE:
             number = raw.cast(spark_type(node.type()))
             return flag(F.abs(number) == F.lit(float("inf")).cast(spark_type(node.type())))
+        case Kind.TIMESTAMP | Kind.TIMESTAMPTZ:
+            most = _MOST_MILLIS[node.kind]
+            return flag(~raw.between(-most, most))
         case Kind.UNION:
             matched = _any(match for match, _ in _alternatives(raw, node))
             return flag(F.schema_of_variant(raw) != "VOID") & ~(F.lit(False) if matched is None else matched)
@@ -203,6 +209,7 @@ def _is_checked(node: JsonNode) -> bool:
         return any(map(_is_checked, inner))
     return node.kind in (
         Kind.STRING, Kind.DECIMAL_BASE64, Kind.DECIMAL_NUMBER, Kind.FLOAT, Kind.DOUBLE, Kind.UNION,
+        Kind.TIMESTAMP, Kind.TIMESTAMPTZ,
     )  # fmt: skip
 
 

@@ -243,3 +243,15 @@ def test_decimal_of_all_digits_is_read_and_one_of_more_is_an_error(spark: SparkS
     found = decode(spark, schemas(of(a=kind)), *(framed(b'{"a": %s}' % text.encode()) for text in texts))
     assert [value and value["a"] for value, _ in found] == [*map(Decimal, texts[:3]), None]
     assert [bool(error) for error in errors(found)] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("more", "most"), [({}, 2**63 // 1000), ({"flink.type": "timestamp"}, 10**15 - 1)])
+def test_time_that_no_column_holds_is_the_error_of_its_record(
+    spark: SparkSession, more: dict[str, str], most: int
+) -> None:
+    at = {"type": "integer", "title": "org.apache.kafka.connect.data.Timestamp", **more}
+    kind = of(at=at, all={"type": "array", "items": at}, either={"oneOf": [at, {"type": "string"}]})
+    values = [0, most + 1, -most - 1, 2**63 - 1, -(2**63)]
+    payloads = [framed(each) for at in values for each in ({"at": at}, {"either": at}, {"all": [at]})]
+    found = decode(spark, schemas(kind), *payloads)
+    assert [bool(error) for error in errors(found)] == [False] * 3 + [True] * 12
