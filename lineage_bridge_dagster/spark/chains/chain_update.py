@@ -106,12 +106,10 @@ class ChainUpdate:
         replaced = [each for each in changed if each in stored]
         with self._rows(ids) as fresh:
             if not replaced:
-                self.marker.add(fresh.sortWithinPartitions("table_id", "hop"), table, since)
+                self.marker.add(fresh, table, since)
             elif not few and len(replaced) == len(stored):
                 # No row stays, so replacing all of them is cheaper than matching.
-                self.marker.writer(fresh.sortWithinPartitions("table_id", "hop"), table).overwrite(
-                    F.lit(True)
-                )
+                self.marker.writer(fresh, table).overwrite(F.lit(True))
             else:
                 self._merge(fresh, replaced)
 
@@ -133,15 +131,7 @@ class ChainUpdate:
         from pyspark.sql import functions as F
 
         tables = self.chains.filter(pc.is_in(self.chains["table_id"], value_set=table_ids))
-        numbers = tables["table"].combine_chunks()
-        used = self.walk.nodes(numbers)
-        nodes = self.nodes.rows
-        if used is not None:
-            nodes = nodes.filter(pc.is_in(nodes["node"], value_set=used))
-        with (
-            self.walk.frame(self.spark, numbers) as hops,
-            hop_rows(self.spark, hops, nodes, tables) as rows,
-        ):
+        with hop_rows(self.spark, self.walk.hops, self.nodes.rows, tables) as rows:
             yield (
                 rows.withColumn("discovered_at", F.lit(self.discovered_at).cast("timestamp"))
                 .withColumn("computed_at", F.lit(datetime.now(UTC)).cast("timestamp"))

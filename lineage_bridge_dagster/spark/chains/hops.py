@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
 
 #: Up to this many nodes or tables, the join broadcasts them; beyond, Spark chooses.
 _BROADCAST_ROWS = 200_000
+
+#: Up to this many hops a node, what they stand for is joined here; beyond, Spark is sent each node once.
+_MOST_COPIES = 4
+
+#: About how many bytes the rows of a partition have, where a few statements are very long.
+_PART_BYTES = 128 << 20
+
+#: About how many bytes a field of a schema has, and all of a hop but its statement and its fields.
+_FIELD_BYTES, _HOP_BYTES = 40, 400
 
 _NODES = pa.schema(
     [
@@ -122,8 +132,10 @@ def table_rows(graph: Graph, table_ids: Sequence[str]) -> pa.Table:
 
 
 @contextmanager
-def hop_rows(spark: SparkSession, hops: DataFrame, nodes: pa.Table, tables: pa.Table) -> Iterator[DataFrame]:
-    """One row for each hop of these tables, to be computed within the block.
+def hop_rows(
+    spark: SparkSession, hops: pa.Table | DataFrame, nodes: pa.Table, tables: pa.Table
+) -> Iterator[DataFrame]:
+    """One row for each hop of these tables, by table and hop in each partition; for use within the block.
 
     Columns: `table_id, database, table_name, hop, node_id, kind, qualified_name, display_name,
     environment_id, cluster_id, sql, connector_class, schema_fields, stale_since, complete`, and what else
@@ -137,9 +149,22 @@ def hop_rows(spark: SparkSession, hops: DataFrame, nodes: pa.Table, tables: pa.T
     """
     from pyspark.sql import functions as F
 
-    names = [field.name for field in _NODES if field.name != "node"]
     first = ["table_id", "database", "table_name"]
     rest = [name for name in tables.column_names if name not in ("table", *first)]
+    columns = [*first, "hop", *(field.name for field in _NODES if field.name != "node"), "complete", *rest]
+    if isinstance(hops, pa.Table):
+        if hops.num_rows <= _MOST_COPIES * nodes.num_rows:
+            with frame_of_parts(spark, _joined(hops, nodes, tables, columns)) as rows:
+                yield rows
+            return
+        hops = hops.filter(pc.is_in(hops["table"], value_set=tables["table"]))
+        nodes = nodes.filter(pc.is_in(nodes["node"], value_set=pc.unique(hops["node"])))
+        with (
+            frame_of_parts(spark, parts_of(hops)) as numbers,
+            hop_rows(spark, numbers, nodes, tables) as rows,
+        ):
+            yield rows
+        return
     with (
         frame_of_parts(spark, parts_of(nodes)) as of_nodes,
         frame_of_parts(spark, parts_of(tables)) as of_tables,
@@ -148,12 +173,42 @@ def hop_rows(spark: SparkSession, hops: DataFrame, nodes: pa.Table, tables: pa.T
             of_nodes = F.broadcast(of_nodes)
         if tables.num_rows <= _BROADCAST_ROWS:
             of_tables = F.broadcast(of_tables)
-        yield (
-            hops.drop("stale", "digest")
-            .join(of_tables, "table")
-            .join(of_nodes, "node")
-            .select(*first, "hop", *names, "complete", *rest)
-        )
+        joined = hops.drop("stale", "digest").join(of_tables, "table").join(of_nodes, "node")
+        yield joined.select(*columns).sortWithinPartitions("table_id", "hop")
+
+
+def _joined(hops: pa.Table, nodes: pa.Table, tables: pa.Table, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """`hop_rows` of hops that are here, a part at a time: at least one."""
+    # Taking rows of a table in chunks would put it together each time.
+    nodes, tables = nodes.combine_chunks(), tables.sort_by("table_id").combine_chunks()
+    ranks = pc.index_in(hops["table"], value_set=tables["table"])
+    hops = hops.set_column(0, "table", ranks).filter(ranks.is_valid())
+    hops = hops.sort_by([("table", "ascending"), ("hop", "ascending")]).combine_chunks()
+    places = pc.index_in(hops["node"], value_set=nodes["node"])
+    bytes_of_nodes = (
+        pc.fill_null(pc.binary_length(nodes["sql"]), 0).to_numpy().astype(np.int64)
+        + pc.fill_null(pc.list_value_length(nodes["schema_fields"]), 0).to_numpy() * _FIELD_BYTES
+        + _HOP_BYTES
+    )
+    for start, end in _slices(np.cumsum(bytes_of_nodes[places.to_numpy()])):
+        part = {name: hops[name].slice(start, end - start) for name in ("table", "hop", "complete")}
+        of_table = tables.take(part.pop("table"))
+        of_node = nodes.take(places.slice(start, end - start))
+        for some in (of_table, of_node):
+            part |= {name: some[name] for name in some.column_names}
+        yield pa.table([part[name] for name in columns], names=columns)
+
+
+def _slices(total_bytes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Parts of not too many rows and bytes, at least one, by the bytes of all rows up to each."""
+    start, before = 0, 0
+    while True:
+        by_bytes = int(np.searchsorted(total_bytes, before + _PART_BYTES, side="right"))
+        end = max(min(start + PART_ROWS, by_bytes), min(start + 1, len(total_bytes)))
+        yield start, end
+        if end >= len(total_bytes):
+            return
+        start, before = end, int(total_bytes[end - 1])
 
 
 def incomplete_nodes(discovery: Discovery) -> Callable[[str], bool]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, shared
-from lineage_bridge_dagster.spark.chains.frames import frame_of, frame_of_parts, parts_of
+from lineage_bridge_dagster.spark.chains.frames import frame_of
 from lineage_bridge_dagster.spark.chains.walker import HOPS, walk_on_worker, walked
 from lineage_bridge_dagster.spark.merge import persisted
 from lineage_bridge_dagster.spark.python_workers import map_in_arrow
@@ -43,22 +42,6 @@ class Walk:
 
     summary: pa.Table
     hops: pa.Table | DataFrame
-
-    @contextmanager
-    def frame(self, spark: SparkSession, tables: pa.Array) -> Iterator[DataFrame]:
-        """The hops, at least those of these tables, to be computed within the block."""
-        if not isinstance(self.hops, pa.Table):
-            yield self.hops
-            return
-        with frame_of_parts(spark, parts_of(self._of(tables))) as hops:
-            yield hops
-
-    def nodes(self, tables: pa.Array) -> pa.Array | None:
-        """The numbers of all nodes in the chains of these tables; None if only the workers know."""
-        return pc.unique(self._of(tables)["node"]) if isinstance(self.hops, pa.Table) else None
-
-    def _of(self, tables: pa.Array) -> pa.Table:
-        return self.hops.filter(pc.is_in(self.hops["table"], value_set=tables))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+from lineage_bridge_dagster.spark.chains import hops as module
 from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, adjacency
 from lineage_bridge_dagster.spark.chains.hops import (
     hop_nodes,
@@ -78,18 +79,18 @@ def test_worker_walks_any_graph_as_the_pure_function_does(graph: Graph) -> None:
 @pytest.mark.parametrize("local_hops", [LOCAL_HOPS, 0], ids=["here", "on workers"])
 @pytest.mark.parametrize("seed", range(3))
 def test_walk_agrees_with_the_pure_function_on_tangled_graphs(
-    spark: SparkSession, seed: int, local_hops: int
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int, local_hops: int
 ) -> None:
+    # What hops stand for is joined here, or by Spark.
+    monkeypatch.setattr(module, "_MOST_COPIES", 1_000 if seed else 0)
+    monkeypatch.setattr(module, "_PART_BYTES", 10_000)
     discovery = tangle(seed)
     arrays = adjacency(discovery.graph, incomplete_nodes(discovery))
     nodes = hop_nodes(discovery.graph, arrays.hop_nodes)
     arrays = arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents)
     tables = table_rows(discovery.graph, [c.table.node_id for c in chains_of(discovery.graph)])
     with walk_tables(spark, arrays, tables["table"], local_hops) as walk:
-        with (
-            walk.frame(spark, tables["table"].combine_chunks()) as hops,
-            hop_rows(spark, hops, nodes.rows, tables) as frame,
-        ):
+        with hop_rows(spark, walk.hops, nodes.rows, tables) as frame:
             rows = frame.collect()
         summary = {row["table"]: row for row in walk.summary.to_pylist()}
     columns = ("table_id", "hop", "node_id", "kind", "qualified_name", "display_name", "sql", "complete")
