@@ -241,7 +241,9 @@ def _value(raw: Column, node: JsonNode) -> Column:
         case Kind.DECIMAL_NUMBER:
             return _decimal(raw, *node.decimal)
         case Kind.DECIMAL_BASE64:
-            return _unscaled(F.unbase64(F.try_variant_get(raw, "$", "string")), *node.decimal)
+            # `unbase64` ends the query at a text that is none.
+            data = F.try_to_binary(F.try_variant_get(raw, "$", "string"), F.lit("base64"))
+            return _unscaled(data, *node.decimal)
         case Kind.UNION:
             fields = [
                 F.when(match, value).alias(each.name)

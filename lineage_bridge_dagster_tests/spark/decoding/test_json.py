@@ -227,13 +227,14 @@ def test_decimal_that_its_bytes_do_not_hold_is_the_error_of_its_record(spark: Sp
 
     most, more = ((10**10 + change).to_bytes(5, "big") for change in (-1, 0))
     payloads = [cost(most), cost(more), cost(b""), cost(b"\1" * 70), framed({}), framed({"cost": None})]
+    payloads += [framed({"cost": "a"}), framed({"cost": "!!"})]
     found = decode(spark, schemas(of(cost={"anyOf": [{"type": "null"}, decimal("string")]})), *payloads)
     assert [value for value, _ in found if value] == [
         {"cost": Decimal("99999999.99")},
         {"cost": None},
         {"cost": None},
     ]
-    assert [bool(error) for error in errors(found)] == [False, True, True, True, False, False]
+    assert [bool(error) for error in errors(found)] == [False, *[True] * 3, False, False, True, True]
 
 
 def test_decimal_of_all_digits_is_read_and_one_of_more_is_an_error(spark: SparkSession) -> None:
