@@ -256,3 +256,13 @@ def test_time_that_no_column_holds_is_the_error_of_its_record(
     payloads = [framed(each) for at in values for each in ({"at": at}, {"either": at}, {"all": [at]})]
     found = decode(spark, schemas(kind), *payloads)
     assert [bool(error) for error in errors(found)] == [False] * 3 + [True] * 12
+
+
+def test_decimal_that_would_be_rounded_is_an_error_however_small_its_last_digits_are(
+    spark: SparkSession,
+) -> None:
+    texts = ["1.5", "1.50000000000", "15e-1", "123.45e2", "1.5000000001", "1e-300", "0.001", "1.23456e2"]
+    payloads = (framed(b'{"a": %s}' % text.encode()) for text in texts)
+    found = decode(spark, schemas(of(a=decimal("number"))), *payloads)
+    wanted = [*map(Decimal, ["1.50", "1.50", "1.50", "12345.00"]), *[None] * 4]
+    assert [value and value["a"] for value, _ in found] == wanted
