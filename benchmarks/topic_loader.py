@@ -22,7 +22,7 @@ from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
-from lineage_bridge_dagster.spark.session import spark_session
+from lineage_bridge_dagster.spark.session import LOADING, spark_session
 from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
@@ -73,7 +73,7 @@ def main() -> None:
     """Load, and print the events `ready`, `step` and `done`."""
     load = Load(**json.loads(sys.argv[1]))
     catalogs = Catalogs.of(CatalogSettings(name=_CATALOG, **load.catalog))
-    spark = spark_session(catalogs, load.spark, app_name="topic-to-iceberg-benchmark")
+    spark = spark_session(catalogs, {**LOADING, **load.spark}, app_name="topic-to-iceberg-benchmark")
     spark.sparkContext.setLogLevel("ERROR")
     _event("ready")
     with ThreadPoolExecutor(load.threads) as pool:

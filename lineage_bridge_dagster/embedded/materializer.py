@@ -84,7 +84,7 @@ def run(home: Path, interval: float = INTERVAL) -> int:
     """Run until SIGTERM or SIGINT and return the exit code: 1 if Spark's JVM exited."""
     import boto3
 
-    from lineage_bridge_dagster.spark.session import spark_session
+    from lineage_bridge_dagster.spark.session import LOADING, spark_session
 
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -95,7 +95,7 @@ def run(home: Path, interval: float = INTERVAL) -> int:
         settings = Settings.from_env(os.environ)
         catalogs = _catalogs(settings)
         emulator = Emulator(os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"])
-        conf = {**SPARK_CONF, **_server_conf(os.environ)}
+        conf = {**LOADING, **SPARK_CONF, **_server_conf(os.environ)}
         spark = spark_session(catalogs, conf, app_name="lineage-bridge-materializer")
         confluent = ConfluentSession(settings.confluent)
         tableflow = TableflowService(

@@ -6,6 +6,7 @@ of session asks `is_classic` first.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -14,6 +15,7 @@ from lineage_bridge_dagster.spark.java_errors import java_classes, spark_errors
 if TYPE_CHECKING:
     from pyspark import Broadcast, SparkContext
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 _CONNECT = "pyspark.sql.connect."
 
@@ -37,8 +39,10 @@ def running() -> SparkSession | None:
     return SparkSession.builder.getOrCreate()
 
 
-def jvm(spark: SparkSession) -> Any:
-    """The driver's JVM.
+def java_class(spark: SparkSession, name: str) -> Any:
+    """A class of the driver's JVM, by its whole name.
+
+    From package to package, as in `jvm.org.apache`, Java would search all jars for a class `org.apache`.
 
     Raises:
         ConfigurationError: the session is one of Spark Connect.
@@ -48,7 +52,22 @@ def jvm(spark: SparkSession) -> Any:
             "This needs Spark in the same process, and the session is one of Spark Connect.",
             hint="Set spark.master in place of spark.remote for what loads topics into tables.",
         )
-    return spark._jvm
+    return getattr(spark._jvm, name)
+
+
+def plain(spark: SparkSession, java: Any) -> Any:
+    """A Java map or list of texts and numbers, as Python's.
+
+    In one call: iterating takes two for each entry, and ends with a Java exception.
+    """
+    mapper = java_class(spark, "com.fasterxml.jackson.databind.ObjectMapper")()
+    return json.loads(mapper.writeValueAsString(java))
+
+
+def settings(spark: SparkSession) -> dict[str, str]:
+    """All that a session is configured with."""
+    found: dict[str, str] = plain(spark, java_session(spark).conf().getAllAsJava())
+    return found
 
 
 def java_session(spark: SparkSession) -> Any:
@@ -63,15 +82,21 @@ def cloned(spark: SparkSession) -> SparkSession:
     return SparkSession(spark.sparkContext, java_session(spark).cloneSession())
 
 
+def java_schema(spark: SparkSession, columns: StructType) -> Any:
+    """Iceberg's Java `Schema` of Spark's columns."""
+    struct = java_class(spark, "org.apache.spark.sql.types.DataType").fromJson(columns.json())
+    return java_class(spark, "org.apache.iceberg.spark.SparkSchemaUtil").convert(struct)
+
+
 def load_table(spark: SparkSession, name: str) -> Any:
     """Load Iceberg's Java `Table` from the catalog, by its quoted name.
 
     Its API answers several times as fast as a query of the metadata tables.
     """
-    found, session = jvm(spark), java_session(spark)
+    session = java_session(spark)
     # A session finds its catalogs by the configuration of the thread's active one, which a new thread lacks.
-    found.org.apache.spark.sql.classic.SparkSession.setActiveSession(session)
-    return found.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(session, name)
+    java_class(spark, "org.apache.spark.sql.classic.SparkSession").setActiveSession(session)
+    return java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergTable(session, name)
 
 
 def find_table(spark: SparkSession, name: str) -> Any | None:
@@ -92,7 +117,7 @@ def context(spark: SparkSession) -> SparkContext:
 def string_array(spark: SparkSession, *texts: str) -> Any:
     """A Java `String[]`."""
     gateway: Any = spark.sparkContext._gateway
-    array = gateway.new_array(jvm(spark).java.lang.String, len(texts))
+    array = gateway.new_array(java_class(spark, "java.lang.String"), len(texts))
     for i, text in enumerate(texts):
         array[i] = text
     return array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ class JavaTable:
         self._spark = spark
         self._name = name
         self._table: Any = classic.load_table(spark, name)
+        self._parser = classic.java_class(spark, "org.apache.iceberg.SnapshotParser")
 
     @property
     def location(self) -> str:
@@ -34,14 +36,14 @@ class JavaTable:
         """The snapshots of the current branch, newest first, as far back as they are kept."""
         at = self._table.currentSnapshot()
         while at is not None:
-            yield _snapshot(at)
+            yield self._snapshot(at)
             parent = at.parentId()
             at = None if parent is None else self._table.snapshot(parent)
 
     def snapshot(self, snapshot_id: int) -> Snapshot | None:
         """A snapshot that is still kept, on the current branch or not."""
         found = self._table.snapshot(snapshot_id)
-        return None if found is None else _snapshot(found)
+        return None if found is None else self._snapshot(found)
 
     def snapshot_count(self) -> int:
         """How many snapshots are kept, on any branch."""
@@ -83,8 +85,9 @@ class JavaTable:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
-        jvm = classic.jvm(self._spark)
-        converter = jvm.org.apache.spark.sql.execution.datasources.SparkExpressionConverter
+        converter = classic.java_class(
+            self._spark, "org.apache.spark.sql.execution.datasources.SparkExpressionConverter"
+        )
         session = classic.java_session(self._spark)
         try:
             resolved = converter.collectResolvedSparkExpression(session, self._name, condition)
@@ -92,14 +95,12 @@ class JavaTable:
         except (Py4JJavaError, PySparkException):
             # Iceberg has no such expression, as for `id % 2 = 0`: it cannot select partitions.
             return False
-        selects = jvm.org.apache.iceberg.expressions.ExpressionUtil.selectsPartitions
-        return bool(selects(expression, self._table, False))
+        expressions = classic.java_class(self._spark, "org.apache.iceberg.expressions.ExpressionUtil")
+        return bool(expressions.selectsPartitions(expression, self._table, False))
 
     def add_columns(self, columns: StructType) -> None:
         """Add the columns that the table lacks, and widen those that are narrower, in one commit."""
-        jvm = classic.jvm(self._spark)
-        java_columns = jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
-        wanted = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(java_columns)
+        wanted = classic.java_schema(self._spark, columns)
         self._table.updateSchema().caseSensitive(False).unionByNameWith(wanted).commit()
 
     def create_branch(self, branch: str, snapshot_id: int) -> None:
@@ -118,8 +119,6 @@ class JavaTable:
         if branch in self._table.refs():
             self._table.manageSnapshots().removeBranch(branch).commit()
 
-
-def _snapshot(found: Any) -> Snapshot:
-    return Snapshot(
-        int(found.snapshotId()), str(found.operation()), dict(found.summary()), int(found.timestampMillis())
-    )
+    def _snapshot(self, found: Any) -> Snapshot:
+        # As JSON, in one call of the JVM: each entry of a summary would take two.
+        return Snapshot.of_json(json.loads(self._parser.toJson(found)))

@@ -137,6 +137,5 @@ def _allow_groups(spark: SparkSession) -> None:
     """Have Spark not warn at each read that queries of one group may disturb each other."""
     if not classic.is_classic(spark):
         return
-    jvm = classic.jvm(spark)
-    logging = jvm.org.apache.logging.log4j
-    logging.core.config.Configurator.setLevel(_WARNS, logging.Level.ERROR)
+    level = classic.java_class(spark, "org.apache.logging.log4j.Level").ERROR
+    classic.java_class(spark, "org.apache.logging.log4j.core.config.Configurator").setLevel(_WARNS, level)

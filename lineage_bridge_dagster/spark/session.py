@@ -48,6 +48,14 @@ _OURS = "spark.lineage_bridge.java."
 
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
+#: For processes that load topics.
+LOADING = {
+    # Topics of one run share the cores, whichever began first.
+    "spark.scheduler.mode": "FAIR",
+    # PySpark would tell the JVM the line of Python of each operation on a column: most of its calls to it.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
 
@@ -201,7 +209,7 @@ def _set_java_properties(
     running: SparkSession, wanted: Mapping[str, str], present: Mapping[str, str]
 ) -> None:
     """Set Java's system properties in a JVM that runs, unless it has others."""
-    system = classic.jvm(running).java.lang.System
+    system = classic.java_class(running, "java.lang.System")
     for name in (PROFILE, GLUE_ENDPOINT, REGION):
         value, ours, actual = wanted.get(name), present.get(_OURS + name), system.getProperty(name)
         # A property that only the user set is the user's affair; any region's STS will do.

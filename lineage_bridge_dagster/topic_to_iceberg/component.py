@@ -318,14 +318,13 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
 
     def _resources(self, names: LoadNames) -> dict[str, Any]:
         # Imported here: `dg` imports this module only to list the component, which needs no PySpark.
-        from lineage_bridge_dagster.spark.session import SparkResource
+        from lineage_bridge_dagster.spark.session import LOADING, SparkResource
 
         confluent = self._confluent()
         return {
             names.confluent: confluent,
             names.spark: SparkResource(
-                # Topics of one run share the cores, whichever began first.
-                spark_config={"spark.scheduler.mode": "FAIR", **self.spark.spark_config()},
+                spark_config={**LOADING, **self.spark.spark_config()},
                 catalog=self.spark.catalog.given(),
                 catalogs=catalogs_given(self.spark, self.catalogs)["named"],
                 lineage_catalog="",

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,7 +113,7 @@ class Running:
         self.properties = properties or {}
         self.getProperty = self.properties.get
         self.setProperty = self.properties.__setitem__
-        self.System = self.lang = self.java = self._jvm = self
+        self._jvm = SimpleNamespace(**{"java.lang.System": self})
 
 
 def in_session(

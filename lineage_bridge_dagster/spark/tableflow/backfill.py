@@ -28,6 +28,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue, Rejections
+from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit, global_view
 from lineage_bridge_dagster.spark.iceberg_tables import exists
 from lineage_bridge_dagster.spark.kafka import Offsets
@@ -169,7 +170,7 @@ class Backfill:
                 "says what it loads by itself.",
             )
         table = StagedTable(session, name).java
-        properties = dict(table.properties())
+        properties = classic.plain(session, table.properties())
         check_own(properties, str(table.location()), self.config)
         if properties.get(_ISOLATION, "serializable") != "serializable":
             raise SliceRefusedError(

@@ -75,21 +75,21 @@ def ensure_table(
     """
     table = classic.find_table(spark, config.name.sql)
     if table is not None and not _makes_way(table, config):
-        check_own(dict(table.properties()), str(table.location()), config)
+        check_own(classic.plain(spark, table.properties()), str(table.location()), config)
         return
     if table is not None:
         drop(spark, config.name)
-    jvm = classic.jvm(spark)
     java_schema = iceberg_schema(spark, schema, identifiers, comments)
-    spec = partition_spec(jvm, java_schema, config.partition_by)
-    order = sort_order(jvm, java_schema, config.sort_by)
+    spec = partition_spec(spark, java_schema, config.partition_by)
+    order = sort_order(spark, java_schema, config.sort_by)
     ensure_namespace(spark, config.name.catalog, config.name.database)
-    catalog = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(
+    catalog = classic.java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergCatalog(
         classic.java_session(spark), config.name.catalog
     )
     levels = classic.string_array(spark, config.name.database)
-    name = jvm.org.apache.iceberg.catalog.TableIdentifier.of(
-        jvm.org.apache.iceberg.catalog.Namespace.of(levels), config.name.table
+    namespace = classic.java_class(spark, "org.apache.iceberg.catalog.Namespace").of(levels)
+    name = classic.java_class(spark, "org.apache.iceberg.catalog.TableIdentifier").of(
+        namespace, config.name.table
     )
     builder = catalog.buildTable(name, java_schema).withPartitionSpec(spec).withSortOrder(order)
     if config.location:
@@ -119,7 +119,7 @@ def is_there(spark: SparkSession, config: TopicTableConfig) -> bool:
     table = classic.find_table(spark, config.name.sql)
     if table is None or _makes_way(table, config):
         return False
-    check_own(dict(table.properties()), str(table.location()), config)
+    check_own(classic.plain(spark, table.properties()), str(table.location()), config)
     return True
 
 
@@ -147,10 +147,8 @@ def iceberg_schema(
     comments: Mapping[Path, str],
 ) -> Any:
     """Iceberg's Java schema for Spark's columns, with comments, in which the identifiers are required."""
-    jvm = classic.jvm(spark)
-    parser = jvm.org.apache.iceberg.SchemaParser
-    struct = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
-    document = json.loads(parser.toJson(jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(struct)))
+    parser = classic.java_class(spark, "org.apache.iceberg.SchemaParser")
+    document = json.loads(parser.toJson(classic.java_schema(spark, schema)))
     _comment(document, (), comments)
     found = [column for column in document["fields"] if column["name"] in identifiers]
     for column in found:

@@ -68,8 +68,7 @@ def evolve(
         optional = {".".join(each.path) for each in changes if isinstance(each, MakeOptional)}
         if optional & set(table.schema().identifierFieldNames()):
             # Iceberg's specification has no optional identifier fields. Rows keep their keys without them.
-            jvm = classic.jvm(spark)
-            update = update.setIdentifierFields(jvm.java.util.ArrayList())
+            update = update.setIdentifierFields(classic.java_class(spark, "java.util.ArrayList")())
         try:
             update.unionByNameWith(schema).commit()
         except Exception as error:
@@ -99,16 +98,15 @@ def check_schemas(table: Any, config: TopicTableConfig, schemas: TopicSchemas) -
 
 def _struct(spark: SparkSession, schema: Any) -> StructType:
     """Iceberg's Java schema as PyIceberg's."""
-    jvm = classic.jvm(spark)
-    return Schema.model_validate_json(jvm.org.apache.iceberg.SchemaParser.toJson(schema)).as_struct()
+    parser = classic.java_class(spark, "org.apache.iceberg.SchemaParser")
+    return Schema.model_validate_json(parser.toJson(schema)).as_struct()
 
 
 def spark_columns(spark: SparkSession, table: Any) -> t.StructType:
     """The columns of Iceberg's Java `Table`."""
     from pyspark.sql.types import StructType
 
-    jvm = classic.jvm(spark)
-    struct = jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(table.schema())
+    struct = classic.java_class(spark, "org.apache.iceberg.spark.SparkSchemaUtil").convert(table.schema())
     return StructType.fromJson(json.loads(struct.json()))
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.java_errors import root_cause
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _TRANSFORM = re.compile(
     r"(?P<of>year|month|day|hour|bucket|truncate)s?\(\s*(?:(?P<width>[1-9]\d*)\s*,\s*)?(?P<column>[^(),]+?)\s*\)"
@@ -68,13 +72,13 @@ class Order:
         return cls(Term.parse(found["term"]), ascending, nulls == "first")
 
 
-def partition_spec(jvm: Any, schema: Any, texts: Iterable[str]) -> Any:
+def partition_spec(spark: SparkSession, schema: Any, texts: Iterable[str]) -> Any:
     """Iceberg's Java partition spec for a Java schema.
 
     Raises:
         ConfigurationError: a term is malformed, or not of a column that it suits.
     """
-    builder = jvm.org.apache.iceberg.PartitionSpec.builderFor(schema)
+    builder = classic.java_class(spark, "org.apache.iceberg.PartitionSpec").builderFor(schema)
     for text in texts:
         term = Term.parse(text)
         _check_column(schema, term, text)
@@ -83,14 +87,15 @@ def partition_spec(jvm: Any, schema: Any, texts: Iterable[str]) -> Any:
     return _checked(", ".join(texts), builder.build)
 
 
-def sort_order(jvm: Any, schema: Any, texts: Iterable[str]) -> Any:
+def sort_order(spark: SparkSession, schema: Any, texts: Iterable[str]) -> Any:
     """Iceberg's Java sort order for a Java schema.
 
     Raises:
         ConfigurationError: as `partition_spec`.
     """
-    builder = jvm.org.apache.iceberg.SortOrder.builderFor(schema)
-    expressions, nulls = jvm.org.apache.iceberg.expressions.Expressions, jvm.org.apache.iceberg.NullOrder
+    builder = classic.java_class(spark, "org.apache.iceberg.SortOrder").builderFor(schema)
+    expressions = classic.java_class(spark, "org.apache.iceberg.expressions.Expressions")
+    nulls = classic.java_class(spark, "org.apache.iceberg.NullOrder")
     for text in texts:
         order = Order.parse(text)
         term = order.term

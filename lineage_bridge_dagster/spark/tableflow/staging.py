@@ -36,7 +36,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tenacity import (
@@ -90,7 +90,7 @@ class StagedTable:
         """A table, which is loaded unless it is given as Iceberg's Java `Table`."""
         self.name = name
         self._table: Any = classic.load_table(spark, name.sql) if table is None else table
-        self._parser = classic.jvm(spark).org.apache.iceberg.SnapshotParser
+        self._parser = classic.java_class(spark, "org.apache.iceberg.SnapshotParser")
 
     @property
     def java(self) -> Any:
@@ -114,17 +114,13 @@ class StagedTable:
     def snapshot(self, snapshot_id: int) -> RawSnapshot | None:
         """A snapshot that is still kept."""
         found = self._table.snapshot(snapshot_id)
-        # As JSON, in one call of the JVM: each entry of a summary would take three.
+        # As JSON, in one call of the JVM: each entry of a summary would take two.
         return None if found is None else RawSnapshot(json.loads(self._parser.toJson(found)))
 
     def current_snapshot(self) -> Snapshot | None:
         """The snapshot of `main`; None before the first one."""
         entry = None if self.head is None else self.snapshot(self.head)
-        if entry is None:
-            return None
-        summary = {name: str(value) for name, value in entry.summary.items()}
-        operation = summary.pop("operation", "")
-        return Snapshot(entry.snapshot_id, operation, summary, int(entry.raw["timestamp-ms"]))
+        return None if entry is None else Snapshot.of_json(entry.raw)
 
     def prepare(self) -> None:
         """Have the branch at the head of `main`, ready for a batch; publish a batch that was left staged."""
@@ -254,8 +250,8 @@ def writer_session(spark: SparkSession) -> SparkSession:
         # reads what they counted would wait for ever.
         excluded = str(session.conf.get(_EXCLUDED_RULES, "") or "")
         session.conf.set(_EXCLUDED_RULES, ",".join(filter(None, (excluded, _PROPAGATE_EMPTY))))
-    known: Mapping[str, str] = session.conf.getAll
-    for name, value in spark.conf.getAll.items():
+    known = classic.settings(session)
+    for name, value in classic.settings(spark).items():
         if name.startswith("spark.sql.catalog.") and name not in known:
             session.conf.set(name, value)
     return session

@@ -264,8 +264,9 @@ class TopicTable:
             append(counted(rows, config, observation) if at_end else rows, config.name, summary)
         else:
             merge(aligned(shaped.frame, columns, extra=[DELETED]), config.name, shaped, columns, summary)
-        read, good = int(observation.get["n"]), int(observation.get["good"])
-        self._size.measured(read, int(observation.get["bytes"] or 0))
+        observed = observation.get
+        read, good = int(observed["n"]), int(observed["good"])
+        self._size.measured(read, int(observed["bytes"] or 0))
         if read > batch.most_records:
             # Spark counts records once more where it does tasks again, as when an executor is lost.
             read, good = tallied(judged(records, name, decoders, config))

@@ -217,7 +217,7 @@ def test_new_table_has_the_columns_that_were_planned(
     schemas = TopicSchemas(key, subject("orders.v1-value", (5, ENVELOPE)))
     table = config(database, mode=mode, raw_columns=mode != "upsert", portable_names=mode == "upsert")
     opened(spark, InMemoryTopic(), table, schemas)
-    parser = classic.jvm(spark).org.apache.iceberg.SchemaParser
+    parser = classic.java_class(spark, "org.apache.iceberg.SchemaParser")
     created = Schema.model_validate_json(parser.toJson(classic.load_table(spark, table.name.sql).schema()))
     planned = table_schema(key, schemas.value, mode, portable=table.portable_names, raw=table.raw_columns)
     assert plan_evolution(created.as_struct(), planned.as_struct()) == ()
