@@ -28,9 +28,11 @@ REQUEST_SECONDS = 15.0
 
 #: How the consumers of Spark's source fetch. After each poll it asks for the partition's first and end offset
 #: on the connection on which the next fetch is already under way, and brokers answer in order. At the end of
-#: a partition that fetch waits for records to come, by default for 500 ms: once for each partition and batch.
-#: The fewer polls, the fewer questions: by default a poll has 500 records.
-_FETCHING = {"kafka.fetch.max.wait.ms": "10", "kafka.max.poll.records": "10000"}
+#: a partition that fetch would wait for records to come, by default for 500 ms: once for each partition and
+#: batch. Brokers answer a fetch of no bytes at least at once, and still wait for records in tiered storage,
+#: for which a shorter `fetch.max.wait.ms` may be too short. The fewer polls, the fewer questions: by default
+#: a poll has 500 records.
+_FETCHING = {"kafka.fetch.min.bytes": "0", "kafka.max.poll.records": "10000"}
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def test_entire_topic_is_read_committed_with_headers_and_without_a_key() -> None
         "kafka.security.protocol": "PLAINTEXT",
         "kafka.isolation.level": "read_committed",
         "includeHeaders": "true",
-        "kafka.fetch.max.wait.ms": "10",
+        "kafka.fetch.min.bytes": "0",
         "kafka.max.poll.records": "10000",
         "subscribe": "orders.v1",
         "startingOffsets": "earliest",
@@ -71,7 +71,7 @@ def test_range_assigns_its_partitions(end: dict[int, int] | None, ending: str) -
 
 
 def test_given_options_are_passed_on() -> None:
-    given = {"startingTimestamp": "5", "kafka.fetch.max.wait.ms": "900"}
+    given = {"startingTimestamp": "5", "kafka.fetch.min.bytes": "1"}
     assert given.items() <= options(None, None, given).items()
 
 
