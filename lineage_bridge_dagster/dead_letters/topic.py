@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
+
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.dead_letters.clients import (
     ALONE,
@@ -32,6 +34,9 @@ ROOM = 16 * 1024
 
 #: Kafka's own default of `max.message.bytes`.
 _DEFAULT_LIMIT = 1_048_588
+
+#: Seconds within which all brokers know a topic that was created.
+_PROPAGATION_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,7 @@ class DeadLetterTopic:
             source_limit = int(configs.get(self._source, {}).get("max.message.bytes") or _DEFAULT_LIMIT)
             if found is None:
                 self._create(admin, source_limit)
-                found = self._described(admin)
+                found = self._described_soon(admin)
         except (KafkaException, TimeoutError) as error:
             raise self._failure(
                 f"could not be prepared: {_text(error)}", "Check the brokers and the key."
@@ -229,6 +234,16 @@ class DeadLetterTopic:
         if found.error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
             return None
         raise KafkaException(found.error)
+
+    def _described_soon(self, admin: Admin) -> Any | None:
+        """The metadata of a topic that was just created, which not all brokers may know at once."""
+        retrying = Retrying(
+            retry=retry_if_result(lambda found: found is None or not found.partitions),
+            stop=stop_after_delay(_PROPAGATION_SECONDS),
+            wait=wait_fixed(0.2),
+            retry_error_callback=lambda _: None,
+        )
+        return retrying(self._described, admin)
 
     def _configs(self, admin: Admin) -> dict[str, dict[str, str | None]]:
         """The configs of both topics, by name; a topic that is missing or may not be described has none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +24,9 @@ _START = """mutation($s: SensorSelector!) { startSensor(sensorSelector: $s) { __
 _START_SCHEDULE = """mutation($s: ScheduleSelector!) { startSchedule(scheduleSelector: $s) { __typename
   ... on PythonError { message } } }"""
 
+#: Seconds after which the daemon has begun the ticks of sensors that it had found running.
+_STILL_TO_COME = 3.0
+
 _ACTIVE = {"QUEUED", "NOT_STARTED", "MANAGED", "STARTING", "STARTED", "CANCELING"}
 
 
@@ -37,7 +41,7 @@ def automation_off(ui: DagsterUi) -> Iterator[None]:
     for schedule in schedules:
         _check(ui.query(_STOP_SCHEDULE, id=schedule["scheduleState"]["id"]))
     try:
-        eventually(lambda: _idle(ui) or None, 180, "the end of active runs and ticks")
+        eventually(lambda: _stays_idle(ui) or None, 180, "the end of active runs and ticks")
         yield
     finally:
         for sensor in sensors:
@@ -67,6 +71,14 @@ def _idle(ui: DagsterUi) -> bool:
         for tick in sensor["sensorState"]["ticks"]
     )
     return not ticking and not any(run["status"] in _ACTIVE for run in ui.runs())
+
+
+def _stays_idle(ui: DagsterUi) -> bool:
+    """Whether nothing runs, and nothing that the daemon began before the stop is still to come."""
+    if not _idle(ui):
+        return False
+    time.sleep(_STILL_TO_COME)
+    return _idle(ui)
 
 
 def _check(response: dict[str, Any]) -> None:

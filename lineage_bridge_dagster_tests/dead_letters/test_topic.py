@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,6 +117,22 @@ class TestPreparing:
         [created] = admin.created
         assert (created.num_partitions, created.replication_factor) == (3, 2)
         assert admin.topics["errors"]["retention.ms"] == "1000"
+
+    def test_new_topic_is_waited_for_until_the_broker_that_is_asked_knows_it(self) -> None:
+        class Lagging(FakeAdmin):
+            unknown = 2
+
+            def list_topics(self, topic: str | None = None, *, timeout: float) -> Any:
+                if self.created and self.unknown:
+                    self.unknown -= 1
+                    return SimpleNamespace(topics={})
+                return super().list_topics(topic, timeout=timeout)
+
+        admin = Lagging({"orders.v1": {}})
+        topic = queue(FakeProducer(), admin)
+        topic.prepare()
+        assert admin.unknown == 0
+        topic.write([letter()])
 
     @pytest.mark.parametrize(
         ("creation", "code"),
