@@ -123,7 +123,7 @@ def commit(
     See `commit_after`.
     """
     before = current_snapshot(spark, table)
-    later = commit_after(before, spark, table, marker, write, attempts=attempts, retried=retried)
+    later = commit_after(before, spark, table, marker, lambda _: write(), attempts=attempts, retried=retried)
     return tuple(filter(marker.has_made, later))
 
 
@@ -132,7 +132,7 @@ def commit_after(
     spark: SparkSession,
     table: TableName,
     marker: CommitMarker,
-    write: Callable[[], object],
+    write: Callable[[Snapshot | None], object],
     *,
     attempts: int = 1,
     retried: type[CommitConflictError] = CommitConflictError,
@@ -146,7 +146,8 @@ def commit_after(
         spark: the session.
         table: the table that is written to.
         marker: of the write.
-        write: commits to the table with the marker; called again after a conflict.
+        write: commits to the table with the marker; called again after a conflict. It is given the newest
+            snapshot of its start, or that of a moment before.
         attempts: calls of `write` in all, besides the retries that Iceberg makes of each commit.
         retried: the conflicts after which `write` is called again.
 
@@ -162,10 +163,11 @@ def commit_after(
         reraise=True,
     )
     since = before.snapshot_id if before else None
-    return retrying(_commit_once, spark, table, marker, write, since)
+    newest = _newest(before, spark, table)
+    return retrying(_commit_once, spark, table, marker, lambda: write(next(newest)), since)
 
 
-def read_points(before: Snapshot | None, spark: SparkSession, table: TableName) -> Iterator[Snapshot | None]:
+def _newest(before: Snapshot | None, spark: SparkSession, table: TableName) -> Iterator[Snapshot | None]:
     """The table's newest snapshot at the start of each attempt of a write; the first one is known."""
     yield before
     while True:

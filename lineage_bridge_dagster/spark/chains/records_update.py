@@ -14,7 +14,7 @@ from lineage_bridge_dagster.lineage.affected import GraphChange
 from lineage_bridge_dagster.spark.chains.frames import frame_of, frame_of_parts
 from lineage_bridge_dagster.spark.chains.lineage_tables import DIGEST, Records
 from lineage_bridge_dagster.spark.chains.settled import Before, Note, Settled
-from lineage_bridge_dagster.spark.commits import CommitMarker, commit_after, read_points
+from lineage_bridge_dagster.spark.commits import CommitMarker, commit_after
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.merge import MergeKeys, merge
 from lineage_bridge_dagster.spark.snapshot import Snapshot
@@ -130,13 +130,12 @@ class RecordsUpdate:
         if before.content is not None and enough.items() <= before.content.summary.items():
             self.before, self.found = before.content, Difference.nothing(self.records)
             return Settled(self.table, before.content.snapshot_id)
-        points = read_points(before.newest, self.spark, self.table)
         later = commit_after(
             before.newest,
             self.spark,
             self.table,
             marker,
-            lambda: self._write(marker, next(points)),
+            lambda since: self._write(marker, since),
             attempts=ATTEMPTS,
         )
         settled = before.settled(self.table, later, marker)

@@ -46,7 +46,7 @@ from lineage_bridge_dagster.spark.chains.settled import (
     Settled,
 )
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
-from lineage_bridge_dagster.spark.commits import commit_after, read_points
+from lineage_bridge_dagster.spark.commits import commit_after
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
@@ -287,13 +287,12 @@ class _Write:
                 self.selection,
                 parse_iso(self.discovery.discovered_at),
             )
-            points = read_points(before.newest, self.spark, table)
             later = commit_after(
                 before.newest,
                 self.spark,
                 table,
                 update.marker,
-                lambda: update.write(next(points)),
+                update.write,
                 attempts=ATTEMPTS,
             )
         self.changed = update.changed
