@@ -88,6 +88,16 @@ def java_schema(spark: SparkSession, columns: StructType) -> Any:
     return java_class(spark, "org.apache.iceberg.spark.SparkSchemaUtil").convert(struct)
 
 
+def snapshot_document(spark: SparkSession, found: Any) -> dict[str, Any]:
+    """Iceberg's Java `Snapshot` as its specification writes it.
+
+    In one call: each entry of its summary would take two.
+    """
+    parser = java_class(spark, "org.apache.iceberg.SnapshotParser")
+    document: dict[str, Any] = json.loads(parser.toJson(found))
+    return document
+
+
 def load_table(spark: SparkSession, name: str) -> Any:
     """Load Iceberg's Java `Table` from the catalog, by its quoted name.
 

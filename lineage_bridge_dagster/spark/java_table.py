@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,6 @@ class JavaTable:
         self._spark = spark
         self._name = name
         self._table: Any = classic.load_table(spark, name)
-        self._parser = classic.java_class(spark, "org.apache.iceberg.SnapshotParser")
 
     @property
     def location(self) -> str:
@@ -120,5 +118,4 @@ class JavaTable:
             self._table.manageSnapshots().removeBranch(branch).commit()
 
     def _snapshot(self, found: Any) -> Snapshot:
-        # As JSON, in one call of the JVM: each entry of a summary would take two.
-        return Snapshot.of_json(json.loads(self._parser.toJson(found)))
+        return Snapshot.of_json(classic.snapshot_document(self._spark, found))

@@ -119,11 +119,16 @@ class ChainUpdate:
 
         if not table_ids or self.selection.until is None:
             return table_ids
-        ids = frame_of(self.spark, pa.table({"table_id": pa.array(sorted(table_ids), pa.string())}))
-        rows = self.spark.table(self.table.sql).join(F.broadcast(ids), "table_id", "left_semi")
         later = F.coalesce(F.col("discovered_at") > F.lit(self.selection.until), F.lit(True))
-        kept = rows.where(later).select("table_id").distinct().toArrow()
+        kept = self._stored(sorted(table_ids)).where(later).select("table_id").distinct().toArrow()
         return table_ids - set(kept["table_id"].to_pylist())
+
+    def _stored(self, table_ids: Sequence[str]) -> DataFrame:
+        """The stored rows of some tables."""
+        from pyspark.sql import functions as F
+
+        ids = frame_of(self.spark, pa.table({"table_id": pa.array(table_ids, pa.string())}))
+        return self.spark.table(self.table.sql).join(F.broadcast(ids), "table_id", "left_semi")
 
     @contextmanager
     def _rows(self, table_ids: pa.Array) -> Iterator[DataFrame]:
@@ -147,11 +152,7 @@ class ChainUpdate:
         from pyspark.sql import functions as F
 
         keys, flag = list(_KEYS.columns), _KEYS.delete_column
-        ids = pa.table({"table_id": pa.array(replaced, pa.string())})
-        stored = self.spark.table(self.table.sql).join(
-            F.broadcast(frame_of(self.spark, ids)), "table_id", "left_semi"
-        )
-        removed = stored.join(fresh.select(*keys), keys, "left_anti")
+        removed = self._stored(replaced).join(fresh.select(*keys), keys, "left_anti")
         source = fresh.withColumn(flag, F.lit(False)).unionByName(removed.withColumn(flag, F.lit(True)))
         with persisted(source) as rows:
             merge(rows, self.table, _KEYS, self.marker)

@@ -33,7 +33,6 @@ the offsets were read.
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 from collections.abc import Callable
@@ -90,7 +89,7 @@ class StagedTable:
         """A table, which is loaded unless it is given as Iceberg's Java `Table`."""
         self.name = name
         self._table: Any = classic.load_table(spark, name.sql) if table is None else table
-        self._parser = classic.java_class(spark, "org.apache.iceberg.SnapshotParser")
+        self._spark = spark
 
     @property
     def java(self) -> Any:
@@ -114,8 +113,7 @@ class StagedTable:
     def snapshot(self, snapshot_id: int) -> RawSnapshot | None:
         """A snapshot that is still kept."""
         found = self._table.snapshot(snapshot_id)
-        # As JSON, in one call of the JVM: each entry of a summary would take two.
-        return None if found is None else RawSnapshot(json.loads(self._parser.toJson(found)))
+        return None if found is None else RawSnapshot(classic.snapshot_document(self._spark, found))
 
     def current_snapshot(self) -> Snapshot | None:
         """The snapshot of `main`; None before the first one."""
