@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, cast
 
-from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, EdgeType, Graph
+from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, Edge, EdgeType, Graph
 
 T = TypeVar("T", bound=Hashable)
 N = TypeVar("N", bound=Hashable)
@@ -54,11 +54,11 @@ class UpstreamIndex:
         for edge in graph.edges.values():
             if edge.edge_type in FLOW_EDGES and edge.src_id in graph.nodes and edge.dst_id in graph.nodes:
                 index.setdefault(edge.dst_id, {})[edge.src_id] = None
-                if INPUTS in edge.attributes and (inputs := edge.inputs) is not None:
+                if (inputs := restricting_inputs(graph, edge)) is not None:
                     inputs_of[Port(edge.src_id, edge.dst_id)] = inputs
         ports: dict[str, dict[str, Port]] = {}
         for port, inputs in inputs_of.items():
-            if _is_restricted(graph, port, inputs, index.get(port.process, {})):
+            if _leave_some_out(inputs, index.get(port.process, {})):
                 ports.setdefault(port.output, {})[port.process] = port
         direct = {destination: list(sources) for destination, sources in index.items()}
         if not ports:
@@ -115,9 +115,17 @@ def by_node(distances: Mapping[T, int], node_of: Callable[[T], N], start: N) -> 
     return nearest
 
 
-def _is_restricted(graph: Graph, port: Port, inputs: Iterable[str], all_inputs: Collection[str]) -> bool:
-    """Whether an output is made of less than all inputs of its process, by every edge between the two."""
+def restricting_inputs(graph: Graph, edge: Edge) -> tuple[str, ...] | None:
+    """What the output at the end of an edge is made of; None if all inputs of its process count.
+
+    They do where another edge leads from the process to the output, too.
+    """
+    if INPUTS not in edge.attributes or (inputs := edge.inputs) is None:
+        return None
     others = FLOW_EDGES - {EdgeType.PRODUCES}
-    if any((port.process, port.output, kind) in graph.edges for kind in others):
-        return False
+    return None if any((edge.src_id, edge.dst_id, kind) in graph.edges for kind in others) else inputs
+
+
+def _leave_some_out(inputs: Iterable[str], all_inputs: Collection[str]) -> bool:
+    """Whether these are less than all inputs of a process."""
     return sum(source in all_inputs for source in set(inputs)) < len(all_inputs)

@@ -7,7 +7,8 @@ bytes a place and 4 an edge, ten million edges take about 50 MB.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.lineage.upstream import Place, Port, UpstreamIndex, by_node, walk
+from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Graph
+from lineage_bridge_dagster.lineage.upstream import by_node, restricting_inputs, walk
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.chains.shared_files import SharedFiles, can_share_files, shared_files
 
@@ -80,23 +81,64 @@ class Adjacency:
 
 def adjacency(graph: Graph, uncovered: Callable[[str], bool] = lambda _: False) -> Adjacency:
     """The graph's upstream index as arrays; node `i` is the `i`-th of `graph.nodes`."""
-    index = UpstreamIndex.of(graph)
-    nodes = len(graph.nodes)
-    ports = [place for place in index.places if isinstance(place, Port)]
-    places: tuple[Place, ...] = (*graph.nodes, *ports)
-    number = {place: i for i, place in enumerate(places)}
-    offsets = np.zeros(len(number) + 1, dtype=np.int64)
-    for place, sources in index.places.items():
-        offsets[number[place] + 1] = len(sources)
-    np.cumsum(offsets, out=offsets)
-    flat = np.empty(int(offsets[-1]), dtype=np.int32)
-    for place, sources in index.places.items():
-        start = offsets[number[place]]
-        flat[start : start + len(sources)] = [number[source] for source in sources]
-    flags = np.fromiter((uncovered(node_id) for node_id in graph.nodes), dtype=np.bool_, count=nodes)
-    processes = np.fromiter((number[port.process] for port in ports), dtype=np.int32, count=len(ports))
+    nodes = len(graph)
+    number = dict(zip(graph.nodes, range(nodes), strict=True))
+    sources, targets = array("i"), array("i")
+    inputs: dict[tuple[int, int], Collection[int]] = {}
+    for edge in graph.edges.values():
+        if edge.edge_type not in FLOW_EDGES:
+            continue
+        source, target = number.get(edge.src_id), number.get(edge.dst_id)
+        if source is None or target is None:
+            continue
+        sources.append(source)
+        targets.append(target)
+        if (made_of := restricting_inputs(graph, edge)) is not None:
+            inputs[source, target] = {number[node_id] for node_id in made_of if node_id in number}
+    return indexed(
+        np.frombuffer(sources, dtype=np.int32),
+        np.frombuffer(targets, dtype=np.int32),
+        inputs,
+        np.fromiter((uncovered(node_id) for node_id in graph.nodes), dtype=np.bool_, count=nodes),
+    )
+
+
+def indexed(
+    sources: npt.NDArray[np.int32],
+    targets: npt.NDArray[np.int32],
+    inputs: Mapping[tuple[int, int], Collection[int]],
+    uncovered: npt.NDArray[np.bool_],
+) -> Adjacency:
+    """The upstream index of edges between numbered nodes: what `UpstreamIndex` is of a graph.
+
+    Args:
+        sources: the node that each edge comes from.
+        targets: the node that it leads to; an edge may be there several times.
+        inputs: by process and output, what the output is made of; see `restricting_inputs`.
+        uncovered: one flag for each node.
+    """
+    nodes = len(uncovered)
+    # By target, then by source.
+    edges = np.unique(targets.astype(np.int64) * nodes + sources)
+    ends = np.searchsorted(edges, np.arange(nodes + 1, dtype=np.int64) * nodes)
+    direct = (edges % max(1, nodes)).astype(np.int32)
+    ports: list[tuple[int, npt.NDArray[np.bool_]]] = []
+    above = direct.copy()
+    for (process, output), made_of in inputs.items():
+        of_process = direct[ends[process] : ends[process + 1]]
+        is_input = np.isin(of_process, np.fromiter(made_of, np.int32, len(made_of)))
+        if not is_input.all():
+            above[np.searchsorted(edges, np.int64(output) * nodes + process)] = nodes + len(ports)
+            ports.append((process, is_input))
+    of_ports = [above[ends[process] : ends[process + 1]][is_input] for process, is_input in ports]
+    lengths = np.array([len(of_port) for of_port in of_ports], dtype=np.int64)
     return Adjacency(
-        offsets, flat, flags, processes, np.zeros(nodes, dtype=np.bool_), np.zeros(nodes, dtype=np.int64)
+        np.concatenate([ends, ends[-1] + np.cumsum(lengths)]),
+        np.concatenate([above, *of_ports]),
+        uncovered,
+        np.array([process for process, _ in ports], dtype=np.int32),
+        np.zeros(nodes, dtype=np.bool_),
+        np.zeros(nodes, dtype=np.int64),
     )
 
 
@@ -138,8 +180,8 @@ def shared(spark: SparkSession, arrays: Adjacency) -> Iterator[SharedAdjacency]:
     parts: dict[str, npt.NDArray[Any]] = {name: getattr(arrays, name) for name in _ARRAYS}
 
     def save(folder: Path, prefix: str) -> None:
-        for name, array in parts.items():
-            np.save(folder / f"{prefix}{name}.npy", array)
+        for name, values in parts.items():
+            np.save(folder / f"{prefix}{name}.npy", values)
 
     if can_share_files(spark):
         with shared_files(spark, save) as files:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lineage_bridge_dagster.lineage.upstream import Port, UpstreamIndex
 from lineage_bridge_dagster.spark.chains.adjacency import adjacency
 from lineage_bridge_dagster_tests.spark.graphs import tangle, world
 
 
-def test_arrays_hold_the_upstream_index_with_its_ports() -> None:
-    graph = tangle(7).graph
-    arrays, index = adjacency(graph), UpstreamIndex.of(graph)
-    ports = [place for place in index.places if isinstance(place, Port)]
-    places = [*graph.nodes, *ports]
-    assert ports
-    assert {places[i]: [places[j] for j in arrays.upstream(i)] for i in range(len(places))} == {
-        place: index.sources(place) or [] for place in places
-    }
-    assert [places[arrays.node_of(i)] for i in range(len(places))] == [
-        *graph.nodes,
-        *(p.process for p in ports),
-    ]
+@pytest.mark.parametrize("seed", range(5))
+def test_arrays_give_the_distances_of_the_upstream_index(seed: int) -> None:
+    graph = tangle(seed).graph
+    arrays, index, nodes = adjacency(graph), UpstreamIndex.of(graph), list(graph.nodes)
+    assert len(arrays.processes) == sum(isinstance(place, Port) for place in index.places) > 0
+    for number, node_id in enumerate(nodes):
+        found = {nodes[node]: distance for node, distance in arrays.distances(number).items()}
+        assert found == index.distances(node_id)
 
 
 def test_graph_without_ports_has_no_more_places_than_nodes() -> None:
