@@ -109,7 +109,7 @@ class KafkaSource:
             consumer.assign([TopicPartition(topic, p, start[p]) for p in left])
             moved = time.monotonic()
             while left:
-                for message in consumer.consume(_FETCH, timeout=0.5):
+                for message in _fetched(consumer):
                     moved = time.monotonic()
                     yield from self._taken(message, left)
                 if time.monotonic() - moved > self._timeout:
@@ -201,6 +201,15 @@ class KafkaSource:
             hint="Check that they are reachable from here, and that the key may read the topic: an ACL for "
             "READ, in Confluent Cloud the role DeveloperRead.",
         )
+
+
+def _fetched(consumer: Any) -> list[Any]:
+    """What the consumer has, after a wait for the first of it.
+
+    `consume` returns when it has as many as it may return, or at its timeout; seldom are so many left.
+    """
+    first = consumer.consume(1, timeout=0.5)
+    return [*first, *consumer.consume(_FETCH, timeout=0)] if first else []
 
 
 def _limit(text: str | None) -> int | None:
