@@ -4,11 +4,12 @@
     python benchmarks/chains_spark.py --tables 1000 100000 --master 'local[4]'
     python benchmarks/chains_spark.py --remote sc://localhost:15002
 
-For each size: everything new, nothing changed, a discovery that found the same later, and one more table. The
-first two are done again in another namespace, so that there are figures of a cold session and of a warm one.
-Glue and S3 are moto's server in this process; a Spark Connect server must have a catalog `glue` of its own,
-and its memory is not counted. Discoveries have their SQL limited, as stored ones do. CPU time and peak memory
-are those of this process and all that it starts.
+For each size: everything new, nothing changed, a discovery that found the same later, one that found a commit
+to every table, and one more table. The first two are done again in another namespace, so that there are
+figures of a cold session and of a warm one. Glue and S3 are moto's server in this process; a Spark Connect
+server must have a catalog `glue` of its own, and its memory is not counted. Discoveries have their SQL
+limited, as stored ones do. CPU time and peak memory are those of this process and all that it
+starts.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from synthetic import synthetic
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
+from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.session import spark_session
@@ -100,8 +103,23 @@ def measure(bench: Bench, spark: SparkSession, tables: int) -> None:
         store(bench, spark, tables, f"{warmth}: all new", discovery, namespace)
         store(bench, spark, tables, f"{warmth}: nothing changed", discovery, namespace)
     store(bench, spark, tables, "the same, discovered later", later, namespace)
-    more = limited(synthetic(tables + 1), "redacted")
+    del later
+    store(bench, spark, tables, "every table committed to", committed(discovery), namespace)
+    more = committed(limited(synthetic(tables + 1), "redacted"))
     store(bench, spark, tables, "one more table", more, namespace)
+
+
+def committed(discovery: Discovery) -> Discovery:
+    """The same after a commit to every table, as Glue tells of it."""
+    graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
+    for table in list(tables_of(graph)):
+        path = f"s3://lake/{table.node_id}/metadata/00002.metadata.json"
+        graph.nodes[table.node_id] = table.with_attributes(
+            version_id="2",
+            update_time="2031-01-01T00:00:00Z",
+            parameters={**table.attributes.get("parameters", {}), "metadata_location": path},
+        )
+    return replace(discovery, graph=graph)
 
 
 def store(

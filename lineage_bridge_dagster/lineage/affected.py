@@ -4,9 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Edge, Graph
+from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Edge, Graph, Node
 from lineage_bridge_dagster.lineage.text import clean
+
+#: The attributes that decide what a chain shows of a node, which tables have chains and how those are called,
+#: and what the node's coverage may hide. All others, such as a table's parameters, change no chain.
+CHAIN_ATTRIBUTES = (
+    # A hop: see `hops.hop_record` and `spark.chains.hops`.
+    "sql",
+    "connector_class",
+    "schema_fields",
+    "stale_since",
+    # A table: see `catalog_tables.name_of`.
+    "catalog",
+    "database",
+    "table_name",
+    # What may be hidden: see `gaps`.
+    "scope",
+    "scopes",
+    "aws_region",
+    "cloud",
+    "region",
+)
+
+
+def chain_content(node: Node) -> tuple[Any, ...]:
+    """All that chains and their gaps take from a node, as JSON values."""
+    return (
+        node.node_id,
+        str(node.node_type),
+        node.qualified_name,
+        node.display_name,
+        node.environment_id,
+        node.cluster_id,
+        node.catalog_type,
+        *map(node.attributes.get, CHAIN_ATTRIBUTES),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +49,7 @@ class GraphChange:
     """How a graph differs from an earlier one. Lone surrogates in ids are replaced, as in what is stored.
 
     Attributes:
-        nodes: those that are new, or differ.
+        nodes: those that are new, or whose `chain_content` differs.
         removed: nodes that the graph no longer has.
         targets: where edges lead to that are new, differ or are gone.
     """
@@ -31,6 +66,8 @@ def affected(graph: Graph, change: GraphChange) -> set[str]:
     that differs, or that an edge has come to or gone from.
     """
     touched = {*change.nodes, *change.targets}
+    if not touched and not change.removed:
+        return set()
     starts = [node_id for node_id in graph.nodes if clean(node_id) in touched]
     below: dict[str, list[str]] = {}
     for edge in graph.edges.values():

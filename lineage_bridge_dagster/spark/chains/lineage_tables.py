@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lineage_bridge_dagster.lineage.affected import chain_content
 from lineage_bridge_dagster.lineage.coverage import Coverage, ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Node
@@ -36,6 +37,9 @@ UPSTREAM_CHAINS = "upstream_chains"
 
 #: Column of `nodes` and `edges`.
 DIGEST = "digest"
+
+#: Column of `nodes`. Rows of a version that did not have it have null.
+CHAIN_CONTENT = "chain_content"
 
 COLUMNS: Mapping[str, Sequence[Column]] = {
     UPSTREAM_CHAINS: (
@@ -80,6 +84,7 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("last_seen", "string", "ISO 8601"),
         ("discovered_at", "timestamp", "Time of the discovery that found the row as it is"),
         (DIGEST, "bigint", "Changes when anything but the times in the row does"),
+        (CHAIN_CONTENT, "bigint", "Changes when anything that a chain takes from the node does"),
     ),
     "edges": (
         ("src_id", "string", "Node that the data comes from"),
@@ -109,6 +114,9 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
     ),
 }
 
+#: Columns that are no fields of a node or an edge.
+_NOT_FIELDS = frozenset({"discovered_at", DIGEST, CHAIN_CONTENT})
+
 _ARROW = {
     "string": pa.string(),
     "int": pa.int32(),
@@ -135,6 +143,7 @@ class Records:
         table: its name.
         keys: the columns that identify a row, none if the table is always replaced as a whole.
         digests: one for each record; the times in it do not count.
+        content: the column with a digest of what chains take from a record; empty if that is all of it.
     """
 
     table: str
@@ -142,6 +151,7 @@ class Records:
     digests: npt.NDArray[np.int64]
     _entries: Sequence[Any]
     _columns: Callable[[Sequence[Any]], dict[str, Iterable[Any]]]
+    content: str = ""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -176,11 +186,22 @@ class Records:
         """The columns that identify a row."""
         return pa.schema([(name, pa.string()) for name in self.keys])
 
+    @property
+    def compared(self) -> list[str]:
+        """The columns by which a stored row is compared with a record of another digest."""
+        return [*self.keys, self.content] if self.content else list(self.keys)
+
     def key_columns(self, places: npt.NDArray[np.int64] | None = None) -> pa.Table:
         """The columns that identify the rows, of some records or of all."""
         entries = self._entries if places is None else [self._entries[place] for place in places.tolist()]
         columns = [arrow_array(map(attrgetter(name), entries), pa.string()) for name in self.keys]
         return pa.table(columns, schema=self.key_schema)
+
+    def contents(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Digests of what chains take from some records."""
+        if not self.content:
+            return self.digests[places]
+        return digests(chain_content(self._entries[place]) for place in places.tolist())
 
 
 def graph_records(discovery: Discovery) -> tuple[Records, Records, Records]:
@@ -191,7 +212,12 @@ def graph_records(discovery: Discovery) -> tuple[Records, Records, Records]:
     reports = list(discovery.coverage)
     return (
         Records(
-            "nodes", ("node_id",), digests(map(_node_content, nodes)), nodes, lambda some: _of_nodes(some, at)
+            "nodes",
+            ("node_id",),
+            digests(map(_node_content, nodes)),
+            nodes,
+            lambda some: _of_nodes(some, at),
+            CHAIN_CONTENT,
         ),
         Records(
             "edges",
@@ -280,6 +306,7 @@ def _of_nodes(nodes: Sequence[Node], at: datetime | None) -> dict[str, Iterable[
         "node_type": [str(node.node_type) for node in nodes],
         "attributes": [_ENCODER.encode(node.attributes) for node in nodes],
         "discovered_at": list(repeat(at, len(nodes))),
+        CHAIN_CONTENT: digests(map(chain_content, nodes)),
     }
 
 
@@ -307,7 +334,7 @@ def _of_reports(reports: Sequence[ScopeReport], at: datetime | None) -> dict[str
 
 def _fields(table: str) -> Iterable[str]:
     """The columns that are fields of a node or an edge."""
-    return (name for name, _, _ in COLUMNS[table] if name not in ("discovered_at", DIGEST))
+    return (name for name, _, _ in COLUMNS[table] if name not in _NOT_FIELDS)
 
 
 def _clean(value: Any) -> Any:

@@ -32,7 +32,7 @@ ATTEMPTS = 6
 #: From this share of rows to replace or remove, replacing all of them is cheaper than a MERGE.
 _REPLACE_ALL = 0.3
 
-_REMOVED = "_removed"
+_REMOVED, _CONTENT, _PLACE = "_removed", "_content", "_place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +41,32 @@ class Difference:
 
     Attributes:
         changed: places of the records that are new or differ from their row.
+        for_chains: those of them that are new, or differ in what chains take from them.
         removed: keys of the rows that have no record.
         only_new: whether no stored row is replaced or removed.
-        mergeable: False if replacing all rows is right: a key is stored twice, rows of an earlier version
-            have no digest, or most rows differ. Then `removed` is empty.
+        certain: False if a key is stored twice, or rows of an earlier version have no digest. Then only
+            `changed` is known, and replacing all rows is right.
+        mergeable: False if replacing all rows is right, or cheaper.
     """
 
     changed: npt.NDArray[np.int64]
+    for_chains: npt.NDArray[np.int64]
     removed: pa.Table
     only_new: bool
+    certain: bool
     mergeable: bool
 
     @classmethod
     def nothing(cls, records: Records) -> Difference:
         """That of rows which are the records."""
         none = np.empty(0, dtype=np.int64)
-        return cls(none, records.key_schema.empty_table(), only_new=True, mergeable=True)
+        return cls(none, none, records.key_schema.empty_table(), only_new=True, certain=True, mergeable=True)
+
+    @classmethod
+    def unknown(cls, records: Records, changed: npt.NDArray[np.int64]) -> Difference:
+        """That from rows among which those of the records cannot be told."""
+        nothing = records.key_schema.empty_table()
+        return cls(changed, changed, nothing, only_new=False, certain=False, mergeable=False)
 
     @property
     def rows(self) -> int:
@@ -64,33 +74,45 @@ class Difference:
 
 
 def difference(
-    records: Records, stored: pa.ChunkedArray, keys_of: Callable[[npt.NDArray[np.int64]], pa.Table]
+    records: Records, stored: pa.ChunkedArray, rows_of: Callable[[npt.NDArray[np.int64]], pa.Table]
 ) -> Difference:
-    """Compare records with what is stored, by digests; keys are read only of rows that differ.
+    """Compare records with what is stored, by digests; more is read only of rows that differ.
 
     Args:
         records: of the discovery.
         stored: the digests in the table; those of rows of an earlier version are null.
-        keys_of: reads the key columns of the rows with some digests.
+        rows_of: reads `Records.compared` of the rows with some digests.
     """
-    nothing = records.key_schema.empty_table()
     known = stored.drop_null().to_numpy()
     changed = np.flatnonzero(~np.isin(records.digests, known))
     gone = np.setdiff1d(known, records.digests)
     is_whole = bool(known.size) and known.size == len(stored) and known.size == len(np.unique(known))
-    if not is_whole or len(gone) > _REPLACE_ALL * len(records):
-        return Difference(changed, nothing, only_new=False, mergeable=False)
+    if not is_whole:
+        return Difference.unknown(records, changed)
     if not gone.size:
-        return Difference(changed, nothing, only_new=True, mergeable=True)
-    old, keys = keys_of(gone).cast(nothing.schema), list(records.keys)
-    removed = old.join(records.key_columns(changed), keys, join_type="left anti")
+        nothing = records.key_schema.empty_table()
+        return Difference(changed, changed, nothing, only_new=True, certain=True, mergeable=True)
+    keys = list(records.keys)
+    rows = rows_of(gone)
+    old = rows.select(keys).cast(records.key_schema)
+    fresh = records.key_columns(changed)
+    removed = old.join(fresh, keys, join_type="left anti")
     # The row of a record that is stored as it is, and in another form, too.
     is_twice = (
         bool(removed.num_rows) and records.key_columns().join(removed, keys, join_type="left semi").num_rows
     )
     if is_twice or old.group_by(keys).aggregate([]).num_rows < old.num_rows:
-        return Difference(changed, nothing, only_new=False, mergeable=False)
-    return Difference(changed, removed, only_new=False, mergeable=True)
+        return Difference.unknown(records, changed)
+    for_chains = changed
+    if records.content:
+        old = old.append_column(_CONTENT, rows[records.content].cast(pa.int64()))
+        fresh = fresh.append_column(_CONTENT, pa.array(records.contents(changed)))
+        fresh = fresh.append_column(_PLACE, pa.array(changed))
+        # A null, of a row of an earlier version, is like nothing.
+        other = fresh.join(old, [*keys, _CONTENT], join_type="left anti")
+        for_chains = np.sort(other[_PLACE].to_numpy())
+    mergeable = len(gone) <= _REPLACE_ALL * len(records)
+    return Difference(changed, for_chains, removed, only_new=False, certain=True, mergeable=mergeable)
 
 
 @dataclass(slots=True)
@@ -170,11 +192,13 @@ class RecordsUpdate:
 
         rows = self.spark.table(self.table.sql)
 
-        def keys_of(digests: npt.NDArray[np.int64]) -> pa.Table:
+        def rows_of(digests: npt.NDArray[np.int64]) -> pa.Table:
             wanted = frame_of(self.spark, pa.table({DIGEST: digests}))
-            return rows.join(F.broadcast(wanted), DIGEST, "left_semi").select(*self.records.keys).toArrow()
+            return (
+                rows.join(F.broadcast(wanted), DIGEST, "left_semi").select(*self.records.compared).toArrow()
+            )
 
-        return difference(self.records, rows.select(DIGEST).toArrow()[DIGEST], keys_of)
+        return difference(self.records, rows.select(DIGEST).toArrow()[DIGEST], rows_of)
 
 
 def graph_change(nodes: RecordsUpdate, edges: RecordsUpdate, note: Note | None) -> GraphChange | None:
@@ -182,15 +206,15 @@ def graph_change(nodes: RecordsUpdate, edges: RecordsUpdate, note: Note | None) 
     of_nodes, of_edges = _since(nodes, note), _since(edges, note)
     if of_nodes is None or of_edges is None:
         return None
-    targets = [edges.records.key_columns(of_edges.changed), of_edges.removed]
+    targets = [edges.records.key_columns(of_edges.for_chains), of_edges.removed]
     return GraphChange(
-        nodes=set(nodes.records.key_columns(of_nodes.changed)["node_id"].to_pylist()),
+        nodes=set(nodes.records.key_columns(of_nodes.for_chains)["node_id"].to_pylist()),
         removed=set(of_nodes.removed["node_id"].to_pylist()),
         targets={target for rows in targets for target in rows["dst_id"].to_pylist()},
     )
 
 
 def _since(update: RecordsUpdate, note: Note | None) -> Difference | None:
-    if note is None or update.before is None or update.found is None or not update.found.mergeable:
+    if note is None or update.before is None or update.found is None or not update.found.certain:
         return None
     return update.found if note.holds(update.table.table, update.before) else None

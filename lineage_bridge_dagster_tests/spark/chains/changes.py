@@ -11,6 +11,8 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph, NodeType
 from lineage_bridge_dagster_tests.spark.graphs import CLUSTER, ENV, add_table, topic_id
 
+REGIONS = ("us-east-1", "eu-west-1")
+
 
 def changed(discovery: Discovery, rng: random.Random, changes: int = 4) -> Discovery:
     """A later discovery that differs from this one."""
@@ -52,6 +54,41 @@ def _change_node(graph: Graph, rng: random.Random) -> None:
     graph.nodes[node.node_id] = rng.choice(changes)
 
 
+def _change_table(graph: Graph, rng: random.Random) -> None:
+    """A commit to it, or another name or place."""
+    tables = list(graph.of_type(NodeType.CATALOG_TABLE))
+    if not tables:
+        return
+    table = rng.choice(tables)
+    number = rng.randrange(9)
+    changes = (
+        table.with_attributes(version_id=str(number), parameters={"metadata_location": f"s3://{number}"}),
+        table.with_attributes(update_time=f"2026-02-01T00:00:0{number}Z", description=f"version {number}"),
+        table.with_attributes(table_name=f"table {number}"),
+        table.with_attributes(database=f"database {number}"),
+        table.with_attributes(catalog=f"catalog {number}"),
+        table.with_attributes(aws_region=rng.choice(REGIONS)),
+        replace(table, catalog_type=rng.choice(["AWS_GLUE", "ICEBERG_REST", "UNITY"])),
+    )
+    graph.nodes[table.node_id] = rng.choice(changes)
+
+
+def _move(graph: Graph, rng: random.Random) -> None:
+    """A node that another place reports, or that is in one."""
+    node = rng.choice(list(graph.nodes.values()))
+    region = rng.choice(REGIONS)
+    changes = (
+        node.with_attributes(cloud="AWS", region=region),
+        node.with_attributes(scope=f"flink:{ENV}:aws.{region}"),
+        node.with_attributes(scopes=[f"kafka:{ENV}:{CLUSTER}", f"glue::{region}"]),
+        node.with_attributes(connector_class=f"Class{rng.randrange(9)}"),
+        replace(node, environment_id=rng.choice([ENV, "env-2"]), cluster_id=rng.choice([CLUSTER, None])),
+        replace(node, qualified_name=f"name {rng.randrange(9)}"),
+        replace(node, node_type=rng.choice([NodeType.CONNECTOR, NodeType.KAFKA_TOPIC])),
+    )
+    graph.nodes[node.node_id] = rng.choice(changes)
+
+
 def _add_edge(graph: Graph, rng: random.Random) -> None:
     source, target = rng.choice(list(graph.nodes)), rng.choice(list(graph.nodes))
     graph.add_edge(Edge(source, target, rng.choice(["produces", "consumes", "transforms"])))
@@ -80,6 +117,8 @@ _CHANGES: tuple[Callable[[Graph, random.Random], None], ...] = (
     _remove_node,
     _change_node,
     _change_node,
+    _change_table,
+    _move,
     _add_edge,
     _remove_edge,
     _change_edge,

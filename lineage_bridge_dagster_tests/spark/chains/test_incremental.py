@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -181,6 +182,30 @@ def test_only_chains_that_a_change_can_affect_are_walked(spark: SparkSession, da
     assert [(each.walked, each.changed) for each in (some, last)] == [(1, 1), (4, 1)]
     write_lineage(spark, discovery, None, "glue", f"{database}-full")
     assert contents(spark, database) == contents(spark, f"{database}-full")
+
+
+def committed(discovery: Discovery, version: str) -> Discovery:
+    """The same discovery after a commit to every table."""
+    graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
+    for table in list(tables_of(graph)):
+        graph.nodes[table.node_id] = table.with_attributes(
+            version_id=version, update_time=f"2026-05-0{version}T00:00:00Z", parameters={"version": version}
+        )
+    return replace(discovery, graph=graph)
+
+
+def test_commits_to_tables_are_stored_and_no_chain_is_walked(spark: SparkSession, database: str) -> None:
+    discovery = replace(world(4, depth=1), coverage=READ)
+    write_lineage(spark, discovery, None, "glue", database)
+    nodes = quoted("glue", database, "nodes")
+    # More rows than are merged, of a version that did not store what chains take from a node.
+    spark.sql(f"ALTER TABLE {nodes} DROP COLUMN chain_content")
+    first = write_lineage(spark, committed(discovery, "2"), None, "glue", database)
+    assert (first.walked, first.changed) == (4, 0)
+    second = write_lineage(spark, committed(discovery, "3"), None, "glue", database)
+    assert (second.walked, written(second)) == (0, {"nodes", "coverage"})
+    assert spark.table(nodes).where("attributes LIKE '%2026-05-03%'").count() == 4
+    assert second.hops == first.hops
 
 
 def test_all_chains_are_walked_after_an_interrupted_write_and_when_scopes_were_read_worse(
