@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import cache
 from pathlib import Path
 
+import botocore.session
 import pytest
 from hypothesis import settings
 
@@ -21,6 +23,9 @@ pytest_plugins = [
 # How long an example takes depends on the machine. CI tries the same examples each time.
 settings.register_profile("any_machine", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("any_machine")
+
+# Each session reads the models of its services anew: a tenth of a second for each of thousands of clients.
+botocore.session.create_loader = cache(botocore.session.create_loader)
 
 # A shell has what it starts in the background ignore SIGINT, and so do the processes of the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -90,6 +90,8 @@ def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
         "LINEAGE_BRIDGE_SENSORS": "on",
         "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
         "LINEAGE_BRIDGE_SENSOR_SWEEP_MINUTES": SWEEP_MINUTES,
+        # Runs meet APIs that fail until they are healed.
+        "LINEAGE_BRIDGE_CONFLUENT_MAX_ATTEMPTS": "2",
     }
     with DagsterProcess(live_stack.stack.paths, env) as dagster:
         dagster.start_sensors()

@@ -48,12 +48,12 @@ def check(state: Path, **limits: float | None) -> dict[str, AssetCheckEvaluation
 
 
 def test_a_table_is_late_while_tableflow_is_suspended_and_fresh_once_it_caught_up(
-    live_stack: LiveStack, tmp_path: Path
+    all_pushed: LiveStack, tmp_path: Path
 ) -> None:
     state = tmp_path / "state.json"
 
     def fresh() -> AssetCheckEvaluation | None:
-        discovered = discover(live_stack.settings)
+        discovered = discover(all_pushed.settings)
         # Its asset is there before Glue has the table, and nothing is late in a table that does not exist.
         if not any(
             node.attributes.get("table_name") == TOPIC and is_in_glue(node)
@@ -70,8 +70,8 @@ def test_a_table_is_late_while_tableflow_is_suspended_and_fresh_once_it_caught_u
     assert rows > 0
     assert before.metadata["lineage_bridge/lag_seconds"].value == 0
 
-    with stopped(live_stack):
-        actions.produce(live_stack.stack.home, TOPIC, 5, CLUSTER)
+    with stopped(all_pushed):
+        actions.produce(all_pushed.stack.home, TOPIC, 5, CLUSTER)
 
         def late() -> dict[str, AssetCheckEvaluation] | None:
             found = check(state, warn_minutes=None, fail_minutes=0.001)

@@ -30,6 +30,8 @@ from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
+from lineage_bridge_dagster_tests.browser.by_hand import automation_off
+from lineage_bridge_dagster_tests.dagster_ui import DagsterUi
 from lineage_bridge_dagster_tests.live import LiveStack
 
 Discover = Callable[[], Discovery]
@@ -256,10 +258,17 @@ def test_the_help_lists_every_api_and_every_status() -> None:
 
 
 @pytest.mark.stack
+@pytest.mark.xdist_group("stack")
+@pytest.mark.timeout(900)
 def test_a_broken_api_of_the_running_stack_loses_nothing_and_leaves_glue_unchanged(
-    live_stack: LiveStack, monkeypatch: pytest.MonkeyPatch
+    all_pushed: LiveStack, live_ui: DagsterUi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LINEAGE_BRIDGE_LOCAL_HOME", str(live_stack.stack.home))
+    monkeypatch.setenv("LINEAGE_BRIDGE_LOCAL_HOME", str(all_pushed.stack.home))
+    with automation_off(live_ui):
+        _break_and_heal(all_pushed)
+
+
+def _break_and_heal(live_stack: LiveStack) -> None:
     settings = live_stack.settings.model_copy(
         update={"confluent": live_stack.settings.confluent.model_copy(update={"max_attempts": 2})}
     )

@@ -28,8 +28,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("connect")]
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ConnectServer]:
-    """A server of the test's own, to be killed."""
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ConnectServer]:
+    """A server of the test's own, to be killed, for which calls wait a second in all."""
+    monkeypatch.setattr(remote, "_RETRIES", {**remote._RETRIES, "max_backoff": 200})
     found = ConnectServer(tmp_path)
     try:
         yield found.start()
