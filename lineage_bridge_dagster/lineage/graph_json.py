@@ -6,6 +6,7 @@ The document holds `nodes`, `edges` and, where known, `discovered_at` and `cover
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from typing import Any
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.files import write_atomically
+from lineage_bridge_dagster.lineage.graph_lines import read_lines
 from lineage_bridge_dagster.lineage.graph_records import (
     HOW_TO_WRITE_ONE,
     describe_type,
@@ -39,6 +41,10 @@ def load(path: str | os.PathLike[str]) -> Discovery:
         from lineage_bridge_dagster.lineage.graph_parquet import load_folder
 
         return load_folder(path)
+    if path.is_file():
+        # What is written otherwise, or has an error, is read again as a whole, which tells where that is.
+        with contextlib.suppress(ValueError, RecursionError, OSError, ConfigurationError):
+            return read_lines(path)
     try:
         # Some editors write a byte order mark.
         text = path.read_text(encoding="utf-8-sig")

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.equal_values import EqualValues
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.graph_records import discovery_of, known_id
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
@@ -26,7 +27,7 @@ T = TypeVar("T")
 _JSON_COLUMNS = ("attributes", "tags")
 
 #: Rows of a batch, and texts whose values are remembered: most edges have the attributes of many others.
-_BATCH_ROWS, _JSON_TEXTS = 65_536, 1_024
+_BATCH_ROWS, _JSON_TEXTS = 16_384, 1_024
 
 
 def load_folder(folder: Path) -> Discovery:
@@ -39,29 +40,36 @@ def load_folder(folder: Path) -> Discovery:
     for path in (nodes, edges):
         if not path.exists():
             raise ConfigurationError(f"{path} does not exist.", hint=_HINT)
-    graph = Graph()
+    graph, equal = Graph(), EqualValues()
     # Nothing that is read here becomes garbage before the end, so looking for some would only cost time.
     with no_garbage_collection():
         return discovery_of(
-            _entries(nodes, "nodes", _plain_nodes),
-            _entries(edges, "edges", partial(_plain_edges, graph)),
-            _entries(coverage, "coverage") if coverage.exists() else None,
+            _entries(nodes, "nodes", equal, _plain_nodes),
+            _entries(edges, "edges", equal, partial(_plain_edges, graph)),
+            _entries(coverage, "coverage", equal) if coverage.exists() else None,
             name=str(folder),
             graph=graph,
         )
 
 
 def _entries(
-    path: Path, location: str, plain: Callable[[_Columns], Iterator[Any] | None] = lambda _: None
+    path: Path,
+    location: str,
+    equal: EqualValues,
+    plain: Callable[[_Columns], Iterator[Any] | None] = lambda _: None,
 ) -> Iterator[Any]:
     """The rows of a file, a batch at a time: made from whole columns if all is plain in them, else records.
 
-    Equal JSON texts that follow each other become one value.
+    Equal values are held once.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    parsed = lru_cache(maxsize=_JSON_TEXTS)(json.loads)
+    @lru_cache(maxsize=_JSON_TEXTS)
+    def parsed(text: str) -> Any:
+        value = json.loads(text)
+        return equal.attributes(value) if type(value) is dict else equal.value(value)
+
     first = 0
     try:
         with pq.ParquetFile(path) as file:
@@ -69,7 +77,7 @@ def _entries(
                 columns = {
                     name: list(_parsed(_values(column), parsed, f"{path}: {location}", name, first))
                     if name in _JSON_COLUMNS
-                    else _values(column)
+                    else _values(column, equal.text)
                     for name, column in zip(batch.schema.names, batch.columns, strict=True)
                 }
                 texts = {
@@ -180,7 +188,7 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _values(column: Any) -> list[Any]:
+def _values(column: Any, shared: Callable[[str], str] = str) -> list[Any]:
     """The values of an Arrow array; of equal texts one, for most columns have few different ones."""
     if not _is_text(column.type):
         found: list[Any] = column.to_pylist()
@@ -189,7 +197,7 @@ def _values(column: Any) -> list[Any]:
     texts = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()
     # What is null is at the place behind the texts.
     places = encoded.indices.fill_null(len(texts)).to_numpy().tolist()
-    return list(map([*texts, None].__getitem__, places))
+    return list(map([*map(shared, texts), None].__getitem__, places))
 
 
 def _parsed(

@@ -13,6 +13,7 @@ from typing import Any
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.equal_values import EqualValues
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
 from lineage_bridge_dagster.lineage.other_forms import read_other_forms
 from lineage_bridge_dagster.lineage.times import iso
@@ -228,6 +229,93 @@ def _node(record: _Record) -> Node:
         url=record.text("url"),
         first_seen=record.text("first_seen"),
         last_seen=record.text("last_seen"),
+    )
+
+
+#: The fields of a node that are texts or null: first the required ones, last the one that few nodes share.
+_TEXTS = (
+    "node_id",
+    "node_type",
+    "qualified_name",
+    "system",
+    "display_name",
+    "environment_id",
+    "environment_name",
+    "cluster_id",
+    "cluster_name",
+    "catalog_type",
+    "first_seen",
+    "last_seen",
+    "url",
+)
+_EDGE_TEXTS = ("src_id", "dst_id", "edge_type", "first_seen", "last_seen")
+_TEXT_OR_NULL = {str, type(None)}
+
+
+def plain_node(record: object, equal: EqualValues) -> Node | None:
+    """A node of a record as `node_record` makes it, with shared values; None if something is not plain."""
+    if type(record) is not dict:
+        return None
+    get = record.get
+    values: list[Any] = [*map(get, _TEXTS)]
+    attributes, tags = get("attributes"), get("tags")
+    if (
+        not _TEXT_OR_NULL.issuperset(map(type, values))
+        or not all(values[:3])
+        or type(attributes) is not dict
+        or "sql_cache" in attributes
+        or type(tags) is not list
+        or not all(type(tag) is str for tag in tags)
+    ):
+        return None
+    text = equal.text
+    texts = [(value and text(value)) or None for value in values[3:-1]]
+    system, shown, environment, environment_name, cluster, cluster_name, catalog, first, last = texts
+    return Node(
+        values[0],
+        system or "",
+        text(values[1]),
+        text(values[2]),
+        shown or "",
+        environment,
+        environment_name,
+        cluster,
+        cluster_name,
+        catalog,
+        equal.attributes(attributes),
+        tuple(map(text, tags)),
+        values[-1] or None,
+        first,
+        last,
+    )
+
+
+def plain_edge(record: object, equal: EqualValues, graph: Graph) -> Edge | None:
+    """The same of an edge, with the ids of the graph's nodes."""
+    if type(record) is not dict:
+        return None
+    get = record.get
+    source, target, edge_type, first_seen, last_seen = values = [*map(get, _EDGE_TEXTS)]
+    attributes, confidence = get("attributes"), get("confidence")
+    if (
+        not _TEXT_OR_NULL.issuperset(map(type, values))
+        or not (source and target and edge_type)
+        or type(attributes) is not dict
+        or "sql_cache" in attributes
+        or type(confidence) is not float
+        or not 0 <= confidence <= 1
+    ):
+        return None
+    text = equal.text
+    return Edge(
+        known_id(source, graph),
+        known_id(target, graph),
+        text(edge_type),
+        # Nearly all edges are certain, and share the number.
+        1.0 if confidence == 1.0 else confidence,
+        equal.value(attributes),
+        text(first_seen or None),
+        text(last_seen or None),
     )
 
 
