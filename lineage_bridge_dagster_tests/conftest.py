@@ -9,6 +9,7 @@ from pathlib import Path
 
 import botocore.session
 import pytest
+from dagster.components.core import snapshot
 from hypothesis import settings
 
 pytest_plugins = [
@@ -26,6 +27,8 @@ settings.load_profile("any_machine")
 
 # Each session reads the models of its services anew: a tenth of a second for each of thousands of clients.
 botocore.session.create_loader = cache(botocore.session.create_loader)
+# Each load of a code location makes the schemas of all installed components anew.
+snapshot.get_package_entry_snap = cache(snapshot.get_package_entry_snap)
 
 # A shell has what it starts in the background ignore SIGINT, and so do the processes of the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
