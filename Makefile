@@ -14,7 +14,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-WORKERS ?= 2
+# Three keep two cores busy: many tests wait, for processes that start and for the embedded stack.
+WORKERS ?= 3
 # How many of the slowest tests `make test` lists.
 SLOWEST ?= 25
 # The Java archives that a target needs; a first setup downloads them beside the packages.

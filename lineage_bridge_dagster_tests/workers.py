@@ -1,4 +1,4 @@
-"""Which tests a worker of `pytest -n 2 --dist loadgroup` takes next, so that both end at the same time.
+"""Which tests a worker of `pytest -n 3 --dist loadgroup` takes next, so that all end at the same time.
 
 Of its own, pytest-xdist starts with the groups of the most tests and hands out all others one by one. Our
 longest groups have few tests, and a module's fixtures would be made in each worker.
@@ -13,8 +13,11 @@ from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
 
 #: Groups that take minutes. `stack` is the last, because its processes run until its worker ends. Its tests
-#: mostly wait, beside the modules that the other worker then runs.
-LONGEST = ("spark", "connect", "cluster", "local_stack", "rest", "benchmark", "wheel", "flink", "stack")
+#: mostly wait, beside the modules that the other workers then run.
+LONGEST = (
+    *("topics", "spark", "connect", "cluster", "local_stack", "rest", "benchmark", "wheel", "flink", "push"),
+    "stack",
+)
 
 
 class LongestFirst(LoadGroupScheduling):

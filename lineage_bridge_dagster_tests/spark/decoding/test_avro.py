@@ -16,7 +16,7 @@ from lineage_bridge_dagster_tests.spark.records import payload, subject
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 
 def record(*fields: tuple[str, Any], name: str = "R") -> dict[str, Any]:

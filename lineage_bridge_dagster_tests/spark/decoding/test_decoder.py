@@ -23,7 +23,7 @@ from lineage_bridge_dagster_tests.spark.records import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 
 def test_each_version_is_decoded_as_the_latest(spark: SparkSession) -> None:

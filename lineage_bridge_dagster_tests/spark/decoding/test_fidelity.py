@@ -21,7 +21,7 @@ from lineage_bridge_dagster_tests.spark.records import payload, subject
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 #: One query decodes all types and rows of a batch. Smaller ones would be found by many queries.
 few = settings(

@@ -18,7 +18,7 @@ from lineage_bridge_dagster_tests.spark.decoding.results import decode, errors
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 CONNECT = "org.apache.kafka.connect.data."
 CARD = {

@@ -21,7 +21,7 @@ from lineage_bridge_dagster_tests.spark.decoding.results import Header, decode, 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 GUID = uuid.UUID("89791762-2336-4186-9674-299b90a802e2")
 

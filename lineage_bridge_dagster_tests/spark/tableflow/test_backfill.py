@@ -28,7 +28,7 @@ from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic,
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 #: Three days, of which each record's number names one.
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)

@@ -65,7 +65,7 @@ def test_sample_of_offsets_without_records_is_repeated_with_more() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("topics")
 def test_topic_of_large_records_is_read_in_small_batches(spark: SparkSession, database: str) -> None:
     loaded = Loaded(spark, database)
     loaded.add(SAMPLE + 200)
@@ -95,7 +95,7 @@ def test_records_that_python_gets_at_a_time_are_bounded_by_their_bytes() -> None
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("topics")
 def test_load_hands_few_records_to_python_until_their_size_is_known(
     spark: SparkSession, database: str
 ) -> None:

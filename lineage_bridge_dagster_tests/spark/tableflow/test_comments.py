@@ -18,7 +18,7 @@ from lineage_bridge_dagster_tests.spark_session import REGION, pyiceberg_propert
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 LONG_TEXT = "It goes on, " * 40
 KEY = {"type": "record", "name": "K", "fields": [{"name": "id", "type": "int", "doc": "Key of the row."}]}

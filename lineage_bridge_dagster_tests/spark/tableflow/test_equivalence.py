@@ -41,7 +41,7 @@ from lineage_bridge_dagster_tests.spark_session import duckdb_reader, pyiceberg_
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 PARTITIONS = 24
 SEQUENCES = int(os.environ.get("TOPIC_EQUIVALENCE_SEQUENCES", "24"))

@@ -20,7 +20,7 @@ from lineage_bridge_dagster_tests.spark.records import InMemoryTopic, payload
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 
 def avro(kind: str, *more: dict[str, Any]) -> str:

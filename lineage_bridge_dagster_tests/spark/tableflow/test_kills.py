@@ -29,7 +29,7 @@ from lineage_bridge_dagster_tests.spark_session import CREDENTIALS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 #: Seconds that a request hangs: longer than the wait for the last table to reach its point.
 HANG = 300.0

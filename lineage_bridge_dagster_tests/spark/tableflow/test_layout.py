@@ -54,7 +54,7 @@ def test_sort_orders(text: str, expected: Order) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("topics")
 def test_layout_is_checked_before_anything_is_created(spark: SparkSession, database: str) -> None:
     topic = InMemoryTopic()
     topic.add(0, order_v1(1), order_v1(2))

@@ -17,7 +17,7 @@ from lineage_bridge_dagster_tests.spark.tableflow.loaded import Loaded
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 ALWAYS = -1
 

@@ -20,7 +20,7 @@ from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic,
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 KEYS = subject(
     "orders.v1-key", (3, {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "long"}]})

@@ -33,7 +33,7 @@ from lineage_bridge_dagster_tests.spark_session import BUCKET, REGION, duckdb_re
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-with_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+with_spark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 
 def table_config(database: str, **options: Any) -> TopicTableConfig:
