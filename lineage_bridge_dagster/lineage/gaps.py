@@ -53,6 +53,17 @@ class Gaps:
             found |= self._by_node[node_id]
         return tuple(sorted(found))
 
+    def any_behind(self, node_id: str) -> bool:
+        """Whether `of` finds a scope behind this node alone. Nothing is kept of it, for there may be many."""
+        if not len(self._coverage):
+            return False
+        if node_id in self._by_edge_target:
+            return True
+        node = self._graph.nodes[node_id]
+        return bool(self._unproven_of(scopes_of(node.attributes))) or any(
+            _may_hide(report, node) for report in self._reports
+        )
+
     def _scopes_behind(self, node_id: str) -> set[Scope]:
         node = self._graph.nodes[node_id]
         found = self._by_edge_target.get(node_id, set()) | self._unproven_of(scopes_of(node.attributes))

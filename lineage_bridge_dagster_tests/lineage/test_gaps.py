@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Coverage, Scope, ScopeReport, Status
@@ -155,3 +157,13 @@ def test_unlisted_environments_may_hide_something_behind_every_node() -> None:
     gaps = Gaps(shop(), coverage(environments=Status.FAILED))
 
     assert all(gaps.of([node_id]) == (ENVIRONMENTS,) for node_id in shop().nodes)
+
+
+@given(st.sets(st.sampled_from(ALL_SCOPES)), st.sets(st.sampled_from(ALL_SCOPES)))
+def test_any_gap_behind_a_node_is_one_that_is_found(incomplete: set[Scope], read: set[Scope]) -> None:
+    reports = [
+        ScopeReport(scope, Status.FAILED if scope in incomplete else Status.COMPLETE) for scope in read
+    ]
+    graph = shop()
+    gaps = Gaps(graph, Coverage(reports))
+    assert [gaps.any_behind(i) for i in graph.nodes] == [bool(gaps.of((i,))) for i in graph.nodes]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,14 +63,17 @@ def frame_of_parts(spark: SparkSession, parts: Iterable[pa.Table]) -> Iterator[D
         yield frame_of(spark, pa.concat_tables([*listed, *rest]))
         return
     schema, count = listed[0].schema, 0
+    del part
 
     def save(folder: Path, prefix: str) -> None:
-        nonlocal count, listed
-        few, listed = listed, []
-        for part in chain(few, rest):
+        nonlocal count
+        while (part := listed.pop(0) if listed else next(rest, None)) is not None:
             with pa.ipc.new_file(folder / f"{prefix}{count}.arrow", schema) as file:
                 file.write_table(part, _BATCH_ROWS)
             count += 1
+            # The next part is made when nothing is left of this one; Arrow keeps for a while what is freed.
+            del part
+            pa.default_memory_pool().release_unused()
 
     with shared_files(spark, save) as files:
         from pyspark.sql.pandas.types import from_arrow_schema

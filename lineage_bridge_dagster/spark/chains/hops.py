@@ -24,7 +24,7 @@ from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of_parts, parts_of
-from lineage_bridge_dagster.spark.chains.lineage_tables import arrow_array, digests
+from lineage_bridge_dagster.spark.chains.lineage_tables import RECORDS_AT_ONCE, arrow_array, digests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -84,17 +84,25 @@ def hop_nodes(graph: Graph, numbers: npt.NDArray[np.int32], sql: str = "redacted
     The fields are those of a hop everywhere else (`lineage.hops.hop_record`).
     """
     everything = list(graph.nodes.values())
-    parts, stale, contents = [], [], []
-    for start in range(0, max(1, len(numbers)), PART_ROWS):
-        some = numbers[start : start + PART_ROWS]
+    parts: list[list[pa.Array]] = [[] for _ in _NODES]
+    stale, contents = [], []
+    for start in range(0, max(1, len(numbers)), RECORDS_AT_ONCE):
+        some = numbers[start : start + RECORDS_AT_ONCE]
         columns = _columns([everything[number] for number in some.tolist()], sql)
         fields = (columns[f.name] for f in _NODES if f.name not in _NOT_IN_DIGEST)
         contents.append(digests(zip(*fields, strict=True)))
         stale.append(np.array([since is not None for since in columns["stale_since"]], dtype=np.bool_))
-        arrays = [pa.array(some, pa.int32())]
-        arrays += [arrow_array(columns[field.name], field.type) for field in _NODES if field.name != "node"]
-        parts.append(pa.table(arrays, schema=_NODES))
-    return HopNodes(numbers, pa.concat_tables(parts), np.concatenate(stale), np.concatenate(contents))
+        for of_column, field in zip(parts, _NODES, strict=True):
+            of_column.append(arrow_array(columns.get(field.name, some), field.type))
+    rows = pa.table([_in_one(parts.pop(0), field.type) for field in _NODES], schema=_NODES)
+    # Arrow keeps for a while what is freed.
+    pa.default_memory_pool().release_unused()
+    return HopNodes(numbers, rows, np.concatenate(stale), np.concatenate(contents))
+
+
+def _in_one(arrays: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
+    """A column in as few chunks as hold it, so that it need not be put together again."""
+    return pa.table([pa.chunked_array(arrays, kind)], names=["column"]).combine_chunks()["column"]
 
 
 def _columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
@@ -213,5 +221,4 @@ def _slices(total_bytes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 def incomplete_nodes(discovery: Discovery) -> Callable[[str], bool]:
     """A predicate of node ids: whether a scope that was not fully read may hide upstream nodes."""
-    gaps = Gaps(discovery.graph, discovery.coverage)
-    return lambda node_id: bool(gaps.of((node_id,)))
+    return Gaps(discovery.graph, discovery.coverage).any_behind

@@ -127,6 +127,9 @@ _ARROW = {
     "array<string>": pa.list_(pa.string()),
 }
 
+#: Records whose values are held at once as Python's objects, which take several times an Arrow array's room.
+RECORDS_AT_ONCE = 5_000
+
 #: The version of `marshal` that writes equal values as equal bytes: later ones refer to equal strings by
 #: their identity.
 _MARSHAL = 2
@@ -173,9 +176,12 @@ class Records:
 
     def take(self, places: npt.NDArray[np.int64]) -> pa.Table:
         """The rows of some records, by their places."""
-        everything = len(places) == len(self)
-        entries = self._entries if everything else [self._entries[place] for place in places.tolist()]
-        values = {DIGEST: self.digests if everything else self.digests[places], **self._columns(entries)}
+        count = max(1, -(-len(places) // RECORDS_AT_ONCE))
+        return pa.concat_tables(map(self._rows, np.array_split(places, count)))
+
+    def _rows(self, places: npt.NDArray[np.int64]) -> pa.Table:
+        entries = [self._entries[place] for place in places.tolist()]
+        values = {DIGEST: self.digests[places], **self._columns(entries)}
         return pa.table(
             [arrow_array(values[name], _ARROW[kind]) for name, kind, _ in COLUMNS[self.table]],
             names=[name for name, _, _ in COLUMNS[self.table]],
