@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.embedded.dagster_process import is_listening
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.errors import LineageBridgeError
 
@@ -147,6 +148,9 @@ class KafkaBroker:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
+        # The client would try again less and less often, and see late that the broker has started.
+        if not is_listening(self.port):
+            raise LineageBridgeError(f"no response on {self.address} (nothing listens there)")
         client = AdminClient(
             {"bootstrap.servers": self.address, "log_level": 0, "socket.timeout.ms": int(timeout * 1000)}
         )

@@ -17,6 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
+from lineage_bridge_dagster.embedded.dagster_process import is_listening
 from lineage_bridge_dagster.embedded.kafka.broker import (
     BrokerError,
     ConfigEntry,
@@ -83,6 +84,9 @@ class KafkaBroker:
             return self._producer
 
     def topics(self) -> dict[str, TopicInfo]:
+        # librdkafka goes on trying until the timeout, and whoever asks for the state of all brokers waits.
+        if not is_listening(int(self.bootstrap.rpartition(":")[2])):
+            raise BrokerError(f"the broker at {self.bootstrap}: nothing listens there")
         metadata = self._call(lambda: self.admin.list_topics(timeout=METADATA_TIMEOUT))
         return {
             name: TopicInfo(name, len(topic.partitions), _replication(topic))
