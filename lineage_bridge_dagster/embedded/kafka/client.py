@@ -86,7 +86,7 @@ class KafkaBroker:
     def topics(self) -> dict[str, TopicInfo]:
         # librdkafka goes on trying until the timeout, and whoever asks for the state of all brokers waits.
         if not is_listening(int(self.bootstrap.rpartition(":")[2])):
-            raise BrokerError(f"the broker at {self.bootstrap}: nothing listens there")
+            raise BrokerError(f"no broker listens at {self.bootstrap} yet")
         metadata = self._call(lambda: self.admin.list_topics(timeout=METADATA_TIMEOUT))
         return {
             name: TopicInfo(name, len(topic.partitions), _replication(topic))
