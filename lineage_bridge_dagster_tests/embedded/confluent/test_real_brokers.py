@@ -134,8 +134,6 @@ def test_unavailable_broker_gives_503_for_its_cluster_only(stack: Stack, call: C
     response = call(f"{paths.KAFKA_EU}/topics")
     assert response.status_code == 503
     assert "error_code" in response.json()
-    # Known at once, not after the timeout of a request.
-    assert "no broker listens" in response.text
     assert call(f"{paths.KAFKA_US}/topics").status_code == 200
     stack.up()
     assert call(f"{paths.KAFKA_EU}/topics").status_code == 200

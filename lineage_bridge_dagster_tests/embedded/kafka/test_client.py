@@ -1,4 +1,4 @@
-"""The broker client retries transient errors."""
+"""The broker client retries transient errors, and does not wait for a broker that is not there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError
 
+from lineage_bridge_dagster.embedded.dagster_process import free_port
 from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 
@@ -45,3 +46,9 @@ def test_other_errors_are_raised_without_retry() -> None:
     with pytest.raises(BrokerError, match=r"127\.0\.0\.1:1"):
         _broker(admin).groups()
     assert admin.calls == 1
+
+
+def test_a_broker_that_does_not_listen_is_not_asked() -> None:
+    """librdkafka would try until the timeout."""
+    with pytest.raises(BrokerError, match="no broker listens at"):
+        KafkaBroker(f"127.0.0.1:{free_port()}").topics()
