@@ -8,23 +8,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.equal_values import EqualValues
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
+from lineage_bridge_dagster.lineage.graph_folder import COVERAGE, EDGES, NODES, Provenance
 from lineage_bridge_dagster.lineage.graph_records import discovery_of, known_id
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
+from lineage_bridge_dagster.lineage.sql_policy import limited_to
 
 _HINT = "Give a folder with nodes.parquet and edges.parquet, `attributes` and `tags` in them as JSON text."
 T = TypeVar("T")
 
 _JSON_COLUMNS = ("attributes", "tags")
+
+#: The columns that are read; a folder may have others.
+_FIELDS = frozenset(
+    [
+        *(field.name for entry in (Node, Edge) for field in fields(entry)),
+        *("scope", "status", "reason", "count", "by_name", "notes"),
+    ]
+)
 
 #: Rows of a batch, and texts whose values are remembered: most edges have the attributes of many others.
 _BATCH_ROWS, _JSON_TEXTS = 16_384, 1_024
@@ -36,20 +47,32 @@ def load_folder(folder: Path) -> Discovery:
     Raises:
         ConfigurationError: A file is missing, not Parquet, or malformed; the message gives the location.
     """
-    nodes, edges, coverage = (folder / f"{name}.parquet" for name in ("nodes", "edges", "coverage"))
+    nodes, edges, coverage = (folder / name for name in (NODES, EDGES, COVERAGE))
     for path in (nodes, edges):
         if not path.exists():
             raise ConfigurationError(f"{path} does not exist.", hint=_HINT)
     graph, equal = Graph(), EqualValues()
     # Nothing that is read here becomes garbage before the end, so looking for some would only cost time.
     with no_garbage_collection():
-        return discovery_of(
+        discovery = discovery_of(
             _entries(nodes, "nodes", equal, _plain_nodes),
             _entries(edges, "edges", equal, partial(_plain_edges, graph)),
             _entries(coverage, "coverage", equal) if coverage.exists() else None,
             name=str(folder),
             graph=graph,
         )
+    known = Provenance.of_folder(folder)
+    if known is None:
+        return discovery
+    caches = {} if known.sql is None else limited_to(known.sql)
+    return replace(discovery, discovered_at=known.discovered_at, caches=caches)
+
+
+def load_coverage(folder: Path) -> Coverage:
+    """Read `coverage.parquet` alone; empty if there is none."""
+    path = folder / COVERAGE
+    reports = _entries(path, "coverage", EqualValues()) if path.exists() else None
+    return discovery_of([], [], reports, name=str(folder)).coverage
 
 
 def _entries(
@@ -73,7 +96,8 @@ def _entries(
     first = 0
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=_BATCH_ROWS):
+            known = [name for name in file.schema_arrow.names if name in _FIELDS]
+            for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=known):
                 columns = {
                     name: list(_parsed(_values(column), parsed, f"{path}: {location}", name, first))
                     if name in _JSON_COLUMNS

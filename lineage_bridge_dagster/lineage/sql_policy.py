@@ -50,6 +50,11 @@ def limited(discovery: Discovery, mode: str) -> Discovery:
     return replace(discovery, graph=graph, caches={**discovery.caches, CACHE: cache})
 
 
+def limited_to(mode: str) -> dict[str, Any]:
+    """The caches of a discovery that is limited to a mode, where hashes of its statements are not known."""
+    return {CACHE: {"mode": mode}}
+
+
 def mode_of(discovery: Discovery) -> str | None:
     """The mode that a discovery is limited to; None if that is not known, as for a graph from a file."""
     cache = discovery.caches.get(CACHE)

@@ -6,7 +6,7 @@ stand for is joined only for chains that differ from the stored ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,8 @@ _PART_BYTES = 128 << 20
 #: About how many bytes a field of a schema has, and all of a hop but its statement and its fields.
 _FIELD_BYTES, _HOP_BYTES = 40, 400
 
-_NODES = pa.schema(
+#: A node as a hop; `node` is its number in the graph's order.
+HOP_COLUMNS = pa.schema(
     [
         pa.field("node", pa.int32(), nullable=False),
         pa.field("node_id", pa.string(), nullable=False),
@@ -56,6 +57,8 @@ _NODES = pa.schema(
         pa.field("stale_since", pa.string()),
     ]
 )
+
+HOP_NAMES = tuple(field.name for field in HOP_COLUMNS if field.name != "node")
 
 #: Columns of a hop that its digest does not count: a chain that is only read worse is not another one.
 _NOT_IN_DIGEST = frozenset({"node", "stale_since"})
@@ -84,17 +87,16 @@ def hop_nodes(graph: Graph, numbers: npt.NDArray[np.int32], sql: str = "redacted
     The fields are those of a hop everywhere else (`lineage.hops.hop_record`).
     """
     everything = list(graph.nodes.values())
-    parts: list[list[pa.Array]] = [[] for _ in _NODES]
+    parts: list[list[pa.Array]] = [[] for _ in HOP_COLUMNS]
     stale, contents = [], []
     for start in range(0, max(1, len(numbers)), RECORDS_AT_ONCE):
         some = numbers[start : start + RECORDS_AT_ONCE]
-        columns = _columns([everything[number] for number in some.tolist()], sql)
-        fields = (columns[f.name] for f in _NODES if f.name not in _NOT_IN_DIGEST)
-        contents.append(digests(zip(*fields, strict=True)))
+        columns = hop_columns([everything[number] for number in some.tolist()], sql)
+        contents.append(hop_digests(columns))
         stale.append(np.array([since is not None for since in columns["stale_since"]], dtype=np.bool_))
-        for of_column, field in zip(parts, _NODES, strict=True):
+        for of_column, field in zip(parts, HOP_COLUMNS, strict=True):
             of_column.append(arrow_array(columns.get(field.name, some), field.type))
-    rows = pa.table([_in_one(parts.pop(0), field.type) for field in _NODES], schema=_NODES)
+    rows = pa.table([_in_one(parts.pop(0), field.type) for field in HOP_COLUMNS], schema=HOP_COLUMNS)
     # Arrow keeps for a while what is freed.
     pa.default_memory_pool().release_unused()
     return HopNodes(numbers, rows, np.concatenate(stale), np.concatenate(contents))
@@ -105,9 +107,15 @@ def _in_one(arrays: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
     return pa.table([pa.chunked_array(arrays, kind)], names=["column"]).combine_chunks()["column"]
 
 
-def _columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
+def hop_digests(columns: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.int64]:
+    """Digests of nodes as hops, from all their columns but their numbers."""
+    fields = (columns[f.name] for f in HOP_COLUMNS if f.name not in _NOT_IN_DIGEST)
+    return digests(zip(*fields, strict=True))
+
+
+def hop_columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
     """The columns of nodes as hops, but for their numbers."""
-    columns: dict[str, list[Any]] = {field.name: [] for field in _NODES if field.name != "node"}
+    columns: dict[str, list[Any]] = {name: [] for name in HOP_NAMES}
     for node in nodes:
         record = hop_record(0, node, sql)
         columns["node_id"].append(clean(node.node_id))
@@ -159,7 +167,7 @@ def hop_rows(
 
     first = ["table_id", "database", "table_name"]
     rest = [name for name in tables.column_names if name not in ("table", *first)]
-    columns = [*first, "hop", *(field.name for field in _NODES if field.name != "node"), "complete", *rest]
+    columns = [*first, "hop", *HOP_NAMES, "complete", *rest]
     if isinstance(hops, pa.Table):
         if hops.num_rows <= _MOST_COPIES * nodes.num_rows:
             with frame_of_parts(spark, _joined(hops, nodes, tables, columns)) as rows:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import marshal
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import repeat
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +30,10 @@ from lineage_bridge_dagster.lineage.model import Edge, Node
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.lineage.unknowns import note_text
-from lineage_bridge_dagster.spark.chains.frames import PART_ROWS
+from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of_parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 #: Name, Spark type, comment.
 Column = tuple[str, str, str]
@@ -114,6 +119,9 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
     ),
 }
 
+#: The columns that identify a row.
+NODE_KEYS, EDGE_KEYS = ("node_id",), ("src_id", "dst_id", "edge_type")
+
 #: Columns that are no fields of a node or an edge.
 _NOT_FIELDS = frozenset({"discovered_at", DIGEST, CHAIN_CONTENT})
 
@@ -139,7 +147,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class Records(ABC):
     """The records of one lineage table, as rows only when they are needed.
 
     Attributes:
@@ -152,17 +160,51 @@ class Records:
     table: str
     keys: tuple[str, ...]
     digests: npt.NDArray[np.int64]
-    _entries: Sequence[Any]
-    _columns: Callable[[Sequence[Any]], dict[str, Iterable[Any]]]
-    content: str = ""
+    content: str
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.digests)
 
     @property
     def digest(self) -> str:
         """Of all records, in any order."""
         return _unordered(self.digests)
+
+    @property
+    def key_schema(self) -> pa.Schema:
+        """The columns that identify a row."""
+        return pa.schema([(name, pa.string()) for name in self.keys])
+
+    @property
+    def compared(self) -> list[str]:
+        """The columns by which a stored row is compared with a record of another digest."""
+        return [*self.keys, self.content] if self.content else list(self.keys)
+
+    @abstractmethod
+    def frame(
+        self, spark: SparkSession, places: npt.NDArray[np.int64] | None = None
+    ) -> AbstractContextManager[DataFrame]:
+        """The rows of some records or of all, with the columns of the table; for use within the block."""
+
+    @abstractmethod
+    def key_columns(self, places: npt.NDArray[np.int64]) -> pa.Table:
+        """The columns that identify the rows of some records."""
+
+    @abstractmethod
+    def has_any(self, keys: pa.Table) -> bool:
+        """Whether a record has one of these keys."""
+
+    @abstractmethod
+    def contents(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Digests of what chains take from some records."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecords(Records):
+    """Records of entries in memory."""
+
+    _entries: Sequence[Any]
+    _columns: Callable[[Sequence[Any]], dict[str, Iterable[Any]]]
 
     @property
     def rows(self) -> pa.Table:
@@ -187,60 +229,58 @@ class Records:
             names=[name for name, _, _ in COLUMNS[self.table]],
         )
 
-    @property
-    def key_schema(self) -> pa.Schema:
-        """The columns that identify a row."""
-        return pa.schema([(name, pa.string()) for name in self.keys])
+    def frame(
+        self, spark: SparkSession, places: npt.NDArray[np.int64] | None = None
+    ) -> AbstractContextManager[DataFrame]:
+        return frame_of_parts(spark, self.parts(places))
 
-    @property
-    def compared(self) -> list[str]:
-        """The columns by which a stored row is compared with a record of another digest."""
-        return [*self.keys, self.content] if self.content else list(self.keys)
+    def key_columns(self, places: npt.NDArray[np.int64]) -> pa.Table:
+        return self._keys_of([self._entries[place] for place in places.tolist()])
 
-    def key_columns(self, places: npt.NDArray[np.int64] | None = None) -> pa.Table:
-        """The columns that identify the rows, of some records or of all."""
-        entries = self._entries if places is None else [self._entries[place] for place in places.tolist()]
+    def has_any(self, keys: pa.Table) -> bool:
+        return bool(self._keys_of(self._entries).join(keys, list(self.keys), join_type="left semi").num_rows)
+
+    def _keys_of(self, entries: Sequence[Any]) -> pa.Table:
         columns = [arrow_array(map(attrgetter(name), entries), pa.string()) for name in self.keys]
         return pa.table(columns, schema=self.key_schema)
 
     def contents(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Digests of what chains take from some records."""
         if not self.content:
             return self.digests[places]
         return digests(chain_content(self._entries[place]) for place in places.tolist())
 
 
-def graph_records(discovery: Discovery) -> tuple[Records, Records, Records]:
+def graph_records(discovery: Discovery) -> tuple[EntryRecords, EntryRecords, EntryRecords]:
     """The records of `nodes`, `edges` and `coverage`."""
     at = parse_iso(discovery.discovered_at)
     nodes = list(discovery.graph.nodes.values())
     edges = list(discovery.graph.edges.values())
-    reports = list(discovery.coverage)
     return (
-        Records(
-            "nodes",
-            ("node_id",),
-            digests(map(_node_content, nodes)),
-            nodes,
-            lambda some: _of_nodes(some, at),
-            CHAIN_CONTENT,
+        EntryRecords(
+            "nodes", NODE_KEYS, node_digests(nodes), CHAIN_CONTENT, nodes, lambda some: _of_nodes(some, at)
         ),
-        Records(
-            "edges",
-            ("src_id", "dst_id", "edge_type"),
-            digests(map(_edge_content, edges)),
-            edges,
-            lambda some: _of_edges(some, at),
-        ),
-        # The time at which a scope was last read is part of coverage's content.
-        Records(
-            "coverage",
-            (),
-            digests((*_report_content(report), discovery.discovered_at) for report in reports),
-            reports,
-            lambda some: _of_reports(some, at),
-        ),
+        EntryRecords("edges", EDGE_KEYS, edge_digests(edges), "", edges, lambda some: _of_edges(some, at)),
+        coverage_records(discovery.coverage, discovery.discovered_at),
     )
+
+
+def coverage_records(coverage: Coverage, discovered_at: str) -> EntryRecords:
+    """The records of `coverage`."""
+    at = parse_iso(discovered_at)
+    reports = list(coverage)
+    # The time at which a scope was last read is part of coverage's content.
+    found = digests((*_report_content(report), discovered_at) for report in reports)
+    return EntryRecords("coverage", (), found, "", reports, lambda some: _of_reports(some, at))
+
+
+def node_digests(nodes: Iterable[Node]) -> npt.NDArray[np.int64]:
+    """Of all in each node but times."""
+    return digests(map(_node_content, nodes))
+
+
+def edge_digests(edges: Iterable[Edge]) -> npt.NDArray[np.int64]:
+    """Of all in each edge but times."""
+    return digests(map(_edge_content, edges))
 
 
 def coverage_digest(coverage: Coverage) -> str:
@@ -306,22 +346,35 @@ def _report_content(report: ScopeReport) -> tuple[Any, ...]:
     return (str(report.scope), str(report.status), report.reason, report.count, notes)
 
 
+def columns_of(table: str) -> Iterator[pa.Field]:
+    """The columns of a lineage table that do not depend on the time of its discovery."""
+    return (pa.field(name, _ARROW[kind]) for name, kind, _ in COLUMNS[table] if name != "discovered_at")
+
+
 def _of_nodes(nodes: Sequence[Node], at: datetime | None) -> dict[str, Iterable[Any]]:
+    return {**node_columns(nodes), "discovered_at": list(repeat(at, len(nodes)))}
+
+
+def node_columns(nodes: Sequence[Node]) -> dict[str, Iterable[Any]]:
+    """The columns of `nodes` but for the time and the digest."""
     return {
         **{name: map(attrgetter(name), nodes) for name in _fields("nodes")},
         "node_type": [str(node.node_type) for node in nodes],
         "attributes": [_ENCODER.encode(node.attributes) for node in nodes],
-        "discovered_at": list(repeat(at, len(nodes))),
         CHAIN_CONTENT: digests(map(chain_content, nodes)),
     }
 
 
 def _of_edges(edges: Sequence[Edge], at: datetime | None) -> dict[str, Iterable[Any]]:
+    return {**edge_columns(edges), "discovered_at": list(repeat(at, len(edges)))}
+
+
+def edge_columns(edges: Sequence[Edge]) -> dict[str, Iterable[Any]]:
+    """The columns of `edges` but for the time and the digest."""
     return {
         **{name: map(attrgetter(name), edges) for name in _fields("edges")},
         "edge_type": [str(edge.edge_type) for edge in edges],
         "attributes": [_ENCODER.encode(edge.attributes) for edge in edges],
-        "discovered_at": list(repeat(at, len(edges))),
     }
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lineage_bridge_dagster.lineage.affected import GraphChange
-from lineage_bridge_dagster.spark.chains.frames import frame_of, frame_of_parts
+from lineage_bridge_dagster.spark.chains.frames import frame_of
 from lineage_bridge_dagster.spark.chains.lineage_tables import DIGEST, Records
 from lineage_bridge_dagster.spark.chains.settled import Before, Note, Settled
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit_after
@@ -98,9 +98,7 @@ def difference(
     fresh = records.key_columns(changed)
     removed = old.join(fresh, keys, join_type="left anti")
     # The row of a record that is stored as it is, and in another form, too.
-    is_twice = (
-        bool(removed.num_rows) and records.key_columns().join(removed, keys, join_type="left semi").num_rows
-    )
+    is_twice = bool(removed.num_rows) and records.has_any(removed)
     if is_twice or old.group_by(keys).aggregate([]).num_rows < old.num_rows:
         return Difference.unknown(records, changed)
     for_chains = changed
@@ -176,10 +174,10 @@ class RecordsUpdate:
         if found is None or not found.mergeable:
             # No isolation level: without a snapshot to validate from, the table's own history would count as
             # conflicts, and every overwrite after the second would fail.
-            with frame_of_parts(self.spark, records.parts()) as rows:
+            with records.frame(self.spark) as rows:
                 marker.writer(rows, table).overwrite(F.lit(True))
             return
-        with frame_of_parts(self.spark, records.parts(found.changed)) as changed:
+        with records.frame(self.spark, found.changed) as changed:
             if found.only_new:
                 marker.add(changed, table, since)
                 return

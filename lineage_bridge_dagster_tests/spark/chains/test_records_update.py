@@ -33,7 +33,7 @@ def by_key(records: Records, rows: pa.Table) -> dict[tuple[Any, ...], dict[str, 
 
 def contents_of(records: Records) -> dict[tuple[Any, ...], int]:
     """Digests of what chains take from records, by key."""
-    keys = map(tuple, map(dict.values, records.key_columns().to_pylist()))
+    keys = map(tuple, map(dict.values, records.key_columns(np.arange(len(records))).to_pylist()))
     return dict(zip(keys, records.contents(np.arange(len(records))).tolist(), strict=True))
 
 
