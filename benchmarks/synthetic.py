@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
+from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.other_forms import read_other_forms
+from lineage_bridge_dagster.lineage.sql_policy import limited
+from lineage_bridge_dagster.spark.graph_folder.writer import write_folder
 from lineage_bridge_dagster_tests.assets.world import ENV, World
 
 #: Tables per cluster, topics per connector, fields per schema.
@@ -18,17 +25,49 @@ def synthetic(tables: int) -> Discovery:
     and a connector 20 raw topics. Each table's topic has a schema of 12 fields.
     """
     world = World()
-    connector, previous = "", ""
-    for number in range(tables):
-        cluster = f"lkc-{number // TABLES_A_CLUSTER:05d}"
-        if number % TOPICS_A_CONNECTOR == 0 or number % TABLES_A_CLUSTER == 0:
+    for start in range(0, tables, TABLES_A_CLUSTER):
+        _add_cluster(world, start, min(tables, start + TABLES_A_CLUSTER))
+    return world.discovery()
+
+
+def write_synthetic(tables: int, folder: Path) -> None:
+    """Write the graph of `synthetic`, with limited statements, as a folder of Parquet files.
+
+    Only one cluster of it is in memory at a time.
+    """
+
+    def parts() -> Iterator[Graph]:
+        for start in range(0, tables, TABLES_A_CLUSTER):
+            world = World()
+            _add_cluster(world, start, min(tables, start + TABLES_A_CLUSTER))
+            read_other_forms(world.graph)
+            yield limited(world.discovery(), "redacted").graph
+
+    empty = World().discovery()
+    write_folder(
+        folder,
+        (node for part in parts() for node in part.nodes.values()),
+        (edge for part in parts() for edge in part.edges.values()),
+        empty.coverage,
+        discovered_at=empty.discovered_at,
+        sql="redacted",
+    )
+
+
+def _add_cluster(world: World, start: int, end: int) -> None:
+    connector = ""
+    cluster = f"lkc-{start // TABLES_A_CLUSTER:05d}"
+    for number in range(start, end):
+        if number % TOPICS_A_CONNECTOR == 0 or number == start:
             connector = world.connector(cluster, f"cdc-{number:06d}", "PostgresCdcSourceV2")
             dataset = world.dataset(f"postgres://pg{number}.example:5432/shop.public")
             world.edge(dataset, connector, EdgeType.CONSUMES)
         raw = world.topic(cluster, f"shop.public.raw-{number:06d}")
         world.edge(connector, raw, EdgeType.PRODUCES)
         topic = world.topic(cluster, f"orders.{number:06d}.v1")
-        reads = [raw, previous] if previous and number % 10 == 0 else [raw]
+        before = (number - 1) // TABLES_A_CLUSTER
+        previous = ids.topic_id(ENV, f"lkc-{before:05d}", f"orders.{number - 1:06d}.v1")
+        reads = [raw, previous] if number and number % 10 == 0 else [raw]
         sql = f"INSERT INTO `orders.{number:06d}.v1` SELECT * FROM `shop.public.raw-{number:06d}`"  # noqa: S608
         world.statement(f"enrich-{number:06d}", sql, reads, [topic])
         _schema(world, topic, f"orders.{number:06d}.v1-value")
@@ -36,8 +75,6 @@ def synthetic(tables: int) -> Discovery:
         table.attributes["columns"] = [
             {"name": f"field_{place}", "type": "string", "comment": ""} for place in range(FIELDS)
         ]
-        previous = topic
-    return world.discovery()
 
 
 def _schema(world: World, topic: str, subject: str) -> None:
@@ -48,3 +85,7 @@ def _schema(world: World, topic: str, subject: str) -> None:
         Node(node_id, "confluent", NodeType.SCHEMA, subject, environment_id=ENV, attributes=attributes)
     )
     world.edge(topic, node_id, EdgeType.HAS_SCHEMA)
+
+
+if __name__ == "__main__":
+    write_synthetic(int(sys.argv[1]), Path(sys.argv[2]))

@@ -84,6 +84,7 @@ ALLOWED["cli"] = {
     "iam",
     "lineage",
     "setup",
+    "spark",
     "sql",
     "topic_to_iceberg",
 }

@@ -15,6 +15,7 @@ from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableGroup
 from lineage_bridge_dagster.cli.setup import setup
 from lineage_bridge_dagster.cli.sql import sql
+from lineage_bridge_dagster.cli.store import store
 from lineage_bridge_dagster.cli.topics import topics
 
 
@@ -37,6 +38,7 @@ def main() -> None:
 for _command in (
     extract,
     chains,
+    store,
     push,
     clean,
     collect,

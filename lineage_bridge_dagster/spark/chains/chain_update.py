@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.spark.chains.due import Due, Selection
-from lineage_bridge_dagster.spark.chains.frames import frame_of
-from lineage_bridge_dagster.spark.chains.hops import HopNodes, hop_rows
+from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of
 from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS, UPSTREAM_CHAINS, digests
-from lineage_bridge_dagster.spark.chains.walks import Walk
+from lineage_bridge_dagster.spark.chains.source import Computed
 from lineage_bridge_dagster.spark.commits import CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.merge import MergeKeys, merge, persisted
@@ -35,14 +34,41 @@ _KEYS = MergeKeys(("table_id", "node_id"), delete_column="_removed")
 def with_digest(tables: pa.Table, summary: pa.Table) -> pa.Table:
     """The tables that have hops, in the order of the walk's summary, with the `chain_digest` of each."""
     chains = tables.take(pc.index_in(summary["table"], value_set=tables["table"]))
-    names = zip(*(chains[name].to_pylist() for name in ("table_id", "database", "table_name")), strict=True)
+    # A part at a time, since Python's texts are several times as large as Arrow's.
+    parts = [
+        _digest_texts(chains.slice(start, PART_ROWS), summary.slice(start, PART_ROWS))
+        for start in range(0, chains.num_rows, PART_ROWS)
+    ]
+    return chains.append_column("chain_digest", pa.chunked_array(parts, pa.string()))
+
+
+def _digest_texts(tables: pa.Table, summary: pa.Table) -> pa.Array:
+    names = zip(*(tables[name].to_pylist() for name in ("table_id", "database", "table_name")), strict=True)
     numbers = (digests(names) ^ summary["digest"].to_numpy()).view(np.uint64).tolist()
     flags = zip(summary["complete"].to_pylist(), summary["stale"].to_pylist(), strict=True)
     texts = [
         f"{number:016x}{'c' if complete else 'p'}{'s' if stale else 'f'}"
         for number, (complete, stale) in zip(numbers, flags, strict=True)
     ]
-    return chains.append_column("chain_digest", pa.array(texts, pa.string()))
+    return pa.array(texts, pa.string())
+
+
+def differing(table_ids: pa.Array, chains: pa.Table, stored: pa.Table) -> pa.Array:
+    """Those of some tables whose stored chains are not the wanted ones.
+
+    Args:
+        table_ids: the tables that were walked.
+        chains: `table_id, chain_digest` of those of them that have hops.
+        stored: the different pairs of `table_id` and `chain_digest` that are stored, of any tables.
+    """
+    by_table = stored.group_by("table_id").aggregate([("chain_digest", "min"), ([], "count_all")])
+    # Neither several digests of a table nor a missing one is the digest of any chain.
+    known = pc.if_else(pc.equal(by_table["count_all"], 1), by_table["chain_digest_min"], "several")
+    known = pc.fill_null(known, "none")
+    found = known.take(pc.index_in(table_ids, value_set=by_table["table_id"]))
+    wanted = chains["chain_digest"].take(pc.index_in(table_ids, value_set=chains["table_id"]))
+    differs: pa.ChunkedArray = pc.not_equal(pc.fill_null(found, ""), pc.fill_null(wanted, ""))
+    return table_ids.filter(differs.combine_chunks())
 
 
 @dataclass(slots=True)
@@ -50,7 +76,7 @@ class ChainUpdate:
     """Brings the chains table to a walk.
 
     Attributes:
-        nodes: all nodes that are hops.
+        computed: the chains.
         chains: the tables that have hops, with the digests of their chains.
         due: the tables that were walked, and where to look for chains of tables that are gone.
         selection: which of those are removed.
@@ -61,8 +87,7 @@ class ChainUpdate:
 
     spark: SparkSession
     table: TableName
-    walk: Walk
-    nodes: HopNodes
+    computed: Computed
     chains: pa.Table
     due: Due
     selection: Selection
@@ -80,32 +105,27 @@ class ChainUpdate:
         from pyspark.sql import functions as F
 
         spark, table = self.spark, self.table.sql
-        stored: dict[str, set[str]] = {}
         rows = spark.table(table).select("table_id", "chain_digest")
-        walked, others = set(map(clean, self.due.tables)), self.due.others
-        looked_for = None if others is None else walked.union(others)
+        walked = pc.unique(pa.array(map(clean, self.due.tables), pa.string()))
+        looked_for = None
+        if self.due.others is not None:
+            looked_for = pa.concat_arrays([walked, pa.array(list(self.due.others), pa.string())])
         few = looked_for is not None and len(looked_for) <= FEW_TABLES
-        if few:
-            rows = rows.where(F.col("table_id").isin(sorted(looked_for or ())))
+        if few and looked_for is not None:
+            rows = rows.where(F.col("table_id").isin(looked_for.to_pylist()))
         found = rows.distinct().toArrow()
-        for table_id, digest in zip(*(column.to_pylist() for column in found.columns), strict=True):
-            stored.setdefault(table_id, set()).add(digest)
-        wanted = dict(
-            zip(self.chains["table_id"].to_pylist(), self.chains["chain_digest"].to_pylist(), strict=True)
-        )
-        nothing: set[str] = set()
-        differing = {t for t in walked if stored.get(t, nothing) != ({wanted[t]} if t in wanted else nothing)}
-        gone = (stored.keys() if looked_for is None else stored.keys() & looked_for) - self.selection.present
+        stored = pc.unique(found["table_id"])
+        gone = stored if looked_for is None else stored.filter(pc.is_in(stored, value_set=looked_for))
+        gone = gone.filter(pc.invert(pc.is_in(gone, value_set=self.selection.present)))
         removed = self._found_by_then(gone)
         self.kept = len(gone) - len(removed)
-        changed = sorted(differing | removed)
-        self.changed = len(changed)
-        if not changed:
+        ids = pc.unique(pa.concat_arrays([differing(walked, self.chains, found), removed]))
+        self.changed = len(ids)
+        if not self.changed:
             return
-        ids = pa.array(changed, pa.string())
-        replaced = [each for each in changed if each in stored]
+        replaced = ids.filter(pc.is_in(ids, value_set=stored))
         with self._rows(ids) as fresh:
-            if not replaced:
+            if not len(replaced):
                 self.marker.add(fresh, table, since)
             elif not few and len(replaced) == len(stored):
                 # No row stays, so replacing all of them is cheaper than matching.
@@ -113,21 +133,21 @@ class ChainUpdate:
             else:
                 self._merge(fresh, replaced)
 
-    def _found_by_then(self, table_ids: Set[str]) -> Set[str]:
+    def _found_by_then(self, table_ids: pa.Array) -> pa.Array:
         """Those of some tables all of whose rows were found up to the selection's time."""
         from pyspark.sql import functions as F
 
-        if not table_ids or self.selection.until is None:
+        if not len(table_ids) or self.selection.until is None:
             return table_ids
         later = F.coalesce(F.col("discovered_at") > F.lit(self.selection.until), F.lit(True))
-        kept = self._stored(sorted(table_ids)).where(later).select("table_id").distinct().toArrow()
-        return table_ids - set(kept["table_id"].to_pylist())
+        kept = self._stored(table_ids).where(later).select("table_id").distinct().toArrow()
+        return table_ids.filter(pc.invert(pc.is_in(table_ids, value_set=kept["table_id"])))
 
-    def _stored(self, table_ids: Sequence[str]) -> DataFrame:
+    def _stored(self, table_ids: pa.Array) -> DataFrame:
         """The stored rows of some tables."""
         from pyspark.sql import functions as F
 
-        ids = frame_of(self.spark, pa.table({"table_id": pa.array(table_ids, pa.string())}))
+        ids = frame_of(self.spark, pa.table({"table_id": table_ids}))
         return self.spark.table(self.table.sql).join(F.broadcast(ids), "table_id", "left_semi")
 
     @contextmanager
@@ -136,14 +156,14 @@ class ChainUpdate:
         from pyspark.sql import functions as F
 
         tables = self.chains.filter(pc.is_in(self.chains["table_id"], value_set=table_ids))
-        with hop_rows(self.spark, self.walk.hops, self.nodes.rows, tables) as rows:
+        with self.computed.rows(tables) as rows:
             yield (
                 rows.withColumn("discovered_at", F.lit(self.discovered_at).cast("timestamp"))
                 .withColumn("computed_at", F.lit(datetime.now(UTC)).cast("timestamp"))
                 .select(*(column for column, _, _ in COLUMNS[UPSTREAM_CHAINS]))
             )
 
-    def _merge(self, fresh: DataFrame, replaced: Sequence[str]) -> None:
+    def _merge(self, fresh: DataFrame, replaced: pa.Array) -> None:
         """Add chains, and replace those of some tables, at least one.
 
         Rows to delete are part of the source, with a flag, so that MERGE joins on matches alone: for

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
-from lineage_bridge_dagster.lineage.affected import GraphChange, affected
-from lineage_bridge_dagster.lineage.catalog_tables import tables_of
-from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import Graph
+import pyarrow as pa
+
+from lineage_bridge_dagster.lineage.affected import GraphChange
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
+from lineage_bridge_dagster.spark.chains.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +32,24 @@ class Selection:
     until: datetime | None
 
     @classmethod
-    def of(cls, discovery: Discovery, table_ids: Sequence[str] | None) -> Selection:
+    def of(cls, source: Source, table_ids: Sequence[str] | None) -> Selection:
         """Of these tables; None selects all, whose chains are then the only ones.
 
         A discovery that some tables are selected of removes chains only of tables that it would have found,
         and that no later one has found.
         """
-        tables = [node.node_id for node in tables_of(discovery.graph)]
+        tables = source.tables()
         if table_ids is None:
             return cls(tables, tables, removes=True, until=None)
-        until = parse_iso(discovery.discovered_at)
-        removes = until is not None and discovery.coverage.covers_all_tables
+        until = parse_iso(source.discovered_at)
+        removes = until is not None and source.coverage.covers_all_tables
         return cls(tables, list(dict.fromkeys(table_ids)), removes, until)
 
     @property
-    def present(self) -> set[str]:
+    def present(self) -> pa.Array:
         """The ids, as stored, of the tables that may have chains."""
-        return {clean(table_id) for ids in (self.tables, self.selected) for table_id in ids}
+        ids = self.tables if self.selected is self.tables else chain(self.tables, self.selected)
+        return pa.array(map(clean, ids), pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +75,23 @@ class Due:
     def of(cls, selection: Selection) -> Due:
         """If nothing is known of what is stored: the chains of all selected tables."""
         selected = selection.selected
-        return cls(selected, None if selection.removes else (), set(selected) >= set(selection.tables))
+        others = None if selection.removes else ()
+        return cls(selected, others, selected is selection.tables or set(selected) >= set(selection.tables))
 
     @classmethod
-    def after(cls, change: GraphChange, graph: Graph, selection: Selection, *, had_no_others: bool) -> Due:
+    def after(cls, change: GraphChange, source: Source, selection: Selection, *, had_no_others: bool) -> Due:
         """If the stored chains are those of an earlier graph: the selected ones that the change can affect.
 
         Args:
             change: how the graph differs from the earlier one.
-            graph: the graph.
+            source: the graph.
             selection: the chains that are asked for.
             had_no_others: whether all stored chains are of tables of the earlier graph.
         """
-        touched = affected(graph, change)
+        touched = source.affected(change)
         hit = [table_id for table_id in selection.selected if table_id in touched]
         others: Collection[str] | None = ()
         if selection.removes:
             changed = {*change.removed, *change.nodes}
-            others = changed - selection.present if had_no_others else None
-        return cls(hit, others, touched.intersection(selection.tables) <= set(hit))
+            others = changed.difference(selection.present.to_pylist()) if had_no_others else None
+        return cls(hit, others, touched & set(selection.tables) <= set(hit))

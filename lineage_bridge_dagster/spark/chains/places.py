@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,18 @@ from lineage_bridge_dagster.lineage.affected import part_above
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, adjacency
-from lineage_bridge_dagster.spark.chains.hops import HopNodes, hop_nodes, incomplete_nodes, table_rows
+from lineage_bridge_dagster.spark.chains.hops import (
+    HopNodes,
+    hop_nodes,
+    hop_rows,
+    incomplete_nodes,
+    table_rows,
+)
+from lineage_bridge_dagster.spark.chains.walks import Walk, walk_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 #: From this share of all tables, what is above them is about all of the graph.
 _MOST = 0.5
@@ -50,3 +59,28 @@ class Places:
             nodes = hop_nodes(graph, arrays.hop_nodes, "full")
             arrays = arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents)
             return cls(arrays, nodes, table_rows(graph, table_ids))
+
+    @contextmanager
+    def compute(self, spark: SparkSession) -> Iterator[WalkedChains]:
+        """Compute the chains; frames of them are for use within the block."""
+        with walk_tables(spark, self.arrays, self.tables["table"]) as walk:
+            yield WalkedChains(spark, walk, self.nodes, self.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedChains:
+    """The chains of some tables: hops as numbers, and what they stand for."""
+
+    spark: SparkSession
+    walk: Walk
+    nodes: HopNodes
+    tables: pa.Table
+
+    @property
+    def summary(self) -> pa.Table:
+        """One row for each table that has hops."""
+        return self.walk.summary
+
+    def rows(self, tables: pa.Table) -> AbstractContextManager[DataFrame]:
+        """The rows of some tables' chains."""
+        return hop_rows(self.spark, self.walk.hops, self.nodes.rows, tables)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.spark.chains.lineage_tables import Records, coverage_digest
 from lineage_bridge_dagster.spark.commits import CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, exists, open_table
@@ -70,7 +70,7 @@ class Input:
     @classmethod
     def of(
         cls,
-        discovery: Discovery,
+        coverage: Coverage,
         records: Sequence[Records],
         sql: str,
         selected: Sequence[str],
@@ -80,15 +80,15 @@ class Input:
         """From what is given, and the ids of the selected tables.
 
         Args:
-            discovery: the graph and its coverage.
+            coverage: of the graph's discovery.
             records: of the graph.
             sql: how SQL is shown.
             selected: the ids of the selected tables.
             whole: whether theirs are to be the only chains.
         """
-        parts = [*(each.digest for each in records), coverage_digest(discovery.coverage), sql]
+        parts = [*(each.digest for each in records), coverage_digest(coverage), sql]
         selection = _ALL if whole else _sha256(sorted(selected))
-        reports = sorted(f"{each.scope} {each.status} {each.by_name}" for each in discovery.coverage)
+        reports = sorted(f"{each.scope} {each.status} {each.by_name}" for each in coverage)
         return cls(_sha256([_VERSION, *parts]), _sha256([_VERSION, sql, *reports]), selection)
 
     def note(self, tables: Sequence[Settled]) -> dict[str, str]:

@@ -16,11 +16,13 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import string_literal
 from lineage_bridge_dagster.lineage.affected import GraphChange
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
@@ -30,9 +32,7 @@ from lineage_bridge_dagster.spark.chains.lineage_tables import (
     COLUMNS,
     UPSTREAM_CHAINS,
     Records,
-    graph_records,
 )
-from lineage_bridge_dagster.spark.chains.places import Places
 from lineage_bridge_dagster.spark.chains.records_update import (
     ATTEMPTS,
     CONTENT_DIGEST,
@@ -45,13 +45,12 @@ from lineage_bridge_dagster.spark.chains.settled import (
     Note,
     Settled,
 )
-from lineage_bridge_dagster.spark.chains.walks import walk_tables
+from lineage_bridge_dagster.spark.chains.source import Computable, DiscoverySource, Source
 from lineage_bridge_dagster.spark.commits import commit_after
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ensure_table, exists
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 NAMESPACE = "lineage_bridge"
@@ -83,8 +82,7 @@ class LineageWrite:
     Attributes:
         tables: tables selected.
         changed: those of them whose rows were replaced, including tables that were removed.
-        hops: table id -> rows of its chain, for every selected table; counted when first asked for if not
-            all of them were computed.
+        hops: table id -> rows of its chain, for every selected table; counted when first asked for.
         versions: of the lineage tables.
         walked: selected tables whose chains were computed, since they may have changed.
     """
@@ -137,29 +135,39 @@ def write_lineage(
         LineageBridgeError: a table is not in the graph, or commits kept conflicting.
         ConfigurationError: the catalog has no warehouse.
     """
-    discovery = limited(discovery, sql)
-    selection = Selection.of(discovery, table_ids)
+    source = DiscoverySource(limited(discovery, sql))
+    return write_source(spark, source, table_ids, catalog, namespace, sql=sql, progress=progress)
+
+
+def write_source(
+    spark: SparkSession,
+    source: Source,
+    table_ids: Sequence[str] | None,
+    catalog: str,
+    namespace: str,
+    *,
+    sql: str,
+    progress: Callable[[str], None],
+) -> LineageWrite:
+    """`write_lineage` of a graph whose SQL is limited."""
+    selection = Selection.of(source, table_ids)
     selected = selection.selected
-    missing = [table_id for table_id in selected if table_id not in discovery.graph]
-    if missing:
+    if table_ids is not None and (missing := source.missing(selected)):
         raise LineageBridgeError(
             f"{len(missing)} of {len(selected)} tables are not in the discovery, such as {missing[0]}.",
             hint="Run a discovery, and select tables that it has found.",
         )
-    with no_garbage_collection():
-        nodes, edges, coverage = graph_records(discovery)
-        given = Input.of(discovery, (nodes, edges), sql, selected, whole=table_ids is None)
-    write = _Write(spark, catalog, namespace, discovery, selection, given, _Steps(progress))
+    nodes, edges, coverage = source.records()
+    given = Input.of(source.coverage, (nodes, edges), sql, selected, whole=table_ids is None)
+    write = _Write(spark, catalog, namespace, source, selection, given, _Steps(progress))
     if write.has_noted():
         write.coverage(coverage)
         write.steps.done("Nodes, edges and chains are stored already")
     else:
         write.changes(nodes, edges)
         write.coverage(coverage)
-    hops: Mapping[str, int] = write.hops
-    if len(hops) < len(selected):
-        hops = _Counted(write.stored_hops)
-    return LineageWrite(len(selected), write.changed, hops, tuple(write.versions), len(write.hops))
+    count = write.computed_hops if write.walked == len(selected) else write.stored_hops
+    return LineageWrite(len(selected), write.changed, _Counted(count), tuple(write.versions), write.walked)
 
 
 class _Counted(Mapping[str, int]):
@@ -187,14 +195,15 @@ class _Write:
         noted: the last commit of `coverage`, if that notes this input.
         at: what `nodes`, `edges` and `upstream_chains` are known to be at.
         versions: of the tables that are done.
-        hops: the number of rows of each chain that was computed.
+        walked: tables whose chains were computed.
+        hops: `table_id, hops` of those of them that have hops.
         changed: chains that were replaced or removed.
     """
 
     spark: SparkSession
     catalog: str
     namespace: str
-    discovery: Discovery
+    source: Source
     selection: Selection
     given: Input
     steps: _Steps
@@ -202,7 +211,8 @@ class _Write:
     noted: Snapshot | None = None
     at: list[Settled] = field(default_factory=list)
     versions: list[TableVersion] = field(default_factory=list)
-    hops: dict[str, int] = field(default_factory=dict)
+    walked: int = 0
+    hops: pa.Table | None = None
     changed: int = 0
 
     def name(self, table: str) -> TableName:
@@ -223,24 +233,24 @@ class _Write:
 
     def changes(self, nodes: Records, edges: Records) -> None:
         """Store nodes, edges, and the chains that may differ from the stored ones."""
-        due, places = Due.of(self.selection), None
+        due, part = Due.of(self.selection), None
         with ThreadPoolExecutor(1, "chains") as beside:
             if self.note is None:
-                places = beside.submit(self._places, due)
+                part = beside.submit(self._part, due)
             change = self.records(nodes, edges)
         if self.note is not None and change is not None:
             had_no_others = self.note.has_no_others
-            due = Due.after(change, self.discovery.graph, self.selection, had_no_others=had_no_others)
+            due = Due.after(change, self.source, self.selection, had_no_others=had_no_others)
         if self.note is not None and due.is_nothing:
             self._done((self.note.of(UPSTREAM_CHAINS), False))
             self.steps.done("No chain can have changed")
         else:
-            self.chains(places.result() if places else self._places(due), due)
+            self.chains(part.result() if part else self._part(due), due)
         if due.leaves_all:
             self.given = self.given.having(others=not self.selection.removes)
 
-    def _places(self, due: Due) -> Places:
-        return Places.of(self.discovery, due.tables, len(self.selection.tables))
+    def _part(self, due: Due) -> Computable:
+        return self.source.part(due.tables, len(self.selection.tables))
 
     def stored_hops(self) -> dict[str, int]:
         """Rows of each selected table's stored chain."""
@@ -250,8 +260,15 @@ class _Write:
         rows = self.spark.table(self.name(UPSTREAM_CHAINS).sql)
         if len(selected) <= FEW_TABLES:
             rows = rows.where(F.col("table_id").isin([clean(table_id) for table_id in selected]))
-        counts = _by_table(rows.groupBy("table_id").count().toArrow(), "count")
-        return {table_id: counts.get(clean(table_id), 0) for table_id in selected}
+        return self._of_selected(rows.groupBy("table_id").count().toArrow())
+
+    def computed_hops(self) -> dict[str, int]:
+        """The same, where the chains of all selected tables were computed."""
+        return self._of_selected(self.hops) if self.hops is not None else {}
+
+    def _of_selected(self, counted: pa.Table) -> dict[str, int]:
+        counts = dict(zip(*(column.to_pylist() for column in counted.columns), strict=True))
+        return {table_id: counts.get(clean(table_id), 0) for table_id in self.selection.selected}
 
     def records(self, nodes: Records, edges: Records) -> GraphChange | None:
         """Store nodes and edges; how they differ from what the note is of, None if that is not certain."""
@@ -267,25 +284,24 @@ class _Write:
         )
         return graph_change(of_nodes, of_edges, self.note)
 
-    def chains(self, places: Places, due: Due) -> None:
+    def chains(self, part: Computable, due: Due) -> None:
         """Store the chains that have changed."""
         table = self._ensured(UPSTREAM_CHAINS)
-        with walk_tables(self.spark, places.arrays, places.tables["table"]) as walk:
-            chains = with_digest(places.tables, walk.summary)
-            counts = dict(zip(chains["table_id"].to_pylist(), walk.summary["hops"].to_pylist(), strict=True))
-            self.hops = {table_id: counts.get(clean(table_id), 0) for table_id in due.tables}
-            hops = sum(self.hops.values())
+        with part.compute(self.spark) as computed:
+            chains = with_digest(computed.tables, computed.summary)
+            self.walked = len(due.tables)
+            self.hops = chains.select(["table_id"]).append_column("hops", computed.summary["hops"])
+            hops = pc.sum(computed.summary["hops"]).as_py() or 0
             self.steps.done(f"Computed the chains of {len(due.tables):,} tables: {hops:,} hops")
             before = Before.of(self.spark, table)
             update = ChainUpdate(
                 self.spark,
                 table,
-                walk,
-                places.nodes,
+                computed,
                 chains,
                 due,
                 self.selection,
-                parse_iso(self.discovery.discovered_at),
+                parse_iso(self.source.discovered_at),
             )
             later = commit_after(
                 before.newest,
@@ -348,10 +364,6 @@ class _Steps:
     def done(self, step: str) -> None:
         self._report(f"{step} ({time.monotonic() - self._began:.1f} s)")
         self._began = time.monotonic()
-
-
-def _by_table(rows: pa.Table, column: str) -> dict[str, int]:
-    return dict(zip(rows["table_id"].to_pylist(), rows[column].to_pylist(), strict=True))
 
 
 def _ensure_lineage_table(spark: SparkSession, table: TableName) -> None:

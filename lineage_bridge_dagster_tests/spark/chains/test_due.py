@@ -20,6 +20,7 @@ from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, NodeView
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.spark.chains.due import Due, Selection
 from lineage_bridge_dagster.spark.chains.places import Places
+from lineage_bridge_dagster.spark.chains.source import DiscoverySource
 from lineage_bridge_dagster_tests.spark.chains.changes import REGIONS, changed
 from lineage_bridge_dagster_tests.spark.graphs import (
     CLUSTER,
@@ -199,17 +200,17 @@ def test_name_that_utf8_cannot_hold_is_found_by_how_it_is_stored() -> None:
 
 
 def selection(discovery: Discovery, *table_ids: str) -> Selection:
-    return Selection.of(discovery, table_ids)
+    return Selection.of(DiscoverySource(discovery), table_ids)
 
 
 def test_new_table_alone_is_due_and_leaves_all_chains_right() -> None:
     discovery = world(3)
     new = add_table(discovery.graph, "new")
     change = change_between(world(3).graph, discovery.graph)
-    due = Due.after(change, discovery.graph, selection(discovery, new), had_no_others=True)
+    due = Due.after(change, DiscoverySource(discovery), selection(discovery, new), had_no_others=True)
     assert (list(due.tables), due.others, due.leaves_all) == ([new], (), True)
     other = selection(discovery, table_of("orders.v1"))
-    due = Due.after(change, discovery.graph, other, had_no_others=True)
+    due = Due.after(change, DiscoverySource(discovery), other, had_no_others=True)
     assert (list(due.tables), due.leaves_all, due.is_nothing) == ([], False, True)
 
 
@@ -223,9 +224,9 @@ def test_chains_of_tables_that_are_gone_are_looked_for_where_the_discovery_would
     ):
         discovery = Discovery(world(1).graph, Coverage([ScopeReport(tableflow, status)]), at)
         asked = selection(discovery, table_of("orders.v0"))
-        due = Due.after(change, discovery.graph, asked, had_no_others=True)
+        due = Due.after(change, DiscoverySource(discovery), asked, had_no_others=True)
         assert set(due.others or ()) == expected
         # Without a note of what is stored, only a look at everything tells.
         assert (Due.of(asked).others is None) == bool(expected)
-    unknown = Selection.of(Discovery(world(1).graph), [table_of("orders.v0")])
+    unknown = Selection.of(DiscoverySource(Discovery(world(1).graph)), [table_of("orders.v0")])
     assert Due.of(unknown).others == ()

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph
-from lineage_bridge_dagster.spark.chains import write as module
+from lineage_bridge_dagster.spark.chains import places
 from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
 from lineage_bridge_dagster.spark.chains.write import LineageWrite, write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors
@@ -103,7 +103,7 @@ def test_unchanged_discovery_is_not_walked_and_a_later_one_writes_coverage_alone
     again = write_lineage(spark, discovery, None, "glue", database)
     assert written(again) <= {"coverage"}
     before = contents(spark, database)
-    monkeypatch.setattr(module, "walk_tables", lambda *_: pytest.fail("walked"))
+    monkeypatch.setattr(places, "walk_tables", lambda *_: pytest.fail("walked"))
     same = write_lineage(spark, discovery, None, "glue", database)
     later = replace(discovery, discovered_at="2026-05-01T00:00:00Z")
     known = write_lineage(spark, later, None, "glue", database)
@@ -215,7 +215,7 @@ def test_all_chains_are_walked_after_an_interrupted_write_and_when_scopes_were_r
     write_lineage(spark, discovery, None, "glue", database)
     add_table(discovery.graph, "new")
     with monkeypatch.context() as broken:
-        broken.setattr(module, "walk_tables", lambda *_: 1 / 0)
+        broken.setattr(places, "walk_tables", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write_lineage(spark, discovery, None, "glue", database)
     again = write_lineage(spark, discovery, None, "glue", database)

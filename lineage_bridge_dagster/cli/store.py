@@ -1,0 +1,73 @@
+"""`lineage-bridge store`: a graph and its chains as Iceberg tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from lineage_bridge_dagster.cli.graph import graph_option, load_or_discover
+from lineage_bridge_dagster.cli.output import err, exit_by_coverage
+
+
+@click.command()
+@graph_option
+@click.option(
+    "--namespace",
+    default="lineage_bridge",
+    show_default=True,
+    help="The database of the tables. All their nodes are replaced, so two graphs must not share one.",
+)
+@click.option(
+    "--conf",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of Spark's, such as spark.driver.memory=4g. May be given several times.",
+)
+def store(graph: Path | None, namespace: str, conf: Sequence[str]) -> None:
+    """Store nodes, edges, chains and coverage as Iceberg tables, with Spark.
+
+    Writes the same tables as the job materialize_lineage, without Dagster, to the catalog of
+    LINEAGE_BRIDGE_CATALOG_* variables. Only what differs from the stored rows is written. A folder that
+    extract --format parquet has written is not loaded into memory, so it may have millions of tables.
+
+    \b
+    Examples:
+      lineage-bridge store
+      lineage-bridge extract --format parquet --output graph && lineage-bridge store --graph graph
+      lineage-bridge store --graph graph --conf spark.driver.memory=4g
+    """
+    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.lineage.graph_parquet import load_coverage
+    from lineage_bridge_dagster.spark.chains.write import write_lineage
+    from lineage_bridge_dagster.spark.graph_folder.store import write_folder_lineage
+    from lineage_bridge_dagster.spark.session import SparkResource
+
+    settings = [each.partition("=") for each in conf]
+    if wrong := [key for key, equals, _ in settings if not (key and equals)]:
+        raise click.BadParameter(f"{wrong[0]!r} is not KEY=VALUE.", param_hint="--conf")
+    sql = Settings.from_env(groups=["push"]).push.sql
+    resource = SparkResource(
+        spark_config={key: value for key, _, value in settings}, lineage_catalog="", instance=""
+    )
+    catalogs = resource.all_catalogs
+    catalog = catalogs.writable(catalogs.lineage.name).name
+    err.print("Starting Spark", markup=False)
+    spark = resource.spark_session
+
+    def progress(line: str) -> None:
+        err.print(line, markup=False)
+
+    place = (None, catalog, namespace)
+    if graph is not None and graph.is_dir():
+        coverage = load_coverage(graph)
+        written = write_folder_lineage(spark, graph, *place, sql=sql, progress=progress)
+    else:
+        discovery = load_or_discover(graph)
+        coverage = discovery.coverage
+        written = write_lineage(spark, discovery, *place, sql=sql, progress=progress)
+    changed = f"{written.changed:,} changed" if written.changed else "none changed"
+    err.print(f"{written.tables:,} chains in {catalog}.{namespace}.upstream_chains: {changed}", markup=False)
+    if graph is None or len(coverage):
+        exit_by_coverage(coverage)
