@@ -45,21 +45,26 @@ class Provenance:
 
     @classmethod
     def of_folder(cls, folder: Path) -> Provenance | None:
-        """Of a folder with readable files; None if someone else wrote it, or a later version.
+        """Of a folder; None if someone else wrote it, or a later version, or if it cannot be read.
 
         Raises:
             ConfigurationError: its files were not written together.
         """
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        files = [file for name in (NODES, EDGES, COVERAGE) if (file := folder / name).exists()]
-        found = [cls._of_metadata(pq.read_schema(file).metadata) for file in files]
+        nodes, edges, coverage = (folder / name for name in (NODES, EDGES, COVERAGE))
+        files = [nodes, edges, *([coverage] if coverage.exists() else [])]
+        try:
+            found = [cls._of_metadata(pq.read_schema(file).metadata) for file in files]
+        except (pa.ArrowException, OSError):
+            return None
         if len(set(found)) > 1:
             raise ConfigurationError(
                 f"The files in {folder} are not of one graph: they were written at different times.",
                 hint="Write the folder again, with: lineage-bridge extract --format parquet --output FOLDER",
             )
-        return found[0] if found else None
+        return found[0]
 
     @classmethod
     def _of_metadata(cls, metadata: Mapping[bytes, bytes] | None) -> Provenance | None:

@@ -181,9 +181,16 @@ def _write(
     with pq.ParquetWriter(path, schema.with_metadata(about.metadata), compression="zstd") as writer:
         while part := list(islice(rest, PART_ROWS)):
             values = columns(part)
-            writer.write_table(
-                pa.table([arrow_array(values[f.name], f.type) for f in schema], schema=schema), PART_ROWS
-            )
+            arrays = [_array(values[field.name], field.type) for field in schema]
+            writer.write_table(pa.table(arrays, schema=schema), PART_ROWS)
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    """An Arrow array; of a struct, from the columns of its fields."""
+    if not pa.types.is_struct(kind):
+        return arrow_array(values, kind)
+    fields = list(kind)
+    return pa.StructArray.from_arrays([arrow_array(values[f.name], f.type) for f in fields], fields=fields)
 
 
 def _of_nodes(number: dict[str, int], nodes: Sequence[Node]) -> Mapping[str, Any]:
@@ -191,8 +198,6 @@ def _of_nodes(number: dict[str, int], nodes: Sequence[Node]) -> Mapping[str, Any
     first = len(number)
     number |= {node.node_id: place for place, node in enumerate(nodes, start=first)}
     hops = hop_columns(nodes, "full")
-    hops[DIGEST] = hop_digests(hops).tolist()
-    hop = zip(*(hops[field.name] for field in HOP), strict=True)
     names = [name_of(node) if takes_lineage(node) else None for node in nodes]
     return {
         **node_columns(nodes),
@@ -200,7 +205,7 @@ def _of_nodes(number: dict[str, int], nodes: Sequence[Node]) -> Mapping[str, Any
         "gaps": map(group_of_node, nodes),
         "database": [name and name.database for name in names],
         "table_name": [name and name.table for name in names],
-        "hop": [dict(zip((field.name for field in HOP), values, strict=True)) for values in hop],
+        "hop": {**hops, DIGEST: hop_digests(hops)},
     }
 
 

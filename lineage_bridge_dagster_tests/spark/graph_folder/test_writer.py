@@ -8,7 +8,7 @@ import pytest
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.graph_folder import NODES, Provenance
+from lineage_bridge_dagster.lineage.graph_folder import EDGES, NODES, Provenance
 from lineage_bridge_dagster.lineage.graph_json import load
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
 from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
@@ -60,10 +60,19 @@ def test_files_of_two_graphs_are_not_read_as_one(tmp_path: Path) -> None:
         load(tmp_path / "b")
 
 
-def test_foreign_files_tell_nothing(tmp_path: Path) -> None:
+def test_files_of_others_and_files_that_cannot_be_read_tell_nothing(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    later = pa.table({"a": [1]}).replace_schema_metadata({"lineage_bridge": '{"version": 2}'})
-    pq.write_table(later, tmp_path / NODES)
     assert Provenance.of_folder(tmp_path) is None
+    later = pa.table({"a": [1]}).replace_schema_metadata({"lineage_bridge": '{"version": 2}'})
+    for name in (NODES, EDGES):
+        pq.write_table(later, tmp_path / name)
+    assert Provenance.of_folder(tmp_path) is None
+    dump_folder(shop_discovery(), tmp_path / "graph")
+    assert Provenance.of_folder(tmp_path / "graph") is not None
+    whole = (tmp_path / "graph" / EDGES).read_bytes()
+    (tmp_path / "graph" / EDGES).write_bytes(whole[: len(whole) // 2])
+    assert Provenance.of_folder(tmp_path / "graph") is None
+    with pytest.raises(ConfigurationError, match=r"edges\.parquet is not a readable Parquet file"):
+        load(tmp_path / "graph")
