@@ -69,6 +69,13 @@ class Source(Protocol):
     def affected(self, change: GraphChange) -> Set[str]:
         """The ids of nodes, of all tables among them, whose chains a change may have changed."""
 
+    def confirm(self) -> None:
+        """Do nothing if all that was read is of one graph.
+
+        Raises:
+            LineageBridgeError: the graph was replaced meanwhile.
+        """
+
     def part(self, table_ids: Sequence[str], of_tables: int) -> Computable:
         """The part of the graph that decides some tables' chains.
 
@@ -104,6 +111,9 @@ class DiscoverySource:
 
     def affected(self, change: GraphChange) -> Set[str]:
         return affected(self.discovery.graph, change)
+
+    def confirm(self) -> None:
+        pass
 
     def part(self, table_ids: Sequence[str], of_tables: int) -> Computable:
         return Places.of(self.discovery, table_ids, of_tables)

@@ -165,6 +165,8 @@ def write_source(
         write.steps.done("Nodes, edges and chains are stored already")
     else:
         write.changes(nodes, edges)
+        # Without the note of that commit, the next write compares everything.
+        source.confirm()
         write.coverage(coverage)
     count = write.computed_hops if write.walked == len(selected) else write.stored_hops
     return LineageWrite(len(selected), write.changed, _Counted(count), tuple(write.versions), write.walked)

@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.affected import GraphChange
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.gap_groups import open_groups_of_edges, open_groups_of_nodes
+from lineage_bridge_dagster.lineage.graph_folder import Provenance
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, indexed
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
@@ -35,13 +37,17 @@ class FolderSource:
 
     Attributes:
         folder: the folder.
+        about: what its files tell.
         coverage: of the graph's discovery.
-        discovered_at: ISO 8601, may be empty.
     """
 
     folder: Path
+    about: Provenance
     coverage: Coverage = field(repr=False)
-    discovered_at: str
+
+    @property
+    def discovered_at(self) -> str:
+        return self.about.discovered_at
 
     @cached_property
     def nodes(self) -> NodeFile:
@@ -84,6 +90,13 @@ class FolderSource:
         tables = self.nodes.tables
         found: list[str] = tables.filter(touched[tables["table"].to_numpy()])["table_id"].to_pylist()
         return set(found)
+
+    def confirm(self) -> None:
+        if Provenance.of_folder(self.folder) != self.about:
+            raise LineageBridgeError(
+                f"The graph in {self.folder} was replaced while it was stored.",
+                hint="Store it again: the new graph then replaces what is stored.",
+            )
 
     def part(self, table_ids: Sequence[str], of_tables: int) -> FolderPart:
         tables = self.nodes.tables

@@ -50,4 +50,4 @@ def source_of(spark: SparkSession, folder: Path, sql: str) -> FolderSource | Non
         return None
     if not (classic.is_classic(spark) and classic.is_local(spark)):
         return None
-    return FolderSource(folder.resolve(), load_coverage(folder), about.discovered_at)
+    return FolderSource(folder.resolve(), about, load_coverage(folder))

@@ -12,6 +12,8 @@ import pytest
 from lineage_bridge_dagster.lineage.affected import GraphChange, affected
 from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.coverage import Scope
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.graph_folder import Provenance
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.spark.chains.places import Places
@@ -19,6 +21,12 @@ from lineage_bridge_dagster.spark.chains.source import DiscoverySource
 from lineage_bridge_dagster.spark.graph_folder.source import FolderSource
 from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
 from lineage_bridge_dagster_tests.spark.graphs import ENV, tangle
+
+
+def source(folder: Path, discovery: Discovery) -> FolderSource:
+    about = Provenance.of_folder(folder)
+    assert about is not None
+    return FolderSource(folder, about, discovery.coverage)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -37,7 +45,7 @@ def test_source_of_a_folder_is_that_of_its_discovery(tmp_path: Path, seed: int) 
     for node_id in rng.sample(list(graph.nodes), 5):
         graph.nodes[node_id] = graph.nodes[node_id].with_attributes(stale_since="2026-01-01T00:00:00Z")
     dump_folder(discovery, tmp_path / "graph")
-    folder = FolderSource(tmp_path / "graph", discovery.coverage, discovery.discovered_at)
+    folder = source(tmp_path / "graph", discovery)
     memory = DiscoverySource(discovery)
     assert folder.tables() == memory.tables()
     for ours, theirs in zip(folder.records(), memory.records(), strict=True):
@@ -68,7 +76,7 @@ def test_source_of_a_folder_is_that_of_its_discovery(tmp_path: Path, seed: int) 
 def test_part_of_some_tables_has_only_those(tmp_path: Path) -> None:
     discovery = limited(tangle(1), "redacted")
     dump_folder(discovery, tmp_path / "graph")
-    folder = FolderSource(tmp_path / "graph", discovery.coverage, discovery.discovered_at)
+    folder = source(tmp_path / "graph", discovery)
     some = [folder.tables()[5], folder.tables()[2]]
     assert set(folder.part(some, len(folder.tables())).tables["table_id"].to_pylist()) == set(some)
     assert folder.missing([*some, "gone"]) == ["gone"]

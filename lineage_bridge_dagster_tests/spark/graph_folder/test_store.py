@@ -19,7 +19,7 @@ from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
 from lineage_bridge_dagster_tests.lineage.parquet_folder import dump_folder as dump_foreign
 from lineage_bridge_dagster_tests.spark.chains.changes import changed
 from lineage_bridge_dagster_tests.spark.chains.test_incremental import contents, written
-from lineage_bridge_dagster_tests.spark.graphs import tangle
+from lineage_bridge_dagster_tests.spark.graphs import tangle, world
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,3 +73,21 @@ def test_tables_that_the_folder_does_not_have_are_named(
     dump_folder(limited(tangle(1, topics=3, edges=4), "redacted"), tmp_path / "graph")
     with pytest.raises(LineageBridgeError, match="1 of 1 tables are not in the discovery, such as gone"):
         write_folder_lineage(spark, tmp_path / "graph", ["gone"], "glue", database)
+
+
+def test_graph_that_is_replaced_while_it_is_stored_is_not_taken_for_stored(
+    spark: SparkSession, database: str, tmp_path: Path
+) -> None:
+    folder, first, second = tmp_path / "graph", world(3), world(4)
+    dump_folder(limited(first, "redacted"), folder)
+
+    def replace_it(line: str) -> None:
+        if line.startswith("Computed the chains"):
+            dump_folder(limited(second, "redacted"), folder)
+
+    with pytest.raises(LineageBridgeError, match="replaced while it was stored"):
+        write_folder_lineage(spark, folder, None, "glue", database, progress=replace_it)
+    write_folder_lineage(spark, folder, None, "glue", database)
+    assert not written(write_lineage(spark, second, None, "glue", database))
+    write_lineage(spark, second, None, "glue", f"{database}-full")
+    assert contents(spark, database) == contents(spark, f"{database}-full")
