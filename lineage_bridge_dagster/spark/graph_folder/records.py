@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lineage_bridge_dagster.spark.chains.frames import frame_of
+from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
     COLUMNS,
     DIGEST,
@@ -24,9 +24,6 @@ from lineage_bridge_dagster.spark.graph_folder.reader import ParquetRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-#: From this share of all records, rows are not chosen by their digests with a join that broadcasts those.
-_MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +50,19 @@ class FileRecords(Records):
     def frame(self, spark: SparkSession, places: npt.NDArray[np.int64] | None = None) -> Iterator[DataFrame]:
         from pyspark.sql import functions as F
 
-        rows = spark.read.parquet(str(self.path))
-        if places is not None and len(places) < len(self):
-            # A record with the digest of another one is a copy of it.
-            chosen = frame_of(spark, pa.table({DIGEST: np.unique(self.digests[places])}))
-            few = F.broadcast(chosen) if len(places) <= _MOST else chosen
-            rows = rows.join(few, DIGEST, "left_semi")
         at = F.lit(self.at).cast("timestamp").alias("discovered_at")
-        yield rows.select(*(at if name == "discovered_at" else name for name, _, _ in COLUMNS[self.table]))
+        columns = [name for name, _, _ in COLUMNS[self.table]]
+        if places is not None and len(places) <= PART_ROWS:
+            # Spark would read all rows for them.
+            own = [name for name in columns if name != "discovered_at"]
+            rows = frame_of(spark, ParquetRows(self.path, own, kept=1).take(places))
+        else:
+            rows = spark.read.parquet(str(self.path))
+            if places is not None and len(places) < len(self):
+                # A record with the digest of another one is a copy of it.
+                chosen = frame_of(spark, pa.table({DIGEST: np.unique(self.digests[places])}))
+                rows = rows.join(chosen, DIGEST, "left_semi")
+        yield rows.select(*(at if name == "discovered_at" else name for name in columns))
 
     def key_columns(self, places: npt.NDArray[np.int64]) -> pa.Table:
         return ParquetRows(self.path, self.keys, kept=1).take(places).cast(self.key_schema)
