@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -53,20 +54,20 @@ def store(graph: Path | None, namespace: str, conf: Sequence[str]) -> None:
     )
     catalogs = resource.all_catalogs
     catalog = catalogs.writable(catalogs.lineage.name).name
-    err.print("Starting Spark", markup=False)
-    spark = resource.spark_session
-
-    def progress(line: str) -> None:
-        err.print(line, markup=False)
-
-    place = (None, catalog, namespace)
+    # What cannot be read is told before Spark starts.
     if graph is not None and graph.is_dir():
-        coverage = load_coverage(graph)
-        written = write_folder_lineage(spark, graph, *place, sql=sql, progress=progress)
+        coverage, write = load_coverage(graph), partial(write_folder_lineage, folder=graph)
     else:
         discovery = load_or_discover(graph)
-        coverage = discovery.coverage
-        written = write_lineage(spark, discovery, *place, sql=sql, progress=progress)
+        coverage, write = discovery.coverage, partial(write_lineage, discovery=discovery)
+    err.print("Starting Spark", markup=False)
+    written = write(
+        resource.spark_session,
+        catalog=catalog,
+        namespace=namespace,
+        sql=sql,
+        progress=lambda line: err.print(line, markup=False),
+    )
     changed = f"{written.changed:,} changed" if written.changed else "none changed"
     err.print(f"{written.tables:,} chains in {catalog}.{namespace}.upstream_chains: {changed}", markup=False)
     if graph is None or len(coverage):

@@ -49,3 +49,13 @@ def test_setting_without_a_value_is_refused_before_anything_starts(tmp_path: Pat
     result = run("store", "--graph", tmp_path, "--conf", "spark.driver.memory")
     assert result.exit_code == 2
     assert "is not KEY=VALUE" in result.stderr
+
+
+def test_graph_that_is_not_there_is_named_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_BRIDGE_CATALOG_WAREHOUSE", "s3://lake/warehouse")
+    result = run("store", "--graph", tmp_path / "none.json")
+    assert result.exit_code == 2
+    assert "none.json does not exist" in result.stderr
+    assert "Starting Spark" not in result.stderr
