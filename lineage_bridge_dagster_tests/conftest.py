@@ -25,9 +25,9 @@ pytest_plugins = [
 settings.register_profile("any_machine", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("any_machine")
 
-# Each session reads the models of its services anew: a tenth of a second for each of thousands of clients.
+# Each session would parse its service models again: a tenth of a second for each of thousands of clients.
 botocore.session.create_loader = cache(botocore.session.create_loader)
-# Each load of a code location makes the schemas of all installed components anew.
+# Each load of a code location would build the schemas of all installed components again.
 snapshot.get_package_entry_snap = cache(snapshot.get_package_entry_snap)
 
 # A shell has what it starts in the background ignore SIGINT, and so do the processes of the tests.

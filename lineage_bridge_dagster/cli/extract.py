@@ -37,7 +37,6 @@ def extract(output: Path | None, last: Path | None, form: str) -> None:
       lineage-bridge extract --format parquet --output graph
     """
     from lineage_bridge_dagster.lineage import graph_json
-    from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
 
     if form == "parquet" and output is None:
         raise click.UsageError("--format parquet needs --output with the name of a folder.")
@@ -46,6 +45,9 @@ def extract(output: Path | None, last: Path | None, form: str) -> None:
         click.echo(graph_json.dumps(discovery))
     else:
         if form == "parquet":
+            # Imported here: JSON needs no PyArrow.
+            from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
+
             dump_folder(discovery, output)
         else:
             graph_json.dump(discovery, output)

@@ -54,7 +54,7 @@ def store(graph: Path | None, namespace: str, conf: Sequence[str]) -> None:
     )
     catalogs = resource.all_catalogs
     catalog = catalogs.writable(catalogs.lineage.name).name
-    # What cannot be read is told before Spark starts.
+    # A graph that cannot be read should fail before Spark starts.
     if graph is not None and graph.is_dir():
         coverage, write = load_coverage(graph), partial(write_folder_lineage, folder=graph)
     else:

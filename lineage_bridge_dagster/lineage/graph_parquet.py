@@ -46,11 +46,13 @@ def load_folder(folder: Path) -> Discovery:
 
     Raises:
         ConfigurationError: A file is missing, not Parquet, or malformed; the message gives the location.
+            Or the files are not of one graph.
     """
     nodes, edges, coverage = (folder / name for name in (NODES, EDGES, COVERAGE))
     for path in (nodes, edges):
         if not path.exists():
             raise ConfigurationError(f"{path} does not exist.", hint=_HINT)
+    known = Provenance.of_folder(folder)
     graph, equal = Graph(), EqualValues()
     # Nothing that is read here becomes garbage before the end, so looking for some would only cost time.
     with no_garbage_collection():
@@ -61,7 +63,6 @@ def load_folder(folder: Path) -> Discovery:
             name=str(folder),
             graph=graph,
         )
-    known = Provenance.of_folder(folder)
     if known is None:
         return discovery
     caches = {} if known.sql is None else limited_to(known.sql)

@@ -60,6 +60,9 @@ HOP_COLUMNS = pa.schema(
 
 HOP_NAMES = tuple(field.name for field in HOP_COLUMNS if field.name != "node")
 
+#: The columns of a hop that are columns of its node, too.
+NODE_NAMES = ("node_id", "qualified_name", "environment_id", "cluster_id")
+
 #: Columns of a hop that its digest does not count: a chain that is only read worse is not another one.
 _NOT_IN_DIGEST = frozenset({"node", "stale_since"})
 

@@ -64,7 +64,7 @@ class Difference:
 
     @classmethod
     def unknown(cls, records: Records, changed: npt.NDArray[np.int64]) -> Difference:
-        """That from rows among which those of the records cannot be told."""
+        """The difference from stored rows that cannot be matched with the records."""
         nothing = records.key_schema.empty_table()
         return cls(changed, changed, nothing, only_new=False, certain=False, mergeable=False)
 

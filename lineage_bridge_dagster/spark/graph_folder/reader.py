@@ -101,7 +101,7 @@ class NodeFile:
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """A column of numbers or flags, or of a struct's, as `hop.digest`."""
-        return _column(self.path, name)
+        return column(self.path, name)
 
     @property
     def stale(self) -> Flags:
@@ -144,7 +144,7 @@ class EdgeFile:
     def of(cls, folder: Path) -> EdgeFile:
         """Read the ends of all edges."""
         path = folder / EDGES
-        return cls(path, *(_column(path, name) for name in ("src", "dst", "flows")))
+        return cls(path, *(column(path, name) for name in ("src", "dst", "flows")))
 
     @cached_property
     def between_nodes(self) -> Flags:
@@ -161,7 +161,7 @@ class EdgeFile:
         return Groups.of(self.path)
 
     def inputs(self) -> dict[tuple[int, int], list[str]]:
-        """By process and output, the ids of what it is made of, where that is told: see `Edge.inputs`."""
+        """The ids of the inputs of each output, by `(process, output)`, if known: see `Edge.inputs`."""
         rows = ParquetRows(self.path, ["inputs"])
         found = {}
         for start, part in zip(rows.starts.tolist(), rows.groups(), strict=False):
@@ -199,11 +199,12 @@ class Groups:
         return found[self.of_rows] if len(found) else np.zeros(len(self.of_rows), dtype=np.bool_)
 
 
-def _column(path: Path, name: str) -> npt.NDArray[Any]:
-    column = _read(path, name)
-    if column.null_count:
-        column = pc.fill_null(column, -1)
-    return np.asarray(column.to_numpy())
+def column(path: Path, name: str) -> npt.NDArray[Any]:
+    """A column of numbers or flags of a file, or of a struct's as `hop.digest`; null is -1."""
+    found = _read(path, name)
+    if found.null_count:
+        found = pc.fill_null(found, -1)
+    return np.asarray(found.to_numpy())
 
 
 def _read(path: Path, name: str) -> pa.ChunkedArray:

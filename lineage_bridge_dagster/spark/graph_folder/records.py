@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
@@ -20,7 +19,7 @@ from lineage_bridge_dagster.spark.chains.lineage_tables import (
     DIGEST,
     Records,
 )
-from lineage_bridge_dagster.spark.graph_folder.reader import ParquetRows
+from lineage_bridge_dagster.spark.graph_folder.reader import ParquetRows, column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,8 +42,7 @@ class FileRecords(Records):
         cls, path: Path, table: str, keys: tuple[str, ...], content: str, at: datetime | None
     ) -> FileRecords:
         """Read the digests of a file of `nodes` or `edges`."""
-        digests = pq.read_table(path, columns=[DIGEST])[DIGEST].to_numpy()
-        return cls(table, keys, digests, content, path, at)
+        return cls(table, keys, column(path, DIGEST), content, path, at)
 
     @contextmanager
     def frame(self, spark: SparkSession, places: npt.NDArray[np.int64] | None = None) -> Iterator[DataFrame]:
@@ -76,7 +74,5 @@ class FileRecords(Records):
     def contents(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         if not self.content:
             return self.digests[places]
-        found: npt.NDArray[np.int64] = pq.read_table(self.path, columns=[self.content])[
-            self.content
-        ].to_numpy()[places]
+        found: npt.NDArray[np.int64] = column(self.path, self.content)[places]
         return found

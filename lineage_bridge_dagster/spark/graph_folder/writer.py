@@ -3,7 +3,7 @@
 Beside the fields of nodes and edges, the files have what a write of the lineage tables makes of each:
 
 - `nodes.parquet`: the columns of the lineage table; `gaps`, the group of `gap_groups`; `database` and
-  `table_name` of a table that takes lineage; `hop`, what a hop has that is no column of the node.
+  `table_name` of a table that takes lineage; `hop`, the columns of a hop that the node lacks.
 - `edges.parquet`: the columns of the lineage table; `gaps`; `src` and `dst`, the numbers of the two nodes,
   null for one that is not there; `flows`, whether data flows along.
 
@@ -34,7 +34,13 @@ from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Edge, Graph, Node
 from lineage_bridge_dagster.lineage.other_forms import read_other_forms
 from lineage_bridge_dagster.lineage.sql_policy import mode_of
 from lineage_bridge_dagster.spark.chains.frames import PART_ROWS
-from lineage_bridge_dagster.spark.chains.hops import HOP_COLUMNS, hop_columns, hop_digests
+from lineage_bridge_dagster.spark.chains.hops import (
+    HOP_COLUMNS,
+    HOP_NAMES,
+    NODE_NAMES,
+    hop_columns,
+    hop_digests,
+)
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
     DIGEST,
     arrow_array,
@@ -49,20 +55,10 @@ T = TypeVar("T")
 
 _TEXT = pa.string()
 
-#: The columns of a hop that the node does not have as they are, and a digest of the hop.
+#: The columns of a hop that its node lacks, and a digest of the hop.
 HOP = pa.struct(
     [
-        *(
-            HOP_COLUMNS.field(name)
-            for name in (
-                "kind",
-                "display_name",
-                "sql",
-                "connector_class",
-                "schema_fields",
-                "stale_since",
-            )
-        ),
+        *(HOP_COLUMNS.field(name) for name in HOP_NAMES if name not in NODE_NAMES),
         pa.field(DIGEST, pa.int64()),
     ]
 )
@@ -163,7 +159,7 @@ def _check(folder: Path) -> None:
     others = [f"{folder}"] if not folder.is_dir() else sorted({f.name for f in folder.iterdir()} - ours)
     if others:
         raise ConfigurationError(
-            f"{folder} is no folder of a graph: it holds {others[0]}."
+            f"{folder} is not a graph folder: it also holds {others[0]}."
             if folder.is_dir()
             else f"{folder} is a file.",
             hint="Choose a folder that does not exist yet, or one with an earlier graph alone.",
