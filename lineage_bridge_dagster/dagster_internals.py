@@ -6,10 +6,11 @@ upgrade, check these names first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from dagster import AssetKey, DagsterInstance
+from dagster import AssetKey, DagsterInstance, DagsterRun
 
 #: Raised where a step's context has no repository.
 from dagster._check import CheckError
@@ -37,11 +38,20 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 #: Raised in a step that is to end: its run is terminated, or its process gets a signal.
 from dagster._core.errors import DagsterExecutionInterruptedError
 
+#: What a run launcher gets and returns.
+from dagster._core.launcher.base import CheckRunHealthResult, LaunchRunContext, WorkerStatus
+
 #: Statuses of queued and running runs.
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 #: Storage of the components' states; `DagsterInstance.defs_state_storage` is one.
 from dagster._core.storage.defs_state.base import DefsStateStorage
+
+#: Where an object of the instance's settings is configured.
+from dagster._serdes import ConfigurableClassData
+
+#: What the exit code of a run's process tells, such as a kill for want of memory.
+from dagster._utils import get_run_crash_explanation
 
 #: Cron expressions as Dagster's scheduler validates and iterates them.
 from dagster._utils.schedules import (
@@ -50,24 +60,55 @@ from dagster._utils.schedules import (
     reverse_cron_string_iterator,
 )
 
+#: What Dagster imports when it executes a run, beside what `dagster` does.
+EXECUTION_MODULES = (
+    "dagster._cli.api",
+    "dagster._core.definitions.external_asset",
+    "dagster._core.definitions.repository_definition.repository_data_builder",
+    "dagster._core.execution.plan.active",
+    "dagster._core.executor.in_process",
+    "dagster._core.instance.factory",
+    "dagster._core.storage.root",
+    "dagster._core.storage.runs.sqlite.sqlite_run_storage",
+    "dagster._core.storage.event_log.sqlite.sqlite_event_log",
+    "dagster._core.storage.schedules.sqlite.sqlite_schedule_storage",
+    "dagster._core.system_config.composite_descent",
+    "dagster._core.utility_ops",
+    "dagster._core.workspace.autodiscovery",
+    "dagster._grpc.client",
+    "dagster._utils.test.definitions",
+    "dagster.components.core.snapshot",
+    "dagster_shared.yaml_utils.sample_yaml",
+)
+
 __all__ = [
     "ASSET_SUBSET_INPUT_PREFIX",
     "DATA_VERSION_TAG",
+    "EXECUTION_MODULES",
     "NOT_FINISHED_STATUSES",
     "AssetCheckEvaluationTargetMaterializationData",
+    "CheckRunHealthResult",
     "CodeServer",
+    "ConfigurableClassData",
     "DagsterExecutionInterruptedError",
     "DefinitionsLoadContext",
     "DefsStateStorage",
+    "LaunchRunContext",
     "NamespacedMetadataSet",
     "UnresolvedAssetJobDefinition",
+    "WorkerStatus",
     "assets_beside",
     "code_server",
     "cron_string_iterator",
+    "execution_arguments",
+    "get_run_crash_explanation",
+    "is_of_this_python",
     "is_valid_cron_schedule",
     "reverse_cron_string_iterator",
+    "run_dagster_api",
     "state_folder",
     "stored_instance_id",
+    "working_directory",
 ]
 
 
@@ -111,3 +152,42 @@ def assets_beside(step_context: Any) -> Iterator[tuple[AssetKey, Mapping[str, An
         graph = step_context.job_def.asset_layer.asset_graph
     for node in graph.asset_nodes:
         yield node.key, node.metadata
+
+
+def run_dagster_api(arguments: Sequence[str]) -> None:
+    """Run a command of the internal group `dagster api` in this process."""
+    from dagster._cli.api import api_cli
+
+    api_cli.main(args=list(arguments), prog_name="dagster api")
+
+
+def execution_arguments(run: DagsterRun, instance: DagsterInstance) -> tuple[str, ...]:
+    """The arguments of `dagster api` that execute a run, as the launchers of containers give them."""
+    from dagster._grpc.types import ExecuteRunArgs
+
+    if run.job_code_origin is None:
+        raise ValueError(f"Run {run.run_id} does not tell where its code is.")
+    command = ExecuteRunArgs(run.job_code_origin, run.run_id, instance.get_ref()).get_command_args()
+    return tuple(command[command.index("api") + 1 :])
+
+
+def is_of_this_python(run: DagsterRun) -> bool:
+    """Whether the code of a run is loaded on this machine, by this Python and in no container of its own."""
+    origin, remote = run.job_code_origin, run.remote_job_origin
+    if origin is None or remote is None:
+        return False
+    code = origin.repository_origin
+    # A code server that Dagster starts itself has no host in its origin.
+    host = getattr(remote.repository_origin.code_location_origin, "host", None)
+    return (
+        code.executable_path == sys.executable
+        and not code.container_image
+        and host in (None, "localhost", "127.0.0.1", "::1")
+    )
+
+
+def working_directory(run: DagsterRun) -> str:
+    """The working directory from which the code of a run is loaded; empty if none is set."""
+    origin = run.job_code_origin
+    pointer = origin.repository_origin.code_pointer if origin else None
+    return getattr(pointer, "working_directory", None) or ""

@@ -63,6 +63,7 @@ ALLOWED["collector_assets"] = {
 }  # fmt: skip
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector_assets", "topic_to_iceberg"}
 ALLOWED["definitions"] = {"component"}
+ALLOWED["launcher"] = {"dagster_internals"}
 ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {
     "jars",
     "sql",

@@ -10,6 +10,8 @@ import pytest
 from dagster import DagsterInstance
 from dagster._core.run_coordinator.queued_run_coordinator import QueuedRunCoordinator
 
+from lineage_bridge_dagster.launcher.run_launcher import ForkServerRunLauncher
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -32,3 +34,9 @@ def test_runs_with_a_spark_of_their_own_wait_for_one_another(instance: DagsterIn
     assert config.pool_config.pool_granularity.value == "run"
     assert config.run_queue_config is not None
     assert config.run_queue_config.max_concurrent_runs == 2
+
+
+def test_runs_are_forked_and_those_whose_process_is_gone_fail(instance: DagsterInstance) -> None:
+    assert isinstance(instance.run_launcher, ForkServerRunLauncher)
+    assert instance.run_monitoring_enabled
+    assert instance.run_launcher.supports_check_run_worker_health

@@ -106,7 +106,7 @@ def _show_ui(stack: Stack, dagster: DagsterProcess, progress: DemoProgress) -> N
             progress.line(f"The UI is ready: {dagster.url}")
             _line(_what_to_try(stack, dagster))
             shown = True
-        if shown and not complete:
+        if shown and not complete and progress.is_look_due:
             # One may break an API meanwhile, to see what happens.
             with contextlib.suppress(LineageBridgeError):
                 pushed, wanted = arrived.pushed(), arrived.wanted()
@@ -147,7 +147,7 @@ def _wait_until_pushed(stack: Stack, dagster: DagsterProcess, progress: DemoProg
         progress.look()
         if not ready and (ready := is_listening(dagster.port)):
             progress.line(f"The UI is ready: {dagster.url}")
-        if ready:
+        if ready and progress.is_look_due:
             wanted, pushed = arrived.wanted(), arrived.pushed()
             progress.arrived(pushed, len(wanted))
             reason = f"{len(pushed)} of {len(wanted)} tables have lineage"

@@ -14,6 +14,10 @@ from pathlib import Path
 from lineage_bridge_dagster.embedded.log_files import Tail
 from lineage_bridge_dagster.text import ReportLine, plural
 
+#: Seconds between two looks at the catalogs until a push begins. Each takes time of the machine, which is
+#: busy until then.
+_LOOK_SECONDS = 5.0
+
 #: Seconds without news after which the current step is named again.
 _SILENCE_SECONDS = 15.0
 
@@ -38,6 +42,8 @@ class Milestone:
         return self.text.format(*(plural(int(n), "table") for n in match.groups())) if match else None
 
 
+_PUSHING = Milestone("Reading the last commits of", "Pushing lineage to the tables", 3)
+
 #: In the order in which they usually come.
 MILESTONES = (
     Milestone("no discovery is stored yet", "The sensor asks for the first discovery", 8),
@@ -47,7 +53,7 @@ MILESTONES = (
     Milestone(r"Requesting the lineage of (\d+) table", "The sensor asks for the lineage of {}", 8),
     Milestone(r"Computing the chains of (\d+) table", "The upstream chains of {}: connecting to Spark", 2),
     Milestone("Spark was ready after", "The upstream chains: computed on Spark and stored", 15),
-    Milestone("Reading the last commits of", "Pushing lineage to the tables", 3),
+    _PUSHING,
 )
 
 
@@ -73,6 +79,7 @@ class DemoProgress:
         self._step = Milestone("", "Dagster starts and loads the code location", 25)
         self._step_began = self._shown_at = clock()
         self._arrived: set[str] = set()
+        self._looked_at = -_LOOK_SECONDS
 
     def line(self, text: str) -> None:
         """Print a line with the seconds since the demo began."""
@@ -92,6 +99,15 @@ class DemoProgress:
             seconds = self._clock() - self._step_began
             text = self._step.text.partition(":")[0].format("the tables")
             self.line(f"{text}: for {seconds:.0f} s now, usually {self._step.seconds} s")
+
+    @property
+    def is_look_due(self) -> bool:
+        """Whether it is time to look which tables have their lineage; true once per look."""
+        now = self._clock()
+        if _PUSHING in self._left and now - self._looked_at < _LOOK_SECONDS:
+            return False
+        self._looked_at = now
+        return True
 
     def arrived(self, names: Iterable[str], wanted: int) -> None:
         """Print the tables that have their lineage now and did not before.

@@ -49,6 +49,9 @@ _CHANNEL = [("grpc.keepalive_time_ms", 360_000), ("grpc.keepalive_timeout_ms", 3
 #: Frames from this size on are sent once, in small pieces, and not inside of every plan that uses them.
 _CACHED_BYTES = 4 << 20
 
+#: Prefixes of properties that no session can set. The server would log each attempt as an error of its own.
+_OF_THE_SERVER = ("spark.driver.", "spark.executor.", "spark.jars")
+
 _GONE = (
     "StatusCode.UNAVAILABLE",
     "INVALID_HANDLE.SESSION_",
@@ -377,12 +380,15 @@ def _add(found: _Connected, catalogs: Catalogs, user: Mapping[str, str]) -> None
     for key, value in settings.items():
         if found.given.get(key) == value:
             continue
-        try:
-            spark.conf.set(key, value)
-        except Exception as error:
-            if key not in others or is_gone(error):
-                raise
+        if key in others and key.startswith(_OF_THE_SERVER):
             left.append(key)
+        else:
+            try:
+                spark.conf.set(key, value)
+            except Exception as error:
+                if key not in others or is_gone(error):
+                    raise
+                left.append(key)
         found.given[key] = value
     if left:
         _log.info("Left to the configuration of %s: %s", server, ", ".join(left))

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dagster import AssetKey, DagsterInstance, DagsterRun, RunRequest
-from dagster._core.remote_origin import CodeLocationOrigin, GrpcServerCodeLocationOrigin
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._core.workspace.context import WorkspaceProcessContext
-from dagster._core.workspace.load_target import WorkspaceLoadTarget
 from dagster._daemon.sensor import SubmitRunRequestResult, _submit_run_request
-from dagster._grpc.server import GrpcServerProcess
 
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster_tests.assets.world import EAST, World, many
+from lineage_bridge_dagster_tests.code_server import LOCATION, served
 
 KEY = "LineageBridgeComponent"
-LOCATION = "lineage_bridge_dagster"
-
-
-class OneServer(WorkspaceLoadTarget):
-    """A workspace with one code server."""
-
-    def __init__(self, origin: GrpcServerCodeLocationOrigin) -> None:
-        self.origin = origin
-
-    def create_origins(self) -> Sequence[CodeLocationOrigin]:
-        return [self.origin]
 
 
 class Daemon:
@@ -68,26 +55,16 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
     monkeypatch.setattr(DagsterInstance, "submit_run", lambda *_args: None)
     # The watcher would update the daemon at once; the tests are about the time before it does.
     monkeypatch.setattr(WorkspaceProcessContext, "_start_watch_thread", lambda *_args: None)
-    with DagsterInstance.local_temp(str(tmp_path)) as instance:
-        server: Any = GrpcServerProcess(
-            instance.get_ref(),
-            location_name=LOCATION,
-            loadable_target_origin=LoadableTargetOrigin(
-                module_name="lineage_bridge_dagster.definitions",
-                attribute="defs",
-                working_directory=str(Path(__file__).parents[2]),
-            ),
-            startup_timeout=120,
-        )
-        try:
-            origin = GrpcServerCodeLocationOrigin(
-                host="localhost", port=server.port, socket=server.socket, location_name=LOCATION
-            )
-            with WorkspaceProcessContext(instance, OneServer(origin)) as workspace:
-                yield Daemon(instance, workspace, origin)
-        finally:
-            server.shutdown_server()
-            server.wait()
+    code = LoadableTargetOrigin(
+        module_name="lineage_bridge_dagster.definitions",
+        attribute="defs",
+        working_directory=str(Path(__file__).parents[2]),
+    )
+    with (
+        DagsterInstance.local_temp(str(tmp_path)) as instance,
+        served(instance, code) as (workspace, origin),
+    ):
+        yield Daemon(instance, workspace, origin)
 
 
 # Dagster warns that its copy of the job differs from the server's, which is what is tested.

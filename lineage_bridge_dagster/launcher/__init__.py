@@ -1,0 +1,1 @@
+"""Launches runs as forks of a process that has imported what every run needs."""

@@ -1,0 +1,54 @@
+"""Jobs whose runs tell about their processes."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import dagster as dg
+
+#: Of the group that is imported before the first fork.
+IN_THE_FIRST_GROUP = "lineage_bridge_dagster.component"
+
+
+@dg.op
+def tell(context: dg.OpExecutionContext) -> None:
+    facts = {
+        "pid": os.getpid(),
+        "parent": os.getppid(),
+        "folder": str(Path.cwd()),
+        "threads": threading.active_count(),
+        "imported_before": IN_THE_FIRST_GROUP in sys.modules,
+        "interrupt": signal.getsignal(signal.SIGINT) is not signal.SIG_IGN,
+    }
+    context.add_output_metadata(facts)
+
+
+@dg.op
+def wait() -> None:
+    time.sleep(600)
+
+
+@dg.op
+def vanish() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dg.job(executor_def=dg.in_process_executor)
+def telling() -> None:
+    tell()
+
+
+@dg.job
+def waiting() -> None:
+    wait()
+
+
+@dg.job(executor_def=dg.in_process_executor)
+def vanishing() -> None:
+    vanish()
+
+
+defs = dg.Definitions(jobs=[telling, waiting, vanishing])
