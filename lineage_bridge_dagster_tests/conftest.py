@@ -12,6 +12,8 @@ import pytest
 from dagster.components.core import snapshot
 from hypothesis import settings
 
+from lineage_bridge_dagster.jars import class_archive
+
 pytest_plugins = [
     "lineage_bridge_dagster_tests.spark_session",
     "lineage_bridge_dagster_tests.spark_connect",
@@ -29,6 +31,9 @@ settings.load_profile("any_machine")
 botocore.session.create_loader = cache(botocore.session.create_loader)
 # Each load of a code location would build the schemas of all installed components again.
 snapshot.get_package_entry_snap = cache(snapshot.get_package_entry_snap)
+
+# Most stacks of tests live too briefly to record the classes of their JVMs, which takes seconds at the end.
+os.environ[class_archive.OFF] = "off"
 
 # A shell has what it starts in the background ignore SIGINT, and so do the processes of the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -56,7 +61,8 @@ def _no_ambient_configuration(request: pytest.FixtureRequest, monkeypatch: pytes
     if request.node.get_closest_marker("stack"):
         return
     for name in list(os.environ):
-        if name.startswith(("LINEAGE_BRIDGE_", "AWS_", "ICEBERG_", "DAGSTER_HOME")):
+        ours = name.startswith(("LINEAGE_BRIDGE_", "AWS_", "ICEBERG_", "DAGSTER_HOME"))
+        if ours and name != class_archive.OFF:
             monkeypatch.delenv(name)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, os.devnull)

@@ -38,6 +38,7 @@ _READ_ELSEWHERE = frozenset(
                 "CACHE",
                 "CATALOG_CREDENTIAL",
                 "CATALOG_TOKEN",
+                "CLASS_ARCHIVES",
                 "DAGSTER_URL",
                 "LOCAL_HOME",
                 "LOCAL_PORT_BASE",

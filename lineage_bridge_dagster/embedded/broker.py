@@ -15,6 +15,7 @@ from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.embedded.dagster_process import is_listening
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.jars import class_archive
 
 #: For a fast start and a small footprint; the stack is not meant for load.
 _JVM = (
@@ -135,9 +136,13 @@ class KafkaBroker:
             )
         part.rename(self.data)
 
-    def command(self) -> list[str]:
-        """The command that starts the broker; call `prepare` first."""
-        return [*self._java("kafka.Kafka"), str(self._settings)]
+    def command(self, *, record_classes: bool = False) -> list[str]:
+        """The command that starts the broker; call `prepare` first.
+
+        Args:
+            record_classes: Whether it writes an archive of its classes when it exits, if there is none.
+        """
+        return [*self._java("kafka.Kafka", record_classes=record_classes), str(self._settings)]
 
     def check(self, timeout: float = 3.0) -> str:
         """List the broker's topics over the Kafka protocol, and return their number as text.
@@ -168,10 +173,12 @@ class KafkaBroker:
     def _settings(self) -> Path:
         return self.run / f"broker-{self.cluster}.properties"
 
-    def _java(self, main: str) -> list[str]:
-        path = ":".join(str(archive) for archive in jars.ensure("kafka"))
+    def _java(self, main: str, *, record_classes: bool = False) -> list[str]:
+        archives = jars.ensure("kafka")
+        path = ":".join(str(archive) for archive in archives)
         log4j = f"-Dlog4j2.configurationFile={self.run / 'log4j2.properties'}"
-        return [str(jars.java()), *_JVM, log4j, "-cp", path, main]
+        classes = class_archive.options("kafka", archives, _JVM, record=record_classes)
+        return [str(jars.java()), *_JVM, *classes, log4j, "-cp", path, main]
 
     @staticmethod
     def _write(properties: Mapping[str, str], path: Path) -> None:

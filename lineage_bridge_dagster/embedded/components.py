@@ -79,7 +79,7 @@ def broker_component(broker: KafkaBroker, title: str) -> Component:
         broker_name(broker.cluster),
         title,
         broker.address,
-        lambda: list(broker.command()),
+        lambda: list(broker.command(record_classes=True)),
         dict,
         broker.prepare,
         check,

@@ -97,17 +97,17 @@ def find(paths: StackPaths) -> dict[str, Running]:
     return running
 
 
-def stop(paths: StackPaths, components: Sequence[str] | None = None, *, patience: float = 20.0) -> list[str]:
-    """Stop components: terminate them, then kill whatever is left of them.
+def with_argument(paths: StackPaths, prefix: str) -> bool:
+    """Whether a process of the stack was started with an argument that begins so."""
+    for process, _ in _own_processes(paths):
+        with contextlib.suppress(psutil.Error):
+            if any(argument.startswith(prefix) for argument in process.cmdline()):
+                return True
+    return False
 
-    Args:
-        paths: The stack.
-        components: The components to stop; None for every process of the stack.
-        patience: Seconds to wait before they are killed.
 
-    Returns:
-        The components that had to be killed.
-    """
+def terminate(paths: StackPaths, components: Sequence[str] | None = None, *, patience: float = 20.0) -> None:
+    """Ask components to exit, and wait up to `patience` seconds for their leading processes."""
     leaders = [
         running.process for name, running in find(paths).items() if components is None or name in components
     ]
@@ -116,10 +116,31 @@ def stop(paths: StackPaths, components: Sequence[str] | None = None, *, patience
         with contextlib.suppress(psutil.NoSuchProcess):
             leader.send_signal(signal.SIGTERM)
     _wait(leaders, patience)
+
+
+def stop(
+    paths: StackPaths,
+    components: Sequence[str] | None = None,
+    *,
+    patience: float = 20.0,
+    children_patience: float = _CHILDREN_EXIT_SECONDS,
+) -> list[str]:
+    """Stop components: terminate them, then kill whatever is left of them.
+
+    Args:
+        paths: The stack.
+        components: The components to stop; None for every process of the stack.
+        patience: Seconds to wait for leaders before they are killed.
+        children_patience: Seconds that their children may take to exit after them.
+
+    Returns:
+        The components that had to be killed.
+    """
+    terminate(paths, components, patience=patience)
     # A JVM exits by itself shortly after its driver.
     _wait(
         [p for p, name in _own_processes(paths) if components is None or name in components],
-        _CHILDREN_EXIT_SECONDS,
+        children_patience,
     )
     killed = set()
     # Repeat until none is left: a process may start another while it is being killed.

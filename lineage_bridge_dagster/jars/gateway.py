@@ -21,6 +21,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.jars import class_archive
 
 _START_SECONDS = 60.0
 _CALL_SECONDS = 900.0
@@ -39,6 +40,8 @@ class JvmGateway:
         classpath: Its archives; PySpark's `py4j` must be among them.
         options: Options of the JVM.
         env: Environment variables that it gets besides this process's own.
+
+    A JVM that records its classes is given time to write them when it is closed; others are killed.
 
     Raises:
         LineageBridgeError: It did not start.
@@ -79,7 +82,7 @@ class JvmGateway:
             start_new_session=True,
         )
         _GATEWAYS.add(self)
-        self._finalizer = weakref.finalize(self, _end, self._process, self._owner)
+        self._finalizer = weakref.finalize(self, _end, self._process, self._owner, _patience(options))
         try:
             port, token = self._port_and_token()
             self._gateway = JavaGateway(
@@ -169,9 +172,19 @@ class JvmGateway:
         return port.strip(), token.strip()
 
 
-def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+def _patience(options: Sequence[str]) -> float:
+    """Seconds that a JVM with these options may take to exit by itself."""
+    records = any(option.startswith(class_archive.RECORDS) for option in options)
+    return class_archive.EXIT_SECONDS if records else 0.0
+
+
+def _end(process: subprocess.Popen[bytes], owner: int, patience: float) -> None:
     if os.getpid() != owner:
         return
+    if patience and process.stdin is not None:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            process.stdin.close()
+            process.wait(patience)
     with contextlib.suppress(OSError):
         process.kill()
     process.wait()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import struct
 import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ import fastavro
 import pytest
 from starlette.testclient import TestClient
 
+from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import Settings
@@ -31,6 +34,7 @@ from lineage_bridge_dagster.embedded import tableflow_service, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import MemoryBroker, Message
+from lineage_bridge_dagster.embedded.materializer import SPARK_CONF, _class_conf
 from lineage_bridge_dagster.embedded.tableflow_service import TableflowService
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
@@ -292,6 +296,27 @@ class TestTables:
         stop.set()
         local.tableflow.step(stop)
         assert local.tables() == []
+
+
+@pytest.mark.spark
+def test_classes_come_from_the_same_archives_as_without_a_class_path_of_our_own() -> None:
+    """Of the classes that PySpark's archives and ours have both, Spark takes PySpark's."""
+    conf = _class_conf(SPARK_CONF)
+    entries = [Path(entry) for entry in conf["spark.driver.extraClassPath"].split(os.pathsep)]
+    everything = next(entry for entry in entries if entry.name == "*")
+    first = entries[: entries.index(everything)]
+    ours = set(jars.ensure("spark"))
+    assert ours <= set(entries)
+
+    def classes(archive: Path) -> set[str]:
+        names = zipfile.ZipFile(archive).namelist()
+        return {name for name in names if name.endswith(".class") and not name.startswith("META-INF")}
+
+    early = set[str]().union(*(classes(path) for path in first if path in ours))
+    late = [path for path in everything.parent.glob("*.jar") if path not in first and early & classes(path)]
+    # These have annotations for compilers alone.
+    assert {path.name.partition("-")[0] for path in late} <= {"checker", "error_prone_annotations"}
+    assert first.index(min(ours & set(first), key=first.index)) == len(set(first) - ours)
 
 
 def test_only_one_materializer_runs_per_home(tmp_path: Path) -> None:

@@ -36,6 +36,16 @@ WITH_SESSION = [
     "print('ready', flush=True); time.sleep(600)",
 ]
 
+#: Has a child that exits some time after its parent, like Spark's JVM.
+WITH_SLOW_CHILD = [
+    sys.executable,
+    "-c",
+    "import subprocess, sys, time\n"
+    'code = \'import sys, time; sys.stdin.read(); time.sleep(0.5); open("written", "w")\'\n'
+    "child = subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE)\n"
+    "print('ready', flush=True); time.sleep(600)",
+]
+
 
 @pytest.fixture
 def paths(tmp_path: Path) -> Iterator[StackPaths]:
@@ -64,13 +74,28 @@ def test_a_process_is_found_without_its_pid_file_and_stopped(paths: StackPaths) 
     assert processes.find(paths) == {}
 
 
+def test_a_process_is_found_by_an_argument_of_its_own(paths: StackPaths) -> None:
+    processes.start(paths, "one", [*SLEEP, "-XX:Some=file"], {})
+    assert processes.with_argument(paths, "-XX:Some=")
+    assert not processes.with_argument(paths, "-XX:Other=")
+
+
+def test_a_child_that_takes_its_time_to_exit_is_not_killed(paths: StackPaths) -> None:
+    """As a JVM that writes its classes after its driver has exited."""
+    processes.start(paths, "driver", WITH_SLOW_CHILD, {})
+    _until(lambda: "ready" in processes.end_of_log(paths, "driver"))
+    processes.terminate(paths, patience=120)
+    assert processes.stop(paths, children_patience=120) == []
+    assert (paths.run / "written").exists()
+
+
 def test_a_stubborn_process_and_its_children_are_killed(paths: StackPaths) -> None:
     started = processes.start(paths, "stubborn", STUBBORN, {})
     _until(lambda: "ready" in processes.end_of_log(paths, "stubborn"))
     children = started.process.children(recursive=True)
     assert children
     assert list(processes.find(paths)) == ["stubborn"]
-    assert processes.stop(paths, patience=0.1) == ["stubborn"]
+    assert processes.stop(paths, patience=0.1, children_patience=0.1) == ["stubborn"]
     assert not any(processes.is_alive(process) for process in (started.process, *children))
 
 
@@ -81,7 +106,7 @@ def test_children_of_a_killed_process_are_stopped(paths: StackPaths) -> None:
     started.process.kill()
     _until(lambda: not processes.is_alive(started.process))
     assert processes.find(paths) == {}
-    processes.stop(paths)
+    processes.stop(paths, children_patience=0.1)
     assert not any(processes.is_alive(process) for process in children)
 
 
@@ -90,7 +115,7 @@ def test_a_child_with_a_session_of_its_own_is_no_leader(paths: StackPaths) -> No
     _until(lambda: "ready" in processes.end_of_log(paths, "server"))
     (child,) = started.process.children()
     assert {running.pid for running in processes.find(paths).values()} == {started.pid}
-    processes.stop(paths, ["server"])
+    processes.stop(paths, ["server"], children_patience=0.1)
     assert not any(processes.is_alive(process) for process in (started.process, child))
 
 

@@ -35,7 +35,11 @@ def main(arguments: list[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with IcebergRest(
-        options.data, aws_url=options.aws_url, bucket=options.bucket, port=options.port
+        options.data,
+        aws_url=options.aws_url,
+        bucket=options.bucket,
+        port=options.port,
+        record_classes=True,
     ) as catalogs:
         logging.info("Glue's Iceberg endpoint at %s, with %s", catalogs.glue_url, catalogs.warehouse)
         logging.info("Tableflow's catalog at %s", catalogs.tableflow_url)

@@ -12,6 +12,7 @@ from py4j.protocol import Py4JError
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.embedded.ports import HOST
+from lineage_bridge_dagster.jars import class_archive
 from lineage_bridge_dagster.jars.gateway import JvmGateway
 
 _NAME = "Iceberg's REST catalog"
@@ -73,14 +74,23 @@ class CatalogServer:
         catalogs: The catalogs.
         s3_endpoint: Endpoint of S3, where table metadata is written.
         region: Its region.
+        record_classes: Whether the JVM writes an archive of its classes at the end, if there is none.
 
     Attributes:
         urls: Base URL of each catalog, by name.
     """
 
-    def __init__(self, catalogs: Sequence[Catalog], *, s3_endpoint: str, region: str = "us-east-1") -> None:
+    def __init__(
+        self,
+        catalogs: Sequence[Catalog],
+        *,
+        s3_endpoint: str,
+        region: str = "us-east-1",
+        record_classes: bool = False,
+    ) -> None:
         self.urls: dict[str, str] = {}
         self._catalogs = catalogs
+        self._record_classes = record_classes
         self._s3 = {
             "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
             "s3.endpoint": s3_endpoint,
@@ -94,7 +104,9 @@ class CatalogServer:
         # The stack's S3 accepts any key.
         keys = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
         env = {name: os.environ.get(name, value) for name, value in keys.items()}
-        self._gateway = JvmGateway(_NAME, java, _classpath(), [f"-Xmx{_HEAP_MEGABYTES}m"], env)
+        class_path = _classpath()
+        classes = class_archive.options("rest", class_path, record=self._record_classes)
+        self._gateway = JvmGateway(_NAME, java, class_path, [f"-Xmx{_HEAP_MEGABYTES}m", *classes], env)
         try:
             for catalog in self._catalogs:
                 self.urls[catalog.name] = f"http://{HOST}:{self._serve(self._gateway, catalog)}"

@@ -39,6 +39,7 @@ class IcebergRest:
         bucket: The table bucket, whose catalog is `{account}:s3tablescatalog/{bucket}`.
         region: Region of Glue.
         port: 0 for any free port.
+        record_classes: Whether the JVM writes an archive of its classes at the end, if there is none.
 
     Attributes:
         issuer: Issues the tokens of Tableflow's catalog.
@@ -55,6 +56,7 @@ class IcebergRest:
         bucket: str,
         region: str = world.GLUE_REGION,
         port: int = 0,
+        record_classes: bool = False,
     ) -> None:
         self._catalogs = CatalogServer(
             [
@@ -64,6 +66,7 @@ class IcebergRest:
             ],
             s3_endpoint=aws_url,
             region=region,
+            record_classes=record_classes,
         )
         self._account = account
         self._region = region
