@@ -8,9 +8,9 @@
 For each size: everything new, nothing changed, a discovery that found the same later, one that found a commit
 to every table, and one more table. The first two are done again in another namespace, so that there are
 figures of a cold session and of a warm one. Glue and S3 are moto's server in this process; a Spark Connect
-server must have a catalog `glue` of its own, and its memory is not counted. Discoveries have their SQL
-limited, as stored ones do. CPU time and peak memory are those of this process and all that it
-starts.
+server must be on this machine, with any AWS credentials in its environment, and its CPU time and memory are
+not counted. Discoveries have their SQL limited, as stored ones do. CPU time and peak memory are those of this
+process and all that it starts.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
     options.add_argument("--tables", type=int, nargs="+", default=[1_000, 10_000], help="sizes to measure")
     options.add_argument("--master", default="local[2]", help="Spark master")
     options.add_argument("--memory", default="1g", help="memory of the driver")
-    options.add_argument("--remote", default="", help="a Spark Connect server, in place of a master")
+    options.add_argument("--remote", default="", help="a Spark Connect server on this machine")
     options.add_argument(
         "--folders", type=Path, help="measure graphs in folders of Parquet files, which are made here"
     )
@@ -175,15 +175,6 @@ def store(
 @contextlib.contextmanager
 def sessions(chosen: argparse.Namespace) -> Iterator[SparkSession]:
     """A session of the size that the code location uses, or one of a Spark Connect server."""
-    if chosen.remote:
-        from pyspark.sql import SparkSession
-
-        spark = SparkSession.builder.remote(chosen.remote).getOrCreate()
-        try:
-            yield spark
-        finally:
-            spark.stop()
-        return
     with StrictAws() as aws:
         aws.client("s3", REGION).create_bucket(Bucket="lake")
         catalog = CatalogSettings(
@@ -192,12 +183,13 @@ def sessions(chosen: argparse.Namespace) -> Iterator[SparkSession]:
             glue_endpoint=aws.endpoint_url,
             s3_endpoint=aws.endpoint_url,
         )
-        config = {
+        local = {
             "spark.master": chosen.master,
             "spark.driver.memory": chosen.memory,
             "spark.sql.shuffle.partitions": "4",
             "spark.log.level": "ERROR",
         }
+        config = {"spark.remote": chosen.remote} if chosen.remote else local
         spark = spark_session(Catalogs.of(catalog), config, app_name="chains-benchmark")
         try:
             yield spark
