@@ -357,15 +357,19 @@ class Stack:
         if running:
             progress(f"Stopping {', '.join(sorted(running))}")
         if processes.with_argument(self.paths, class_archive.RECORDS):
-            return self._stop_recording(progress)
+            progress(
+                "Keeping the classes that Java has loaded, so that the next start is faster "
+                "(about 25 s, once; Ctrl-C leaves it out)"
+            )
+            with contextlib.suppress(KeyboardInterrupt):
+                return self._stop_recording()
         # Stop writers first, so that none of them fails against a stopped component.
         killed = processes.stop(self.paths, [MATERIALIZER])
         killed += processes.stop(self.paths, [CONFLUENT, ICEBERG])
         return killed + processes.stop(self.paths)
 
-    def _stop_recording(self, progress: ReportLine) -> list[str]:
+    def _stop_recording(self) -> list[str]:
         """Stop in the same order, with time for JVMs to write the classes that they have loaded."""
-        progress("Keeping the classes that Java has loaded, so that the next start is faster (about 25 s)")
         patience = class_archive.EXIT_SECONDS
         # Spark's JVM, which has nothing else to do any more, writes while the others stop.
         processes.terminate(self.paths, [MATERIALIZER], patience=patience)

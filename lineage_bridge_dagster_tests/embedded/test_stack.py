@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 import httpx
@@ -22,6 +23,7 @@ from lineage_bridge_dagster.embedded.commands import local
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER
 from lineage_bridge_dagster.embedded.stack import Stack, StackError
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.jars import class_archive
 
 # One test at a time, because brokers need much memory.
 pytestmark = pytest.mark.xdist_group("local_stack")
@@ -227,6 +229,26 @@ def test_down_reset_and_status_work_without_a_stack(tmp_path: Path, monkeypatch:
     assert runner.invoke(local, ["down"]).exit_code == 0
     assert runner.invoke(local, ["reset"]).exit_code == 0
     assert not stack.home.exists()
+
+
+def test_ctrl_c_leaves_the_recording_of_classes_out_and_stops_all_the_same(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack.paths.prepare()
+    recorder = [sys.executable, "-c", "import time; time.sleep(600)", f"{class_archive.RECORDS}part"]
+    process = processes.start(stack.paths, "broker-recording", recorder, {}).process
+    stop_all, waits = processes.terminate, iter([KeyboardInterrupt])
+
+    def wait(*arguments: Any, **options: Any) -> None:
+        for interrupt in waits:
+            raise interrupt
+        stop_all(*arguments, **options)
+
+    monkeypatch.setattr(processes, "terminate", wait)
+    lines: list[str] = []
+    assert stack.down(lines.append) == []
+    assert any("Ctrl-C leaves it out" in line for line in lines)
+    assert not processes.is_alive(process)
 
 
 def test_reset_asks_for_confirmation_unless_yes_is_given(
