@@ -7,7 +7,7 @@ upgrade, check these names first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from dagster import AssetKey, DagsterInstance, DagsterRun
@@ -60,6 +60,8 @@ from dagster._utils.schedules import (
     reverse_cron_string_iterator,
 )
 
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
 #: What Dagster imports when it executes a run, beside what `dagster` does.
 EXECUTION_MODULES = (
     "dagster._cli.api",
@@ -108,7 +110,7 @@ __all__ = [
     "run_dagster_api",
     "state_folder",
     "stored_instance_id",
-    "working_directory",
+    "tag_run",
 ]
 
 
@@ -171,23 +173,32 @@ def execution_arguments(run: DagsterRun, instance: DagsterInstance) -> tuple[str
     return tuple(command[command.index("api") + 1 :])
 
 
-def is_of_this_python(run: DagsterRun) -> bool:
-    """Whether the code of a run is loaded on this machine, by this Python and in no container of its own."""
+def tag_run(arguments: Sequence[str], tags: Mapping[str, str]) -> None:
+    """Tag the run that arguments of `execution_arguments` name; those of other commands name none."""
+    from dagster._grpc.types import ExecuteRunArgs
+    from dagster._serdes import deserialize_value
+
+    if arguments[0] != "execute_run":
+        return
+    execution = deserialize_value(arguments[-1], ExecuteRunArgs)
+    if execution.instance_ref is None:
+        raise ValueError(f"The arguments of run {execution.run_id} name no instance.")
+    with DagsterInstance.from_ref(execution.instance_ref) as instance:
+        instance.add_run_tags(execution.run_id, dict(tags))
+
+
+def is_of_this_python(run: DagsterRun, locations: Container[str]) -> bool:
+    """Whether the code of a run is loaded on this machine, by this Python and in no container of its own.
+
+    Args:
+        run: the run.
+        locations: code locations with a code server of their own, by name, that are known to be so.
+    """
     origin, remote = run.job_code_origin, run.remote_job_origin
     if origin is None or remote is None:
         return False
-    code = origin.repository_origin
+    code, location = origin.repository_origin, remote.repository_origin.code_location_origin
     # A code server that Dagster starts itself has no host in its origin.
-    host = getattr(remote.repository_origin.code_location_origin, "host", None)
-    return (
-        code.executable_path == sys.executable
-        and not code.container_image
-        and host in (None, "localhost", "127.0.0.1", "::1")
-    )
-
-
-def working_directory(run: DagsterRun) -> str:
-    """The working directory from which the code of a run is loaded; empty if none is set."""
-    origin = run.job_code_origin
-    pointer = origin.repository_origin.code_pointer if origin else None
-    return getattr(pointer, "working_directory", None) or ""
+    host = getattr(location, "host", None)
+    is_here = host is None or (host in _LOOPBACK and location.location_name in locations)
+    return is_here and code.executable_path == sys.executable and not code.container_image

@@ -97,13 +97,13 @@ def find(paths: StackPaths) -> dict[str, Running]:
     return running
 
 
-def with_argument(paths: StackPaths, prefix: str) -> bool:
-    """Whether a process of the stack was started with an argument that begins so."""
+def arguments_with(paths: StackPaths, prefix: str) -> list[str]:
+    """The arguments of the stack's processes that begin with a text, without it."""
+    found = []
     for process, _ in _own_processes(paths):
         with contextlib.suppress(psutil.Error):
-            if any(argument.startswith(prefix) for argument in process.cmdline()):
-                return True
-    return False
+            found += [each.removeprefix(prefix) for each in process.cmdline() if each.startswith(prefix)]
+    return found
 
 
 def terminate(paths: StackPaths, components: Sequence[str] | None = None, *, patience: float = 20.0) -> None:

@@ -356,7 +356,8 @@ class Stack:
         running = processes.find(self.paths)
         if running:
             progress(f"Stopping {', '.join(sorted(running))}")
-        if processes.with_argument(self.paths, class_archive.RECORDS):
+        recordings = processes.arguments_with(self.paths, class_archive.RECORDS)
+        if any(class_archive.is_long_enough(Path(part)) for part in recordings):
             progress(
                 "Keeping the classes that Java has loaded, so that the next start is faster "
                 "(about 25 s, once; Ctrl-C leaves it out)"
@@ -370,10 +371,11 @@ class Stack:
 
     def _stop_recording(self) -> list[str]:
         """Stop in the same order, with time for JVMs to write the classes that they have loaded."""
-        patience = class_archive.EXIT_SECONDS
+        until = time.monotonic() + class_archive.EXIT_SECONDS
         # Spark's JVM, which has nothing else to do any more, writes while the others stop.
-        processes.terminate(self.paths, [MATERIALIZER], patience=patience)
-        processes.terminate(self.paths, [CONFLUENT, ICEBERG], patience=patience)
+        for components in ([MATERIALIZER], [CONFLUENT, ICEBERG]):
+            processes.terminate(self.paths, components, patience=max(1.0, until - time.monotonic()))
+        patience = max(1.0, until - time.monotonic())
         killed = processes.stop(self.paths, patience=patience, children_patience=patience)
         class_archive.keep_recorded()
         return killed

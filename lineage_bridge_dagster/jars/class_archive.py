@@ -69,6 +69,13 @@ def options(
     return [f"{RECORDS}{part}", _QUIET]
 
 
+def is_long_enough(part: Path) -> bool:
+    """Whether the JVM that writes this recording when it exits has loaded what a start needs."""
+    with contextlib.suppress(ValueError, IndexError):
+        return time.time() - _began(part) >= _LEAST_SECONDS
+    return False
+
+
 def keep_recorded(*, least_seconds: float = _LEAST_SECONDS) -> None:
     """Put the complete recordings in place, and remove what is of no more use.
 
@@ -88,19 +95,23 @@ def keep_recorded(*, least_seconds: float = _LEAST_SECONDS) -> None:
 
 
 def _keep(part: Path, least_seconds: float) -> None:
-    stem, started, _ = part.name.split(".")
     written = part.stat().st_mtime
     if not _is_complete(part):
         # Another stack's JVM may be writing it.
         if time.time() - written > _ABANDONED_SECONDS:
             part.unlink()
-    elif written - int(started.partition("-")[0]) < least_seconds:
+    elif written - _began(part) < least_seconds:
         part.unlink()
     else:
         with part.open("rb") as file:
             # A file that a power failure emptied would have its size, and no JVM compares checksums.
             os.fsync(file.fileno())
-        part.rename(part.with_name(f"{stem}.jsa"))
+        part.rename(part.with_name(f"{part.name.partition('.')[0]}.jsa"))
+
+
+def _began(part: Path) -> int:
+    """When the JVM of a recording started, as its file's name tells."""
+    return int(part.name.split(".")[1].partition("-")[0])
 
 
 def _is_complete(part: Path) -> bool:

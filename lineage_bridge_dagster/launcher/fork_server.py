@@ -5,7 +5,7 @@
 `FD` is the connection to the launcher, and `MODULES` a group of modules, separated by commas. The server
 only imports: it opens no connection, starts no thread and loads no definitions, so that a fork of it is as
 good as a new process. It forks as long as the files of its modules are as they were, and exits when the
-launcher does; runs go on then.
+launcher does; the processes of runs do not.
 """
 
 from __future__ import annotations
@@ -18,20 +18,28 @@ import os
 import random
 import signal
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple
 
 from lineage_bridge_dagster.launcher.messages import Exited, Stale, Start, Started
+from lineage_bridge_dagster.launcher.process import PROCESS_TAG, RunProcess
 
 #: Seconds between two looks for processes that have ended.
 _REAP_SECONDS = 0.5
 
 _log = logging.getLogger(__name__)
 
-#: What tells two versions of a file apart: time of its last change in ns, and bytes.
-Stamp = tuple[int, int]
+
+class Stamp(NamedTuple):
+    """What tells two versions of a file apart: when it was written and when it got here, in ns; its bytes."""
+
+    written: int
+    changed: int
+    size: int
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -65,18 +73,20 @@ def serve(
     # The launcher can go away at any time.
     with channel, contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
-            asked = channel.poll()
-            # Beside the first run, both would import the same.
-            if waiting and (not files or (asked and is_second) or not (asked or running)):
-                for module in waiting.popleft():
-                    _preload(module)
-                files |= _stamps(files)
+            # Not beside the first run, which would import the same.
+            if waiting and (not files or not (running or channel.poll())):
+                files |= _preload(waiting.popleft(), files)
             elif channel.poll(_REAP_SECONDS if running else None):
                 request: Start = channel.recv()
+                while waiting and is_second:
+                    files |= _preload(waiting.popleft(), files)
                 if path := changed(files):
                     channel.send(Stale(path))
                 else:
                     gc.freeze()
+                    # Or each run would print what is left in the buffers.
+                    sys.stdout.flush()
+                    sys.stderr.flush()
                     pid = fork()
                     if not pid:
                         return request
@@ -93,18 +103,26 @@ def changed(before: Mapping[str, Stamp | None]) -> str | None:
     return next((path for path, stamp in before.items() if _stamp(path) != stamp), None)
 
 
-def _preload(module: str) -> None:
-    """Import a module. One that is missing is reported, and left to the runs that need it."""
-    try:
-        importlib.import_module(module)
-    except Exception:
-        _log.warning("Runs are forked without %s", module, exc_info=True)
+def _preload(modules: Sequence[str], known: Container[str]) -> dict[str, Stamp | None]:
+    """Import modules. One that is missing is reported, and left to the runs that need it.
 
-
-def _stamps(known: Container[str]) -> dict[str, Stamp | None]:
-    """The stamps of the files of imported modules that are not known yet; None for one that is not there."""
+    Returns:
+        The stamps of the files that are not known yet; None for one that is not there, or that has changed
+        while the modules were imported, so that nobody knows what was.
+    """
+    began = time.time_ns()
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception:
+            _log.warning("Runs are forked without %s", module, exc_info=True)
     found = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    return {path: _stamp(path) for path in found if path and path not in known}
+    stamps = {path: _stamp(path) for path in found if path and path not in known}
+    now = time.time_ns()
+    return {
+        path: None if stamp is not None and began <= stamp.changed <= now else stamp
+        for path, stamp in stamps.items()
+    }
 
 
 def _ended(running: Mapping[int, str]) -> list[tuple[int, int]]:
@@ -118,16 +136,19 @@ def _stamp(path: str) -> Stamp | None:
         status = Path(path).stat()
     except OSError:
         return None
-    return status.st_mtime_ns, status.st_size
+    return Stamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size)
 
 
 def _execute(run: Start) -> None:
-    from lineage_bridge_dagster.dagster_internals import run_dagster_api
+    from lineage_bridge_dagster.dagster_internals import run_dagster_api, tag_run
 
-    # Otherwise all runs would wait equally long before they retry.
+    # Otherwise all runs would wait equally long before they retry, and draw the same samples.
     random.seed()
+    if numpy_random := sys.modules.get("numpy.random"):
+        numpy_random.seed()
     # Files may have been added since.
     importlib.invalidate_caches()
-    if run.folder:
-        os.chdir(run.folder)
+    process = RunProcess.of(os.getpid(), run.run_id)
+    if process is not None:
+        tag_run(run.arguments, {PROCESS_TAG: process.to_tag()})
     run_dagster_api(run.arguments)

@@ -12,12 +12,10 @@ class Start:
     Attributes:
         run_id: the run.
         arguments: of `dagster api`, those that execute the run.
-        folder: the working directory of the run; empty for the server's own.
     """
 
     run_id: str
     arguments: tuple[str, ...]
-    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,35 +6,44 @@ import json
 import os
 import platform
 import signal
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
+#: Tag of a run with its process. Dagster hides the tags of this prefix.
+PROCESS_TAG = ".dagster/lineage_bridge_run_process"
+
 
 @dataclass(frozen=True, slots=True)
 class RunProcess:
-    """A process of a machine.
+    """The process of a run.
 
     Attributes:
+        run_id: the run. A run that repeats another one gets all of its tags.
         host: the machine.
         pid: the process.
         started: when it started, in clock ticks since the machine started. A pid is used again.
     """
 
+    run_id: str
     host: str
     pid: int
     started: int
 
     @classmethod
-    def of(cls, pid: int) -> Self | None:
+    def of(cls, pid: int, run_id: str) -> Self | None:
         """The process on this machine that has the pid; None if it has ended."""
         started = _started(pid)
-        return None if started is None else cls(platform.node(), pid, started)
+        return None if started is None else cls(run_id, platform.node(), pid, started)
 
     @classmethod
-    def from_tag(cls, tag: str) -> Self:
-        """The opposite of `to_tag`."""
-        return cls(**json.loads(tag))
+    def of_run(cls, run_id: str, tags: Mapping[str, str]) -> Self | None:
+        """The process that a run's tags name; None if they name none of its own."""
+        if (tag := tags.get(PROCESS_TAG)) is None:
+            return None
+        found = cls(**json.loads(tag))
+        return found if found.run_id == run_id else None
 
     def to_tag(self) -> str:
         """A text for a run's tag."""

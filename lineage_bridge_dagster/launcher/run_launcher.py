@@ -8,14 +8,15 @@ and PyIceberg, which takes seconds. Here it is a fork of a process that has impo
       class: ForkServerRunLauncher
 
 Runs of code that lives elsewhere, in another Python, in an image or on another host, are left to Dagster's
-default launcher.
+default launcher. Forked runs are processes below the daemon: what stops all of its processes stops them, too.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from dagster import DagsterRun, DagsterRunStatus, DefaultRunLauncher, Field
@@ -28,16 +29,14 @@ from lineage_bridge_dagster.dagster_internals import (
     execution_arguments,
     get_run_crash_explanation,
     is_of_this_python,
-    working_directory,
 )
-from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.launcher.client import ForkServer
+from lineage_bridge_dagster.launcher.client import ForkServer, ForkServerError
 from lineage_bridge_dagster.launcher.messages import Exited, Start
 from lineage_bridge_dagster.launcher.modules import EVERY_RUN, LINEAGE_RUNS
 from lineage_bridge_dagster.launcher.process import RunProcess
 
-#: Tag of a run with its process. Dagster hides the tags of this prefix.
-PROCESS_TAG = ".dagster/lineage_bridge_run_process"
+#: Seconds in which a process that was forked has tagged its run.
+_CLAIM_SECONDS = 2.0
 
 
 class ForkServerRunLauncher(DefaultRunLauncher):
@@ -45,58 +44,78 @@ class ForkServerRunLauncher(DefaultRunLauncher):
 
     Args:
         inst_data: where the launcher is configured.
-        modules: further modules to import once instead of in each run. Their import must start no thread, and
-            open no connection.
+        modules: further modules to import once instead of in each run.
+        grpc_locations: code locations on this machine whose code server Dagster does not start itself.
     """
 
-    def __init__(self, inst_data: ConfigurableClassData | None = None, modules: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        inst_data: ConfigurableClassData | None = None,
+        modules: Sequence[str] = (),
+        grpc_locations: Sequence[str] = (),
+    ) -> None:
         super().__init__(inst_data)
         self._groups = [group for group in (EVERY_RUN, LINEAGE_RUNS, modules) if group]
+        self._grpc_locations = frozenset(grpc_locations)
         self._lock = threading.Lock()
         self._server: ForkServer | None = None
 
     @classmethod
     def config_type(cls) -> dict[str, Any]:
-        about = "Further modules to import once instead of in each run, such as those of your own assets."
-        return {"modules": Field([str], default_value=[], description=about)}
+        modules = (
+            "Further modules to import once instead of in each run. Their import must start no thread and "
+            "open no connection. When one of their files changes, the next run imports all of them again."
+        )
+        locations = (
+            "Names of code locations with a `grpc_server` in workspace.yaml whose server runs on this "
+            "machine, with the daemon's user, working directory and environment variables. Code locations "
+            "whose server Dagster starts itself need not be named."
+        )
+        return {
+            "modules": Field([str], default_value=[], description=modules),
+            "grpc_locations": Field([str], default_value=[], description=locations),
+        }
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]) -> Self:
-        return cls(inst_data, tuple(config_value["modules"]))
+        return cls(inst_data, config_value["modules"], config_value["grpc_locations"])
 
     def launch_run(self, context: LaunchRunContext) -> None:
         """Start a process that executes the run."""
         run = context.dagster_run
         # Elsewhere a fork of a process that has loaded the system's libraries is not safe.
-        if sys.platform != "linux" or not is_of_this_python(run):
+        if sys.platform != "linux" or not is_of_this_python(run, self._grpc_locations):
             super().launch_run(context)
             return
-        arguments = execution_arguments(run, self._instance)
         try:
-            pid = self._fork(Start(run.run_id, arguments, working_directory(run)))
-        except LineageBridgeError as error:
-            message = f"{error} The run is started by Dagster's default launcher."
+            self._fork(Start(run.run_id, execution_arguments(run, self._instance)))
+        except ForkServerError as error:
+            # The server may have forked before it ended.
+            time.sleep(_CLAIM_SECONDS)
+            if (process := self._process_of(run.run_id)) is not None and process.is_alive:
+                return
+            message = f"{error} Dagster's default launcher starts the run."
             self._instance.report_engine_event(message, run, cls=type(self))
             super().launch_run(context)
-            return
-        process = RunProcess.of(pid)
-        if process is not None:
-            self._instance.add_run_tags(run.run_id, {PROCESS_TAG: process.to_tag()})
 
     def terminate(self, run_id: str) -> bool:
-        """Ask a run's process to end; False if it has ended."""
+        """Ask a run's process to end. Returns whether it does, or has already."""
         run = self._instance.get_run_by_id(run_id) if self.has_instance else None
-        process = _process_of(run)
+        process = RunProcess.of_run(run_id, run.tags) if run is not None else None
         if run is None or process is None:
             return bool(super().terminate(run_id))  # type: ignore[no-untyped-call]
         if run.is_finished:
             return False
-        self._instance.report_run_canceling(run)
         if not process.is_here:
-            message = f"Process {process.pid} is on {process.host}, where this run can be terminated."
+            message = (
+                f"The run cannot be terminated from here: its process {process.pid} is on {process.host}."
+            )
             self._instance.report_engine_event(message, run, cls=type(self))
             return False
-        return process.terminate()
+        self._instance.report_run_canceling(run)
+        if not process.terminate():
+            self._instance.report_run_canceled(run, f"Process {process.pid} of the run was gone already.")
+        return True
 
     @property
     def supports_check_run_worker_health(self) -> bool:
@@ -104,33 +123,37 @@ class ForkServerRunLauncher(DefaultRunLauncher):
 
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
         """Whether a run's process is there. One that cannot be seen from here counts as running."""
-        process = _process_of(run)
+        process = RunProcess.of_run(run.run_id, run.tags)
         if process is None or not process.is_here or process.is_alive:
             return CheckRunHealthResult(WorkerStatus.RUNNING)
         return CheckRunHealthResult(WorkerStatus.FAILED, f"Process {process.pid} of the run is gone.")
 
     def dispose(self) -> None:
-        """Let the fork server exit. Its runs go on."""
+        """Let the fork server exit. The processes of its runs do not."""
         with self._lock:
             if self._server is not None:
                 self._server.close()
                 self._server = None
 
-    def _fork(self, start: Start) -> int:
+    def _fork(self, start: Start) -> None:
         with self._lock:
             for _ in range(2):
                 if self._server is None:
                     self._server = ForkServer(self._groups, self._note_exit)
                 try:
                     pid = self._server.start(start)
-                except LineageBridgeError:
+                except ForkServerError:
                     self._server = None
                     raise
                 if pid is not None:
-                    return pid
+                    return
                 self._server.close()
                 self._server = None
-        raise LineageBridgeError("The imported files keep changing.")
+        raise ForkServerError("The files that the run fork server imports keep changing.")
+
+    def _process_of(self, run_id: str) -> RunProcess | None:
+        run = self._instance.get_run_by_id(run_id)
+        return None if run is None else RunProcess.of_run(run_id, run.tags)
 
     def _note_exit(self, exited: Exited) -> None:
         """Fail a run whose process has ended without saying so."""
@@ -143,8 +166,3 @@ class ForkServerRunLauncher(DefaultRunLauncher):
             self._instance.report_run_canceled(run)
         else:
             self._instance.report_run_failed(run)
-
-
-def _process_of(run: DagsterRun | None) -> RunProcess | None:
-    tag = run.tags.get(PROCESS_TAG) if run is not None else None
-    return RunProcess.from_tag(tag) if tag else None

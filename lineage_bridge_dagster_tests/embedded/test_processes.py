@@ -76,8 +76,8 @@ def test_a_process_is_found_without_its_pid_file_and_stopped(paths: StackPaths) 
 
 def test_a_process_is_found_by_an_argument_of_its_own(paths: StackPaths) -> None:
     processes.start(paths, "one", [*SLEEP, "-XX:Some=file"], {})
-    assert processes.with_argument(paths, "-XX:Some=")
-    assert not processes.with_argument(paths, "-XX:Other=")
+    assert processes.arguments_with(paths, "-XX:Some=")
+    assert not processes.arguments_with(paths, "-XX:Other=")
 
 
 def test_a_child_that_takes_its_time_to_exit_is_not_killed(paths: StackPaths) -> None:

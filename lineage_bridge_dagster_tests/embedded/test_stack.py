@@ -231,12 +231,26 @@ def test_down_reset_and_status_work_without_a_stack(tmp_path: Path, monkeypatch:
     assert not stack.home.exists()
 
 
+def _recorder(stack: Stack, seconds: int) -> psutil.Process:
+    """A process of the stack that seems to have recorded classes for some seconds."""
+    stack.paths.prepare()
+    part = f"{class_archive.RECORDS}/cache/kafka-1.{time.time() - seconds:.0f}-a.part"
+    command = [sys.executable, "-c", "import time; time.sleep(600)", part]
+    return processes.start(stack.paths, "broker-recording", command, {}).process
+
+
+def test_stop_does_not_wait_for_the_classes_of_a_short_run(stack: Stack) -> None:
+    process = _recorder(stack, seconds=10)
+    lines: list[str] = []
+    assert stack.down(lines.append) == []
+    assert not any("Keeping the classes" in line for line in lines)
+    assert not processes.is_alive(process)
+
+
 def test_ctrl_c_leaves_the_recording_of_classes_out_and_stops_all_the_same(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stack.paths.prepare()
-    recorder = [sys.executable, "-c", "import time; time.sleep(600)", f"{class_archive.RECORDS}part"]
-    process = processes.start(stack.paths, "broker-recording", recorder, {}).process
+    process = _recorder(stack, seconds=100)
     stop_all, waits = processes.terminate, iter([KeyboardInterrupt])
 
     def wait(*arguments: Any, **options: Any) -> None:

@@ -1,13 +1,13 @@
 """Jobs whose runs tell about their processes."""
 
 import os
+import random
 import signal
 import sys
-import threading
 import time
-from pathlib import Path
 
 import dagster as dg
+import numpy
 
 #: Of the group that is imported before the first fork.
 IN_THE_FIRST_GROUP = "lineage_bridge_dagster.component"
@@ -18,8 +18,8 @@ def tell(context: dg.OpExecutionContext) -> None:
     facts = {
         "pid": os.getpid(),
         "parent": os.getppid(),
-        "folder": str(Path.cwd()),
-        "threads": threading.active_count(),
+        "sample": random.random(),  # noqa: S311
+        "numpy_sample": float(numpy.random.random()),
         "imported_before": IN_THE_FIRST_GROUP in sys.modules,
         "interrupt": signal.getsignal(signal.SIGINT) is not signal.SIG_IGN,
     }

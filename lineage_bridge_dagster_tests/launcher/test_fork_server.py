@@ -13,7 +13,7 @@ import pytest
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.launcher.client import ForkServer
-from lineage_bridge_dagster.launcher.fork_server import changed
+from lineage_bridge_dagster.launcher.fork_server import Stamp, changed
 from lineage_bridge_dagster.launcher.messages import Exited, Start
 
 #: Seconds until a process has ended: far more than it takes.
@@ -77,7 +77,37 @@ def test_server_exits_when_its_launcher_does(served: Served) -> None:
     assert served.server._process.wait(PATIENCE) == 0
 
 
+def test_file_that_changed_while_it_was_imported_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the middle of an installation."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), *sys.path)))
+    module = tmp_path / "replaced_module.py"
+    module.write_text("from pathlib import Path\nPath(__file__).write_text('version = 2\\n')\n")
+    server = ForkServer([["replaced_module"]], lambda _: None)
+    assert server.start(Start("a", ("--help",))) is None
+    server.close()
+
+
+def test_exits_are_told_although_one_could_not_be_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as while the database restarts."""
+    noted: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def note(exited: Exited) -> None:
+        noted.put(exited.run_id)
+        raise RuntimeError("the database is gone")
+
+    server = ForkServer([["json"]], note)
+    assert server.start(Start("a", ("--help",)))
+    assert noted.get(timeout=PATIENCE) == "a"
+    assert server.start(Start("b", ("--help",)))
+    assert noted.get(timeout=PATIENCE) == "b"
+    server.close()
+
+
 def test_removed_file_has_changed(tmp_path: Path) -> None:
     assert changed({}) is None
     assert changed({str(tmp_path / "missing"): None}) is None
-    assert changed({str(tmp_path / "missing"): (1, 1)}) == str(tmp_path / "missing")
+    assert changed({str(tmp_path / "missing"): Stamp(1, 1, 1)}) == str(tmp_path / "missing")

@@ -20,10 +20,10 @@ from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._daemon.monitoring.run_monitoring import execute_run_monitoring_iteration
 from dagster_shared.record import copy
 
-from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.launcher.client import ForkServer
-from lineage_bridge_dagster.launcher.process import RunProcess
-from lineage_bridge_dagster.launcher.run_launcher import PROCESS_TAG, ForkServerRunLauncher
+from lineage_bridge_dagster.launcher import run_launcher
+from lineage_bridge_dagster.launcher.client import ForkServer, ForkServerError
+from lineage_bridge_dagster.launcher.process import PROCESS_TAG, RunProcess
+from lineage_bridge_dagster.launcher.run_launcher import ForkServerRunLauncher
 from lineage_bridge_dagster_tests.code_server import LOCATION, served
 
 JOBS = Path(__file__).with_name("run_jobs.py")
@@ -37,6 +37,7 @@ run_monitoring: {enabled: true}
 run_launcher:
   module: lineage_bridge_dagster.launcher.run_launcher
   class: ForkServerRunLauncher
+  config: {grpc_locations: [lineage_bridge_dagster]}
 """
 
 
@@ -102,7 +103,14 @@ class Platform:
             assert error is None
 
     def process(self, run: DagsterRun) -> RunProcess:
-        return RunProcess.from_tag(self.run(run).tags[PROCESS_TAG])
+        found = RunProcess.of_run(run.run_id, self.run(run).tags)
+        assert found is not None
+        return found
+
+    def own_process(self) -> RunProcess:
+        found = RunProcess.of(os.getpid(), "")
+        assert found is not None
+        return found
 
     def wait(self, run: DagsterRun, until: Callable[[DagsterRun], bool]) -> DagsterRun:
         end = time.monotonic() + PATIENCE
@@ -148,10 +156,14 @@ def test_runs_are_forks_of_one_process_that_has_imported_their_modules(platform:
     assert facts["interrupt"]
 
 
-def test_run_has_the_working_directory_of_its_code(platform: Platform) -> None:
-    run = platform.launch("telling")
-    assert platform.finished(run) == DagsterRunStatus.SUCCESS
-    assert platform.facts(run)["folder"] == platform.instance.root_directory
+def test_runs_draw_samples_of_their_own(platform: Platform) -> None:
+    """NumPy is imported, and seeded, before the second run is forked."""
+    platform.finished(platform.launch("telling"))
+    first, second = platform.launch("telling"), platform.launch("telling")
+    assert platform.finished(first) == platform.finished(second) == DagsterRunStatus.SUCCESS
+    facts, others = platform.facts(first), platform.facts(second)
+    assert facts["sample"] != others["sample"]
+    assert facts["numpy_sample"] != others["numpy_sample"]
 
 
 def test_run_whose_process_was_killed_fails_with_the_reason(platform: Platform) -> None:
@@ -224,13 +236,59 @@ def test_run_is_started_although_the_fork_server_cannot_be(
     platform: Platform, defaults: Defaults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> int:
-        raise LineageBridgeError("The fork server of runs has exited with code 1.")
+        raise ForkServerError("The run fork server has exited with code 1.")
 
     monkeypatch.setattr(ForkServer, "start", fail)
+    monkeypatch.setattr(run_launcher, "_CLAIM_SECONDS", 0)
     run = platform.create("telling")
     platform.launcher.launch_run(LaunchRunContext(run, None))
     assert defaults.launched == [run.run_id]
-    assert "has exited with code 1. The run is started by Dagster's default" in platform.messages(run)
+    assert "has exited with code 1. Dagster's default launcher starts" in platform.messages(run)
+
+
+def test_run_that_was_forked_all_the_same_is_not_started_twice(
+    platform: Platform, defaults: Defaults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server ended between the fork and its answer."""
+    run = platform.create("telling")
+    tag = replace(platform.own_process(), run_id=run.run_id).to_tag()
+
+    def fork_and_fail(*_: object) -> int:
+        platform.instance.add_run_tags(run.run_id, {PROCESS_TAG: tag})
+        raise ForkServerError("The run fork server has exited with code -9.")
+
+    monkeypatch.setattr(ForkServer, "start", fork_and_fail)
+    monkeypatch.setattr(run_launcher, "_CLAIM_SECONDS", 0)
+    platform.launcher.launch_run(LaunchRunContext(run, None))
+    assert defaults.launched == []
+
+
+def test_code_server_that_is_not_named_is_left_to_the_default_launcher(
+    platform: Platform, defaults: Defaults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user, or a tunnel to another machine, may be behind a port of this one."""
+    run = platform.create("telling")
+    monkeypatch.setattr(platform.launcher, "_grpc_locations", frozenset())
+    platform.launcher.launch_run(LaunchRunContext(run, None))
+    assert defaults.launched == [run.run_id]
+
+
+def test_run_of_another_machine_stays_as_it_is(platform: Platform) -> None:
+    """Where it would be canceled while its process goes on."""
+    run = platform.create("telling")
+    elsewhere = replace(platform.own_process(), run_id=run.run_id, host="another")
+    platform.instance.add_run_tags(run.run_id, {PROCESS_TAG: elsewhere.to_tag()})
+    assert not platform.launcher.terminate(run.run_id)
+    assert platform.run(run).status == DagsterRunStatus.NOT_STARTED
+    assert "cannot be terminated from here" in platform.messages(run)
+
+
+def test_run_whose_process_is_gone_is_canceled_at_once(platform: Platform) -> None:
+    run = platform.create("telling")
+    gone = replace(platform.own_process(), run_id=run.run_id, started=1)
+    platform.instance.add_run_tags(run.run_id, {PROCESS_TAG: gone.to_tag()})
+    assert platform.launcher.terminate(run.run_id)
+    assert platform.run(run).status == DagsterRunStatus.CANCELED
 
 
 def test_runs_go_on_when_their_launcher_ends_and_fail_when_their_process_does(platform: Platform) -> None:

@@ -82,8 +82,11 @@ def test_run_whose_server_ends_says_so_and_its_retry_succeeds(
         (event,) = failed.get_step_failure_events()
         data = event.step_failure_data.user_failure_data
         assert data is not None
-        assert f"Spark at {server.url} stopped answering" in str(data.description)
-        assert "Run this again" in str(data.description)
+        said = str(data.description)
+        # A server that is out of memory may still say so before it ends.
+        is_full = f"Spark at {server.url} is at its limits" in said and "OutOfMemoryError" in said
+        is_gone = f"Spark at {server.url} stopped answering" in said and "Run this again" in said
+        assert is_gone or (is_full and cause == "out of memory"), said
         dying = False
         server.kill()
         server.start()
