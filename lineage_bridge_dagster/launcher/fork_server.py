@@ -20,7 +20,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -56,9 +56,7 @@ def main(arguments: Sequence[str]) -> None:
         _execute(run)
 
 
-def serve(
-    channel: Connection, groups: Iterable[Sequence[str]], fork: Callable[[], int] = os.fork
-) -> Start | None:
+def serve(channel: Connection, groups: Iterable[Sequence[str]]) -> Start | None:
     """Answer the launcher until it closes its end, and import the groups of modules.
 
     The first group is imported before the first fork, the others while nothing runs, or before the second.
@@ -87,7 +85,7 @@ def serve(
                     # Or each run would print what is left in the buffers.
                     sys.stdout.flush()
                     sys.stderr.flush()
-                    pid = fork()
+                    pid = os.fork()
                     if not pid:
                         return request
                     running[pid] = request.run_id
