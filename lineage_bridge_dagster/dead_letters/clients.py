@@ -171,6 +171,10 @@ def explained(error: KafkaError | None, topic: str) -> tuple[str, str]:
             "min.insync.replicas.",
         )
     text = redact_text(error.str()) or error.name()
+    if error.code() == Codes._DESTROY:
+        # librdkafka says this of records that wait for a partition that is deleted meanwhile, too.
+        text = "its partition disappeared"
+    deleted = f"{topic} was deleted, or created again with fewer partitions."
     hints = {
         Codes.MSG_SIZE_TOO_LARGE: f"Raise max.message.bytes of {topic}: "
         f"kafka-configs --alter --topic {topic} --add-config max.message.bytes=BYTES",
@@ -180,7 +184,8 @@ def explained(error: KafkaError | None, topic: str) -> tuple[str, str]:
         "WRITE and DESCRIBE on it, in Confluent Cloud the role DeveloperWrite on TransactionalId.",
         Codes.UNKNOWN_TOPIC_OR_PART: f"{topic} does not exist, or the key may not see it.",
         Codes._UNKNOWN_TOPIC: f"{topic} does not exist, or the key may not see it.",
-        Codes._UNKNOWN_PARTITION: f"{topic} was deleted, or created again with fewer partitions.",
+        Codes._UNKNOWN_PARTITION: deleted,
+        Codes._DESTROY: deleted,
         Codes.INVALID_TIMESTAMP: f"The record is older than {topic} accepts: see its "
         "message.timestamp.before.max.ms.",
         Codes.INVALID_RECORD: f"{topic} is compacted, so it takes no record without a key; or the brokers "
