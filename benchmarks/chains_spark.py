@@ -7,16 +7,17 @@
 
 For each size: everything new, nothing changed, a discovery that found the same later, one that found a commit
 to every table, and one more table. The first two are done again in another namespace, so that there are
-figures of a cold session and of a warm one. Glue and S3 are moto's server in this process; a Spark Connect
-server must be on this machine, with any AWS credentials in its environment, and its CPU time and memory are
-not counted. Discoveries have their SQL limited, as stored ones do. CPU time and peak memory are those of this
-process and all that it starts.
+figures of a cold session and of a warm one. Glue and S3 are moto's server in a process of its own, whose CPU
+time and memory are not counted, nor are those of a Spark Connect server, which must be on this machine with
+any AWS credentials in its environment. Discoveries have their SQL limited, as stored ones do. CPU time and
+peak memory are those of this process and all else that it starts.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -24,6 +25,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +68,7 @@ def main() -> None:
         bench = Bench(tree)
         print(f"{'tables':>9} {'':<48}{'hops':>11}{'s':>9}{'CPU s':>9}{'peak MB':>9}")
         with bench.step(0, "start of the session"), contextlib.ExitStack() as closing:
-            spark = closing.enter_context(sessions(chosen))
+            spark = closing.enter_context(sessions(chosen, tree))
             kept = closing.pop_all()
         with kept:
             for tables in chosen.tables:
@@ -173,15 +175,11 @@ def store(
 
 
 @contextlib.contextmanager
-def sessions(chosen: argparse.Namespace) -> Iterator[SparkSession]:
+def sessions(chosen: argparse.Namespace, tree: ProcessTree) -> Iterator[SparkSession]:
     """A session of the size that the code location uses, or one of a Spark Connect server."""
-    with StrictAws() as aws:
-        aws.client("s3", REGION).create_bucket(Bucket="lake")
+    with lake(tree) as endpoint:
         catalog = CatalogSettings(
-            warehouse="s3://lake/warehouse",
-            region=REGION,
-            glue_endpoint=aws.endpoint_url,
-            s3_endpoint=aws.endpoint_url,
+            warehouse="s3://lake/warehouse", region=REGION, glue_endpoint=endpoint, s3_endpoint=endpoint
         )
         local = {
             "spark.master": chosen.master,
@@ -195,6 +193,28 @@ def sessions(chosen: argparse.Namespace) -> Iterator[SparkSession]:
             yield spark
         finally:
             spark.stop()
+
+
+@contextlib.contextmanager
+def lake(tree: ProcessTree) -> Iterator[str]:
+    """Glue and S3 in a process that is not measured, as they are elsewhere; the URL of both."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve_lake, args=(there,), daemon=True)
+    process.start()
+    tree.ignore(process.pid or 0)
+    try:
+        yield here.recv()
+    finally:
+        here.send("stop")
+        process.join()
+
+
+def _serve_lake(channel: Connection) -> None:
+    with StrictAws() as aws:
+        aws.client("s3", REGION).create_bucket(Bucket="lake")
+        channel.send(aws.endpoint_url)
+        channel.recv()
 
 
 if __name__ == "__main__":

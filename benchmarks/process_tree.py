@@ -19,17 +19,16 @@ class ProcessTree:
         pid: its root.
 
     Attributes:
-        peak_bytes: the largest sum of resident set sizes. Processes count from their second sample on: one
-            that was just forked shares its parent's memory until it executes another program.
-        samples: time in epoch seconds, resident bytes, and CPU seconds so far, one each second.
+        peak_bytes: the largest sum of proportional set sizes: what several processes share counts once.
+        samples: time in epoch seconds, bytes in memory, and CPU seconds so far, one each second.
     """
 
     def __init__(self, pid: int) -> None:
         self.peak_bytes = 0
         self.samples: list[tuple[float, int, float]] = []
         self._root = psutil.Process(pid)
+        self._ignored: set[int] = set()
         self._cpu: dict[int, float] = {}
-        self._seen: set[int] = {pid}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample_until_stopped, daemon=True)
 
@@ -41,13 +40,17 @@ class ProcessTree:
         self._stop.set()
         self._thread.join()
 
+    def ignore(self, pid: int) -> None:
+        """Do not count a process of the tree, such as one that stands in for a service."""
+        self._ignored.add(pid)
+
     @property
     def cpu_seconds(self) -> float:
         """User and system time of all processes so far."""
         return sum(self._cpu.copy().values())
 
     def mean_bytes(self, start: float, end: float) -> float:
-        """Mean resident bytes between two times in epoch seconds, 0 without a sample."""
+        """Mean bytes in memory between two times in epoch seconds, 0 without a sample."""
         found = [size for at, size, _ in self.samples if start <= at <= end]
         return sum(found) / len(found) if found else 0.0
 
@@ -65,14 +68,17 @@ class ProcessTree:
                 self._sample([self._root, *self._root.children(recursive=True)])
 
     def _sample(self, processes: list[psutil.Process]) -> None:
-        resident = 0
+        used = 0
         for process in processes:
+            if process.pid in self._ignored:
+                continue
             with contextlib.suppress(psutil.Error):
                 times = process.cpu_times()
                 self._cpu[process.pid] = times.user + times.system
-                resident += process.memory_info().rss if process.pid in self._seen else 0
-        self._seen = {process.pid for process in processes}
-        self.peak_bytes = max(self.peak_bytes, resident)
+                memory = process.memory_full_info()
+                # Only Linux has the first one.
+                used += getattr(memory, "pss", memory.uss)
+        self.peak_bytes = max(self.peak_bytes, used)
         now = time.time()
         if not self.samples or now - self.samples[-1][0] >= 1.0:
-            self.samples.append((now, resident, self.cpu_seconds))
+            self.samples.append((now, used, self.cpu_seconds))

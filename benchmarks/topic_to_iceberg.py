@@ -17,7 +17,7 @@ that a wait does not count, its rate is the best of those up to each commit of t
 the records over the time in which it used the first 90% of its CPU time. `CPU` is the user and system time
 of the process with its children since they were ready, `per CPU` the records of a second of it. Of the two
 ratios to the sink, the first is of the rates, the second of the records of a second of CPU time. `memory` is
-the peak resident set of the process with its children. Neither counts the broker and the catalog. A machine
+the peak memory of the process with its children. Neither counts the broker and the catalog. A machine
 that does other things as well makes all rates noisy, CPU times less so; the load average is printed.
 """
 

@@ -60,9 +60,9 @@ class Gaps:
         if node_id in self._by_edge_target:
             return True
         node = self._graph.nodes[node_id]
-        return bool(self._unproven_of(scopes_of(node.attributes))) or any(
-            _may_hide(report, node) for report in self._reports
-        )
+        if any(self._unproven_scope(text) is not None for text in scopes_of(node.attributes)):
+            return True
+        return any(_may_hide(report, node) for report in self._reports)
 
     def _scopes_behind(self, node_id: str) -> set[Scope]:
         node = self._graph.nodes[node_id]
@@ -71,15 +71,14 @@ class Gaps:
         return found
 
     def _unproven_of(self, scopes: Iterable[str]) -> set[Scope]:
-        found = set()
-        for text in scopes:
-            if text not in self._unproven:
-                scope = Scope.parse(text)
-                hides_nothing = scope.api in SUPPLEMENTARY or self._coverage.proves_absence(scope)
-                self._unproven[text] = None if hides_nothing else scope
-            if (unproven := self._unproven[text]) is not None:
-                found.add(unproven)
-        return found
+        return {found for text in scopes if (found := self._unproven_scope(text)) is not None}
+
+    def _unproven_scope(self, text: str) -> Scope | None:
+        if text not in self._unproven:
+            scope = Scope.parse(text)
+            hides_nothing = scope.api in SUPPLEMENTARY or self._coverage.proves_absence(scope)
+            self._unproven[text] = None if hides_nothing else scope
+        return self._unproven[text]
 
 
 def _may_hide(report: ScopeReport, node: Node) -> bool:

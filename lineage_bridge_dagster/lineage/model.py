@@ -181,10 +181,11 @@ def _earlier(a: str | None, b: str | None) -> str | None:
 
 def scopes_of(attributes: Mapping[str, Any]) -> frozenset[str]:
     """The text forms of every scope that reported a node or an edge; empty if none is recorded."""
-    listed = attributes.get("scopes")
+    listed, single = attributes.get("scopes"), attributes.get("scope")
     scopes = [str(scope) for scope in listed] if isinstance(listed, list | tuple) else []
-    single = attributes.get("scope")
-    return frozenset([*scopes, str(single)] if single else scopes)
+    if single:
+        scopes.append(str(single))
+    return frozenset(scopes)
 
 
 def _merge_attributes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

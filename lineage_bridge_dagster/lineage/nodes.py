@@ -145,15 +145,25 @@ def _fields(value: object) -> list[Field]:
 
     LineageBridge calls the comment of a schema's field its `description`.
     """
-    return [
-        Field(
-            _shown(name),
-            _shown(item.get("type")),
-            _shown(item.get("comment")) or _shown(item.get("description")),
+    found = []
+    for item in _list(value):
+        # A look at the type is quicker than at the interface; a large graph has millions of fields.
+        if type(item) is not dict and not isinstance(item, Mapping):
+            continue
+        read = item.get
+        if (name := read("name")) in (None, ""):
+            continue
+        kind, comment = read("type"), read("comment")
+        if comment is None or comment == "":
+            comment = read("description")
+        found.append(
+            Field(
+                name if type(name) is str else _shown(name),
+                kind if type(kind) is str else _shown(kind),
+                comment if type(comment) is str else _shown(comment),
+            )
         )
-        for item in _mappings(value)
-        if (name := item.get("name")) not in (None, "")
-    ]
+    return found
 
 
 def _catalog_syncs(value: object) -> list[CatalogSync]:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
+import psutil
 import pytest
 
+from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.spark_session import SMALL_SPARK
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -61,6 +63,29 @@ def test_the_wait_after_the_work_is_not_busy(monkeypatch: pytest.MonkeyPatch) ->
     tree.samples = [(100.0 + at, 1, 5.0 + min(at, 10) + 0.01 * max(0, at - 10)) for at in range(-3, 71)]
     assert tree.busy_until(100.0, 0.9) == 110.0
     assert tree.busy_until(200.0, 0.9) == 200.0
+
+
+@pytest.mark.parametrize("is_ignored", [False, True])
+def test_a_process_that_stands_in_for_a_service_is_not_counted(
+    is_ignored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    from process_tree import ProcessTree
+
+    use = "held = bytearray(b'x' * 1_000_000_000); print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", use], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        tree = ProcessTree(os.getpid())
+        before = psutil.Process().memory_info().rss
+        if is_ignored:
+            tree.ignore(process.pid)
+        with tree:
+            eventually(lambda: tree.samples, 60, "a sample", 0.1)
+        process.communicate(b"\n")
+    assert (tree.peak_bytes > before + 500_000_000) is not is_ignored
 
 
 @pytest.mark.spark

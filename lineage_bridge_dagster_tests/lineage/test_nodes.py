@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -81,6 +82,21 @@ def test_list_keeps_only_entries_of_the_right_type() -> None:
     assert topic(
         schema_fields=[{"name": "a", "type": "long"}, "b", {"type": "int"}, {"name": ""}]
     ).schema_fields == [Field("a", "long")]
+
+
+def test_comment_of_a_field_may_be_called_its_description() -> None:
+    fields = [
+        {"name": "a", "comment": "of a", "description": "other"},
+        {"name": "b", "type": "int", "comment": "", "description": "of b"},
+        {"name": "c", "comment": None},
+        MappingProxyType({"name": "d", "description": 7}),
+    ]
+    assert topic(schema_fields=fields).schema_fields == [
+        Field("a", "", "of a"),
+        Field("b", "int", "of b"),
+        Field("c", ""),
+        Field("d", "", "7"),
+    ]
 
 
 def test_nested_type_of_a_field_is_shown_as_json() -> None:

@@ -63,6 +63,9 @@ HOP_NAMES = tuple(field.name for field in HOP_COLUMNS if field.name != "node")
 #: The columns of a hop that are columns of its node, too.
 NODE_NAMES = ("node_id", "qualified_name", "environment_id", "cluster_id")
 
+#: The columns that are fields of the hop everywhere else, too.
+_FROM_RECORD = ("kind", "qualified_name", "display_name", "sql", "connector_class")
+
 #: Columns of a hop that its digest does not count: a chain that is only read worse is not another one.
 _NOT_IN_DIGEST = frozenset({"node", "stale_since"})
 
@@ -118,18 +121,16 @@ def hop_digests(columns: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.int64]:
 
 def hop_columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
     """The columns of nodes as hops, but for their numbers."""
-    columns: dict[str, list[Any]] = {name: [] for name in HOP_NAMES}
-    for node in nodes:
-        record = hop_record(0, node, sql)
-        columns["node_id"].append(clean(node.node_id))
-        for name in ("kind", "qualified_name", "display_name", "sql", "connector_class"):
-            columns[name].append(record.get(name))
-        columns["environment_id"].append(node.environment_id)
-        columns["cluster_id"].append(node.cluster_id)
-        fields = record.get("schema_fields")
-        columns["schema_fields"].append(fields and [(field["name"], field["type"]) for field in fields])
-        columns["stale_since"].append(NodeView.of(node).stale_since or None)
-    return columns
+    records = [hop_record(0, node, sql) for node in nodes]
+    fields = [record.get("schema_fields") for record in records]
+    return {
+        **{name: [record.get(name) for record in records] for name in _FROM_RECORD},
+        "node_id": [clean(node.node_id) for node in nodes],
+        "environment_id": [node.environment_id for node in nodes],
+        "cluster_id": [node.cluster_id for node in nodes],
+        "schema_fields": [some and [(field["name"], field["type"]) for field in some] for some in fields],
+        "stale_since": [NodeView.of(node).stale_since or None for node in nodes],
+    }
 
 
 def table_rows(graph: Graph, table_ids: Sequence[str]) -> pa.Table:

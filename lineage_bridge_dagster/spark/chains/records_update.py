@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -124,6 +125,7 @@ class RecordsUpdate:
         found: how the rows differed, after `apply`; None if they were not compared.
         before: the table's newest snapshot before that changed rows; None if there was none, or if someone
             else changed rows meanwhile, so that they may have been compared with later ones.
+        rows_made: set when the rows are made, and the rest is Spark's work; at the latest after `apply`.
     """
 
     spark: SparkSession
@@ -134,6 +136,7 @@ class RecordsUpdate:
     written: bool = False
     found: Difference | None = None
     before: Snapshot | None = None
+    rows_made: Event = field(default_factory=Event)
 
     def apply(self) -> Settled:
         """Write what differs.
@@ -143,6 +146,12 @@ class RecordsUpdate:
         Raises:
             CommitConflictError: other writers kept changing the table.
         """
+        try:
+            return self._apply()
+        finally:
+            self.rows_made.set()
+
+    def _apply(self) -> Settled:
         before = Before.of(self.spark, self.table)
         content = {CONTENT_DIGEST: self.records.digest}
         marker = CommitMarker({**content, **self.properties})
@@ -175,9 +184,11 @@ class RecordsUpdate:
             # No isolation level: without a snapshot to validate from, the table's own history would count as
             # conflicts, and every overwrite after the second would fail.
             with records.frame(self.spark) as rows:
+                self.rows_made.set()
                 marker.writer(rows, table).overwrite(F.lit(True))
             return
         with records.frame(self.spark, found.changed) as changed:
+            self.rows_made.set()
             if found.only_new:
                 marker.add(changed, table, since)
                 return

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import string_literal
 from lineage_bridge_dagster.lineage.affected import GraphChange
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
@@ -135,8 +137,10 @@ def write_lineage(
         LineageBridgeError: a table is not in the graph, or commits kept conflicting.
         ConfigurationError: the catalog has no warehouse.
     """
-    source = DiscoverySource(limited(discovery, sql))
-    return write_source(spark, source, table_ids, catalog, namespace, sql=sql, progress=progress)
+    # The graph stays, and rows are made of it all along, beside Spark's work.
+    with no_garbage_collection():
+        source = DiscoverySource(limited(discovery, sql))
+        return write_source(spark, source, table_ids, catalog, namespace, sql=sql, progress=progress)
 
 
 def write_source(
@@ -168,6 +172,8 @@ def write_source(
         # Without the note of that commit, the next write compares everything.
         source.confirm()
         write.coverage(coverage)
+        # Arrow keeps for a while what is freed, which is much of a large graph.
+        pa.default_memory_pool().release_unused()
     count = write.computed_hops if write.walked == len(selected) else write.stored_hops
     return LineageWrite(len(selected), write.changed, _Counted(count), tuple(write.versions), write.walked)
 
@@ -236,10 +242,13 @@ class _Write:
     def changes(self, nodes: Records, edges: Records) -> None:
         """Store nodes, edges, and the chains that may differ from the stored ones."""
         due, part = Due.of(self.selection), None
+        of_nodes, of_edges = (
+            RecordsUpdate(self.spark, self._ensured(each.table), each) for each in (nodes, edges)
+        )
         with ThreadPoolExecutor(1, "chains") as beside:
             if self.note is None:
-                part = beside.submit(self._part, due)
-            change = self.records(nodes, edges)
+                part = beside.submit(self._part_after, of_nodes.rows_made, due)
+            change = self.records(of_nodes, of_edges)
         if self.note is not None and change is not None:
             had_no_others = self.note.has_no_others
             due = Due.after(change, self.source, self.selection, had_no_others=had_no_others)
@@ -250,6 +259,11 @@ class _Write:
             self.chains(part.result() if part else self._part(due), due)
         if due.leaves_all:
             self.given = self.given.having(others=not self.selection.removes)
+
+    def _part_after(self, rows_made: Event, due: Due) -> Computable:
+        """The part, beside Spark's work: while Python makes rows, its threads would only take turns."""
+        rows_made.wait()
+        return self._part(due)
 
     def _part(self, due: Due) -> Computable:
         return self.source.part(due.tables, len(self.selection.tables))
@@ -272,11 +286,8 @@ class _Write:
         counts = dict(zip(*(column.to_pylist() for column in counted.columns), strict=True))
         return {table_id: counts.get(clean(table_id), 0) for table_id in self.selection.selected}
 
-    def records(self, nodes: Records, edges: Records) -> GraphChange | None:
+    def records(self, of_nodes: RecordsUpdate, of_edges: RecordsUpdate) -> GraphChange | None:
         """Store nodes and edges; how they differ from what the note is of, None if that is not certain."""
-        of_nodes, of_edges = (
-            RecordsUpdate(self.spark, self._ensured(each.table), each) for each in (nodes, edges)
-        )
         with ThreadPoolExecutor(1, "edges") as beside:
             later = beside.submit(of_edges.apply)
             self._done((of_nodes.apply(), of_nodes.written), (later.result(), of_edges.written))
