@@ -202,11 +202,12 @@ def lake(tree: ProcessTree) -> Iterator[str]:
     here, there = context.Pipe()
     process = context.Process(target=_serve_lake, args=(there,), daemon=True)
     process.start()
+    there.close()
     tree.ignore(process.pid or 0)
     try:
         yield here.recv()
     finally:
-        here.send("stop")
+        here.close()
         process.join()
 
 
@@ -214,7 +215,9 @@ def _serve_lake(channel: Connection) -> None:
     with StrictAws() as aws:
         aws.client("s3", REGION).create_bucket(Bucket="lake")
         channel.send(aws.endpoint_url)
-        channel.recv()
+        # Until the other end closes it.
+        with contextlib.suppress(EOFError):
+            channel.recv()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from lineage_bridge_dagster.spark.chains.freed_memory import release_freed
 from lineage_bridge_dagster.spark.chains.shared_files import SharedFiles, can_share_files, shared_files
 from lineage_bridge_dagster.spark.classic import is_classic
 from lineage_bridge_dagster.spark.python_workers import map_in_arrow
@@ -71,9 +72,9 @@ def frame_of_parts(spark: SparkSession, parts: Iterable[pa.Table]) -> Iterator[D
             with pa.ipc.new_file(folder / f"{prefix}{count}.arrow", schema) as file:
                 file.write_table(part, _BATCH_ROWS)
             count += 1
-            # The next part is made when nothing is left of this one; Arrow keeps for a while what is freed.
+            # The next part is made when nothing is left of this one.
             del part
-            pa.default_memory_pool().release_unused()
+            release_freed()
 
     with shared_files(spark, save) as files:
         from pyspark.sql.pandas.types import from_arrow_schema

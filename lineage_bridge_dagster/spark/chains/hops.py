@@ -24,6 +24,7 @@ from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of_parts, parts_of
+from lineage_bridge_dagster.spark.chains.freed_memory import release_freed
 from lineage_bridge_dagster.spark.chains.lineage_tables import RECORDS_AT_ONCE, arrow_array, digests
 
 if TYPE_CHECKING:
@@ -103,8 +104,7 @@ def hop_nodes(graph: Graph, numbers: npt.NDArray[np.int32], sql: str = "redacted
         for of_column, field in zip(parts, HOP_COLUMNS, strict=True):
             of_column.append(arrow_array(columns.get(field.name, some), field.type))
     rows = pa.table([_in_one(parts.pop(0), field.type) for field in HOP_COLUMNS], schema=HOP_COLUMNS)
-    # Arrow keeps for a while what is freed.
-    pa.default_memory_pool().release_unused()
+    release_freed()
     return HopNodes(numbers, rows, np.concatenate(stale), np.concatenate(contents))
 
 

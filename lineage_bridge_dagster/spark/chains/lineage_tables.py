@@ -8,7 +8,6 @@ Comments become column comments in Glue.
 from __future__ import annotations
 
 import hashlib
-import json
 import marshal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 import pyarrow as pa
 
 from lineage_bridge_dagster.lineage.affected import chain_content
@@ -31,6 +29,7 @@ from lineage_bridge_dagster.lineage.model import Edge, Node
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.lineage.unknowns import note_text
+from lineage_bridge_dagster.spark.chains.canonical_json import canonical_json
 from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of_parts
 
 if TYPE_CHECKING:
@@ -142,17 +141,6 @@ RECORDS_AT_ONCE = 5_000
 #: The version of `marshal` that writes equal values as equal bytes: later ones refer to equal strings by
 #: their identity.
 _MARSHAL = 2
-
-#: For what orjson does not write: integers of more than 64 bits, lone surrogates, names that are no texts.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=str)
-
-#: What is no JSON value is written as its text, not in a form of orjson's own.
-_OPTIONS = (
-    orjson.OPT_SORT_KEYS
-    | orjson.OPT_PASSTHROUGH_DATACLASS
-    | orjson.OPT_PASSTHROUGH_DATETIME
-    | orjson.OPT_PASSTHROUGH_SUBCLASS
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +297,7 @@ def digests(contents: Iterable[tuple[Any, ...]]) -> npt.NDArray[np.int64]:
             data = dumps(content, _MARSHAL)
         except ValueError:
             # A value that only has a text form, such as a time.
-            data = _ENCODER.encode(content).encode("utf-8", "surrogatepass")
+            data = canonical_json(content).encode("utf-8", "surrogatepass")
         found += digest(data, digest_size=8).digest()
     return np.frombuffer(bytes(found), dtype="<i8").astype(np.int64)
 
@@ -369,7 +357,7 @@ def node_columns(nodes: Sequence[Node]) -> dict[str, Iterable[Any]]:
     return {
         **{name: map(attrgetter(name), nodes) for name in _fields("nodes")},
         "node_type": [str(node.node_type) for node in nodes],
-        "attributes": [_json(node.attributes) for node in nodes],
+        "attributes": [canonical_json(node.attributes) for node in nodes],
         CHAIN_CONTENT: digests(map(chain_content, nodes)),
     }
 
@@ -383,7 +371,7 @@ def edge_columns(edges: Sequence[Edge]) -> dict[str, Iterable[Any]]:
     return {
         **{name: map(attrgetter(name), edges) for name in _fields("edges")},
         "edge_type": [str(edge.edge_type) for edge in edges],
-        "attributes": [_json(edge.attributes) for edge in edges],
+        "attributes": [canonical_json(edge.attributes) for edge in edges],
     }
 
 
@@ -398,14 +386,6 @@ def _of_reports(reports: Sequence[ScopeReport], at: datetime | None) -> dict[str
         "notes": [[note_text(note) for note in report.notes] for report in reports],
         "discovered_at": list(repeat(at, len(reports))),
     }
-
-
-def _json(attributes: Mapping[str, Any]) -> str:
-    """The attributes as compact JSON, with their names in order."""
-    try:
-        return orjson.dumps(attributes, option=_OPTIONS).decode()
-    except TypeError:
-        return _ENCODER.encode(attributes)
 
 
 def _fields(table: str) -> Iterable[str]:

@@ -125,7 +125,7 @@ class RecordsUpdate:
         found: how the rows differed, after `apply`; None if they were not compared.
         before: the table's newest snapshot before that changed rows; None if there was none, or if someone
             else changed rows meanwhile, so that they may have been compared with later ones.
-        rows_made: set when the rows are made, and the rest is Spark's work; at the latest after `apply`.
+        rows_made: set when `apply` has made the rows, and the rest is Spark's work.
     """
 
     spark: SparkSession
@@ -146,12 +146,6 @@ class RecordsUpdate:
         Raises:
             CommitConflictError: other writers kept changing the table.
         """
-        try:
-            return self._apply()
-        finally:
-            self.rows_made.set()
-
-    def _apply(self) -> Settled:
         before = Before.of(self.spark, self.table)
         content = {CONTENT_DIGEST: self.records.digest}
         marker = CommitMarker({**content, **self.properties})

@@ -30,6 +30,7 @@ from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.spark.chains.chain_update import FEW_TABLES, ChainUpdate, with_digest
 from lineage_bridge_dagster.spark.chains.due import Due, Selection
+from lineage_bridge_dagster.spark.chains.freed_memory import release_freed
 from lineage_bridge_dagster.spark.chains.lineage_tables import (
     COLUMNS,
     UPSTREAM_CHAINS,
@@ -172,8 +173,7 @@ def write_source(
         # Without the note of that commit, the next write compares everything.
         source.confirm()
         write.coverage(coverage)
-        # Arrow keeps for a while what is freed, which is much of a large graph.
-        pa.default_memory_pool().release_unused()
+        release_freed()
     count = write.computed_hops if write.walked == len(selected) else write.stored_hops
     return LineageWrite(len(selected), write.changed, _Counted(count), tuple(write.versions), write.walked)
 
@@ -248,7 +248,11 @@ class _Write:
         with ThreadPoolExecutor(1, "chains") as beside:
             if self.note is None:
                 part = beside.submit(self._part_after, of_nodes.rows_made, due)
-            change = self.records(of_nodes, of_edges)
+            try:
+                change = self.records(of_nodes, of_edges)
+            finally:
+                # There may have been nothing to write, or no way to.
+                of_nodes.rows_made.set()
         if self.note is not None and change is not None:
             had_no_others = self.note.has_no_others
             due = Due.after(change, self.source, self.selection, had_no_others=had_no_others)

@@ -18,12 +18,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.spark.chains.lineage_tables import CHAIN_CONTENT, DIGEST, Records, graph_records
-from lineage_bridge_dagster.spark.chains.records_update import (
-    Difference,
-    RecordsUpdate,
-    difference,
-)
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.chains.records_update import Difference, difference
 from lineage_bridge_dagster_tests.spark.chains.changes import changed
 from lineage_bridge_dagster_tests.spark.graphs import tangle
 
@@ -129,12 +124,3 @@ def test_attributes_of_any_kind_have_a_digest_and_a_row(value: dict[str, Any]) -
     plain, odd = graph_records(Discovery(Graph([node]), Coverage()))[0], graph_records(discovery)[0]
     assert plain.digests[0] != odd.digests[0]
     assert odd.rows.num_rows == len(odd)
-
-
-def test_who_waits_for_the_rows_goes_on_if_they_are_never_made() -> None:
-    records = graph_records(tangle(1, topics=3, edges=2))[0]
-    no_session: Any = None
-    update = RecordsUpdate(no_session, TableName("glue", "lineage_bridge", "nodes"), records)
-    with pytest.raises(AttributeError):
-        update.apply()
-    assert update.rows_made.is_set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.ids import flink_job_id
 from lineage_bridge_dagster.lineage.model import Edge, Graph
+from lineage_bridge_dagster.spark.chains.records_update import RecordsUpdate
+from lineage_bridge_dagster.spark.chains.settled import Settled
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors
 from lineage_bridge_dagster_tests.spark.graphs import (
@@ -187,3 +190,21 @@ def test_pyiceberg_and_duckdb_read_the_lineage_tables(
     with duckdb_reader(spark_catalog) as duck:
         count = duck.sql("SELECT count(*) FROM iceberg_scan(?)", params=[table.metadata_location]).fetchone()
     assert count == (4 * 9 + 1,)
+
+
+def test_write_whose_nodes_cannot_be_stored_fails_and_waits_for_nothing(
+    spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def apply(update: RecordsUpdate) -> Settled:
+        raise LineageBridgeError(f"{update.table.table} is out of reach.", hint="")
+
+    monkeypatch.setattr(RecordsUpdate, "apply", apply)
+    with pytest.raises(LineageBridgeError, match="nodes is out of reach"):
+        write_lineage(spark, world(3), None, "glue", database)
+    monkeypatch.undo()
+    assert write_lineage(spark, world(3), None, "glue", database).changed == 3
+
+
+def test_garbage_is_collected_again_after_a_write(spark: SparkSession, database: str) -> None:
+    write_lineage(spark, world(3), None, "glue", database)
+    assert gc.isenabled()
