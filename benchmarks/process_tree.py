@@ -77,7 +77,7 @@ class ProcessTree:
                 self._cpu[process.pid] = times.user + times.system
                 memory = process.memory_full_info()
                 # Only Linux has the first one.
-                used += getattr(memory, "pss", memory.uss)
+                used += getattr(memory, "pss", memory.rss)
         self.peak_bytes = max(self.peak_bytes, used)
         now = time.time()
         if not self.samples or now - self.samples[-1][0] >= 1.0:

@@ -173,7 +173,7 @@ def explained(error: KafkaError | None, topic: str) -> tuple[str, str]:
     text = redact_text(error.str()) or error.name()
     if error.code() == Codes._DESTROY:
         # librdkafka says this of records that wait for a partition that is deleted meanwhile, too.
-        text = "its partition disappeared"
+        text = f"its partition disappeared ({text})"
     deleted = f"{topic} was deleted, or created again with fewer partitions."
     hints = {
         Codes.MSG_SIZE_TOO_LARGE: f"Raise max.message.bytes of {topic}: "

@@ -64,7 +64,7 @@ class TestWriting:
             (KafkaError.TOPIC_AUTHORIZATION_FAILED, "ACL for WRITE"),
             (KafkaError.UNKNOWN_TOPIC_OR_PART, "errors does not exist"),
             (KafkaError._UNKNOWN_PARTITION, "was deleted, or created again with fewer"),
-            (KafkaError._DESTROY, "its partition disappeared. It is at partition 1"),
+            (KafkaError._DESTROY, "its partition disappeared (Local: "),
             (KafkaError._DESTROY, "was deleted, or created again with fewer"),
             (KafkaError._MSG_TIMED_OUT, "Check the brokers"),
             (None, "no broker acknowledged it in errors in time"),

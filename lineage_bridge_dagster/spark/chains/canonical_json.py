@@ -6,7 +6,7 @@ import json
 
 import orjson
 
-#: What is no JSON value is left to the other encoder, not written in a form of orjson's own.
+#: Times, dataclasses and subclasses of JSON's types are left to the other encoder.
 _OPTIONS = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_PASSTHROUGH_DATACLASS
@@ -14,13 +14,16 @@ _OPTIONS = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 
-#: For what orjson does not write: integers of more than 64 bits, lone surrogates, names that are no texts.
+#: For what orjson does not write: integers of more than 64 bits, lone surrogates, keys that are not strings.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=str)
 
 
 def canonical_json(value: object) -> str:
-    """Compact JSON with the names of each object in order; what has no JSON form is written as its text."""
+    """Compact JSON with the keys of each object in order; NaN is null, what has no JSON form a string."""
     try:
         return orjson.dumps(value, option=_OPTIONS).decode()
     except TypeError:
-        return _ENCODER.encode(value)
+        text = _ENCODER.encode(value)
+    if "NaN" in text or "Infinity" in text:
+        return _ENCODER.encode(json.loads(text, parse_constant=lambda _: None))
+    return text

@@ -64,7 +64,7 @@ HOP_NAMES = tuple(field.name for field in HOP_COLUMNS if field.name != "node")
 #: The columns of a hop that are columns of its node, too.
 NODE_NAMES = ("node_id", "qualified_name", "environment_id", "cluster_id")
 
-#: The columns that are fields of the hop everywhere else, too.
+#: The columns that are copied from `hop_record`.
 _FROM_RECORD = ("kind", "qualified_name", "display_name", "sql", "connector_class")
 
 #: Columns of a hop that its digest does not count: a chain that is only read worse is not another one.
@@ -121,14 +121,18 @@ def hop_digests(columns: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.int64]:
 
 def hop_columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
     """The columns of nodes as hops, but for their numbers."""
-    records = [hop_record(0, node, sql) for node in nodes]
-    fields = [record.get("schema_fields") for record in records]
+    records, schemas = [], []
+    for node in nodes:
+        record = hop_record(0, node, sql)
+        fields = record.pop("schema_fields", None)
+        schemas.append(fields and [(field["name"], field["type"]) for field in fields])
+        records.append(record)
     return {
         **{name: [record.get(name) for record in records] for name in _FROM_RECORD},
         "node_id": [clean(node.node_id) for node in nodes],
         "environment_id": [node.environment_id for node in nodes],
         "cluster_id": [node.cluster_id for node in nodes],
-        "schema_fields": [some and [(field["name"], field["type"]) for field in some] for some in fields],
+        "schema_fields": schemas,
         "stale_since": [NodeView.of(node).stale_since or None for node in nodes],
     }
 

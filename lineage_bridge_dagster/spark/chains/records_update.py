@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,7 +124,8 @@ class RecordsUpdate:
         found: how the rows differed, after `apply`; None if they were not compared.
         before: the table's newest snapshot before that changed rows; None if there was none, or if someone
             else changed rows meanwhile, so that they may have been compared with later ones.
-        rows_made: set when `apply` has made the rows, and the rest is Spark's work.
+        on_rows: called when the rows to write are made, or there are none, so that the rest is Spark's work;
+            again if a commit is tried again.
     """
 
     spark: SparkSession
@@ -136,7 +136,7 @@ class RecordsUpdate:
     written: bool = False
     found: Difference | None = None
     before: Snapshot | None = None
-    rows_made: Event = field(default_factory=Event)
+    on_rows: Callable[[], object] = lambda: None
 
     def apply(self) -> Settled:
         """Write what differs.
@@ -152,6 +152,7 @@ class RecordsUpdate:
         enough = marker.properties if self.renew else content
         if before.content is not None and enough.items() <= before.content.summary.items():
             self.before, self.found = before.content, Difference.nothing(self.records)
+            self.on_rows()
             return Settled(self.table, before.content.snapshot_id)
         later = commit_after(
             before.newest,
@@ -172,17 +173,18 @@ class RecordsUpdate:
         records, table = self.records, self.table.sql
         found = self.found = self._difference() if records.keys and since is not None else None
         if found is not None and not found.rows and found.mergeable:
+            self.on_rows()
             return
         self.written = True
         if found is None or not found.mergeable:
             # No isolation level: without a snapshot to validate from, the table's own history would count as
             # conflicts, and every overwrite after the second would fail.
             with records.frame(self.spark) as rows:
-                self.rows_made.set()
+                self.on_rows()
                 marker.writer(rows, table).overwrite(F.lit(True))
             return
         with records.frame(self.spark, found.changed) as changed:
-            self.rows_made.set()
+            self.on_rows()
             if found.only_new:
                 marker.add(changed, table, since)
                 return

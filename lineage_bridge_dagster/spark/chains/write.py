@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
-from threading import Event
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -138,7 +137,7 @@ def write_lineage(
         LineageBridgeError: a table is not in the graph, or commits kept conflicting.
         ConfigurationError: the catalog has no warehouse.
     """
-    # The graph stays, and rows are made of it all along, beside Spark's work.
+    # The graph lives throughout, and rows are built from it while Spark works.
     with no_garbage_collection():
         source = DiscoverySource(limited(discovery, sql))
         return write_source(spark, source, table_ids, catalog, namespace, sql=sql, progress=progress)
@@ -241,18 +240,17 @@ class _Write:
 
     def changes(self, nodes: Records, edges: Records) -> None:
         """Store nodes, edges, and the chains that may differ from the stored ones."""
-        due, part = Due.of(self.selection), None
+        due = Due.of(self.selection)
         of_nodes, of_edges = (
             RecordsUpdate(self.spark, self._ensured(each.table), each) for each in (nodes, edges)
         )
         with ThreadPoolExecutor(1, "chains") as beside:
+            start = cache(lambda: beside.submit(self._part, due))
             if self.note is None:
-                part = beside.submit(self._part_after, of_nodes.rows_made, due)
-            try:
-                change = self.records(of_nodes, of_edges)
-            finally:
-                # There may have been nothing to write, or no way to.
-                of_nodes.rows_made.set()
+                # Earlier, the two threads would only take turns.
+                of_nodes.on_rows = start
+            change = self.records(of_nodes, of_edges)
+            part = start() if self.note is None else None
         if self.note is not None and change is not None:
             had_no_others = self.note.has_no_others
             due = Due.after(change, self.source, self.selection, had_no_others=had_no_others)
@@ -263,11 +261,6 @@ class _Write:
             self.chains(part.result() if part else self._part(due), due)
         if due.leaves_all:
             self.given = self.given.having(others=not self.selection.removes)
-
-    def _part_after(self, rows_made: Event, due: Due) -> Computable:
-        """The part, beside Spark's work: while Python makes rows, its threads would only take turns."""
-        rows_made.wait()
-        return self._part(due)
 
     def _part(self, due: Due) -> Computable:
         return self.source.part(due.tables, len(self.selection.tables))

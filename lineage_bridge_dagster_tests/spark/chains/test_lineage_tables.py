@@ -51,6 +51,7 @@ def stored_attributes(attributes: dict[str, Any]) -> str:
         (EdgeType.PRODUCES, "produces"),
         (datetime(2026, 4, 30, tzinfo=UTC), "2026-04-30 00:00:00+00:00"),
         (float("nan"), None),
+        ([float("nan"), -float("inf"), 1 << 70, "NaN"], [None, None, 1 << 70, "NaN"]),
     ],
     ids=[
         "JSON",
@@ -61,6 +62,7 @@ def stored_attributes(attributes: dict[str, Any]) -> str:
         "enumeration",
         "time",
         "NaN",
+        "NaN beside more than 64 bits",
     ],
 )
 def test_attributes_of_any_value_are_stored_as_json(value: Any, stored: Any) -> None:

@@ -19,6 +19,7 @@ from lineage_bridge_dagster.lineage.ids import flink_job_id
 from lineage_bridge_dagster.lineage.model import Edge, Graph
 from lineage_bridge_dagster.spark.chains.records_update import RecordsUpdate
 from lineage_bridge_dagster.spark.chains.settled import Settled
+from lineage_bridge_dagster.spark.chains.source import DiscoverySource
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors
 from lineage_bridge_dagster_tests.spark.graphs import (
@@ -192,16 +193,19 @@ def test_pyiceberg_and_duckdb_read_the_lineage_tables(
     assert count == (4 * 9 + 1,)
 
 
-def test_write_whose_nodes_cannot_be_stored_fails_and_waits_for_nothing(
+def test_write_whose_nodes_cannot_be_stored_computes_no_chains(
     spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def apply(update: RecordsUpdate) -> Settled:
         raise LineageBridgeError(f"{update.table.table} is out of reach.", hint="")
 
-    monkeypatch.setattr(RecordsUpdate, "apply", apply)
-    with pytest.raises(LineageBridgeError, match="nodes is out of reach"):
-        write_lineage(spark, world(3), None, "glue", database)
-    monkeypatch.undo()
+    parts: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(RecordsUpdate, "apply", apply)
+        patch.setattr(DiscoverySource, "part", lambda *part: parts.append(part))
+        with pytest.raises(LineageBridgeError, match="nodes is out of reach"):
+            write_lineage(spark, world(3), None, "glue", database)
+    assert not parts
     assert write_lineage(spark, world(3), None, "glue", database).changed == 3
 
 
