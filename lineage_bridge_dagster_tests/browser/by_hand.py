@@ -24,8 +24,8 @@ _START = """mutation($s: SensorSelector!) { startSensor(sensorSelector: $s) { __
 _START_SCHEDULE = """mutation($s: ScheduleSelector!) { startSchedule(scheduleSelector: $s) { __typename
   ... on PythonError { message } } }"""
 
-#: Seconds after which the daemon has begun the ticks of sensors that it had found running.
-_STILL_TO_COME = 3.0
+#: Seconds after which the daemon of a busy machine has begun the ticks of sensors that it found running.
+_STILL_TO_COME = 10.0
 
 _ACTIVE = {"QUEUED", "NOT_STARTED", "MANAGED", "STARTING", "STARTED", "CANCELING"}
 
