@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -25,17 +24,18 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from multiprocessing.connection import Connection
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import synthetic as synthetic_module
+from glue_server import GlueProcess
 from process_tree import ProcessTree
 from synthetic import synthetic
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -177,7 +177,11 @@ def store(
 @contextlib.contextmanager
 def sessions(chosen: argparse.Namespace, tree: ProcessTree) -> Iterator[SparkSession]:
     """A session of the size that the code location uses, or one of a Spark Connect server."""
-    with lake(tree) as endpoint:
+    with GlueProcess(ctx=get_context("spawn")) as process:
+        lake = process.LakeServer(REGION)
+        # As Glue and S3 are elsewhere.
+        tree.ignore(lake.pid())
+        endpoint = lake.url()
         catalog = CatalogSettings(
             warehouse="s3://lake/warehouse", region=REGION, glue_endpoint=endpoint, s3_endpoint=endpoint
         )
@@ -193,31 +197,6 @@ def sessions(chosen: argparse.Namespace, tree: ProcessTree) -> Iterator[SparkSes
             yield spark
         finally:
             spark.stop()
-
-
-@contextlib.contextmanager
-def lake(tree: ProcessTree) -> Iterator[str]:
-    """Glue and S3 in a process that is not measured, as they are elsewhere; the URL of both."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_serve_lake, args=(there,), daemon=True)
-    process.start()
-    there.close()
-    tree.ignore(process.pid or 0)
-    try:
-        yield here.recv()
-    finally:
-        here.close()
-        process.join()
-
-
-def _serve_lake(channel: Connection) -> None:
-    with StrictAws() as aws:
-        aws.client("s3", REGION).create_bucket(Bucket="lake")
-        channel.send(aws.endpoint_url)
-        # Until the other end closes it.
-        with contextlib.suppress(EOFError):
-            channel.recv()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.managers import BaseManager
@@ -91,12 +92,30 @@ class InventoryServer:
         return self._glue.traffic()
 
 
+class LakeServer:
+    """Serves Glue and S3, with the bucket `lake`."""
+
+    def __init__(self, region: str) -> None:
+        from lineage_bridge_dagster.embedded.aws import StrictAws
+
+        self._aws = StrictAws().start()
+        self._aws.client("s3", region).create_bucket(Bucket="lake")
+
+    def url(self) -> str:
+        return self._aws.endpoint_url
+
+    def pid(self) -> int:
+        return os.getpid()
+
+
 class GlueProcess(BaseManager):
     """The process: `with GlueProcess() as process: glue = process.GlueServer(0.03)`."""
 
     GlueServer: Callable[[float], Any]
     InventoryServer: Callable[[int, int, list[str], float, float | None], Any]
+    LakeServer: Callable[[str], Any]
 
 
 GlueProcess.register("GlueServer", GlueServer)
 GlueProcess.register("InventoryServer", InventoryServer)
+GlueProcess.register("LakeServer", LakeServer)

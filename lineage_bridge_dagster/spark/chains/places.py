@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.lineage.affected import part_above
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.spark.chains.adjacency import Adjacency, adjacency
 from lineage_bridge_dagster.spark.chains.hops import (
     HopNodes,
@@ -51,14 +50,13 @@ class Places:
             table_ids: the ids of the tables.
             of_tables: how many tables the graph has.
         """
-        with no_garbage_collection():
-            graph = discovery.graph
-            if len(table_ids) < _MOST * of_tables:
-                graph = part_above(graph, table_ids)
-            arrays = adjacency(graph, incomplete_nodes(replace(discovery, graph=graph)))
-            nodes = hop_nodes(graph, arrays.hop_nodes, "full")
-            arrays = arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents)
-            return cls(arrays, nodes, table_rows(graph, table_ids))
+        graph = discovery.graph
+        if len(table_ids) < _MOST * of_tables:
+            graph = part_above(graph, table_ids)
+        arrays = adjacency(graph, incomplete_nodes(replace(discovery, graph=graph)))
+        nodes = hop_nodes(graph, arrays.hop_nodes, "full")
+        arrays = arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents)
+        return cls(arrays, nodes, table_rows(graph, table_ids))
 
     @contextmanager
     def compute(self, spark: SparkSession) -> Iterator[WalkedChains]:

@@ -11,7 +11,6 @@ from lineage_bridge_dagster.lineage.affected import GraphChange, affected
 from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.spark.chains.lineage_tables import Records, graph_records
 from lineage_bridge_dagster.spark.chains.places import Places
 
@@ -100,8 +99,7 @@ class DiscoverySource:
         return self.discovery.discovered_at
 
     def records(self) -> tuple[Records, Records, Records]:
-        with no_garbage_collection():
-            return graph_records(self.discovery)
+        return graph_records(self.discovery)
 
     def tables(self) -> Sequence[str]:
         return [node.node_id for node in tables_of(self.discovery.graph)]
