@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_pyspark import LazyPySparkResource
@@ -40,6 +42,14 @@ _AVRO_LIMITS = {
 }
 #: Spark compiles the steps of a query into one method; Java would interpret those of more than 8,000 bytes.
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
+#: With a heap of up to this many bytes, Java's serial collector lets a local Spark take a quarter less memory
+#: than the default one does, and no more time.
+_SMALL_HEAP = 1 << 30
+_SERIAL = "-XX:+UseSerialGC"
+_COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
+#: Java and Spark add the options in these to ours, and Java starts with one collector only.
+_JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "PYSPARK_SUBMIT_ARGS")
+_DRIVER_MEMORY = "spark.driver.memory"
 #: The Python of workers.
 _PYTHON = "spark.pyspark.python"
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
@@ -167,11 +177,38 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
     system = [_option(f"-D{name}={value}") for name, value in {**_AVRO_LIMITS, **properties}.items()]
     options = " ".join([_COMPILE_ALL, *system])
     settings |= dict.fromkeys(_JAVA_OPTIONS, options)
+    if started and _has_small_heap({**settings, **user}) and not _chooses_collector(user, os.environ):
+        settings[_JAVA_OPTIONS[0]] = f"{_SERIAL} {options}"
     for keys, separator in ((("spark.jars", "spark.sql.extensions"), ","), (_JAVA_OPTIONS, " ")):
         for key in keys:
             if key in user and key in settings:
                 user[key] = f"{settings[key]}{separator}{user[key]}"
     return {**settings, **user}
+
+
+def _has_small_heap(conf: Mapping[str, str]) -> bool:
+    """Whether all of Spark is to run in one JVM, whose heap is known and small."""
+    size = re.fullmatch(r"(\d+)([kmg])b?", conf.get(_DRIVER_MEMORY, "").strip().lower())
+    if size is None or not conf[MASTER].startswith("local"):
+        return False
+    return int(size[1]) << {"k": 10, "m": 20, "g": 30}[size[2]] <= _SMALL_HEAP
+
+
+def _chooses_collector(user: Mapping[str, str], environment: Mapping[str, str]) -> bool:
+    """Whether the user has Java use a certain garbage collector."""
+    options = ("spark.driver.defaultJavaOptions", _JAVA_OPTIONS[0])
+    texts = [*map(user.get, options), *map(environment.get, _JAVA_VARIABLES), _spark_defaults(environment)]
+    return any(_COLLECTOR.search(text or "") for text in texts)
+
+
+def _spark_defaults(environment: Mapping[str, str]) -> str:
+    """The text of the user's `spark-defaults.conf`, empty without one that can be read."""
+    spark_home = environment.get("SPARK_HOME", "")
+    folder = environment.get("SPARK_CONF_DIR") or (spark_home and f"{spark_home}/conf")
+    try:
+        return Path(folder, "spark-defaults.conf").read_text(errors="replace") if folder else ""
+    except OSError:
+        return ""
 
 
 def _add(running: SparkSession, catalogs: Catalogs, user: Mapping[str, str]) -> None:

@@ -100,6 +100,85 @@ def test_java_compiles_the_methods_that_spark_generates_however_long(archives: P
         assert "-XX:-DontCompileHugeMethods" in shlex.split(conf[f"spark.{side}.extraJavaOptions"])
 
 
+@pytest.mark.parametrize(
+    ("conf", "environment", "expected"),
+    [
+        ({"spark.driver.memory": "1g"}, {}, ["-XX:+UseSerialGC"]),
+        ({"spark.master": "local[8]", "spark.driver.memory": "768MB"}, {}, ["-XX:+UseSerialGC"]),
+        ({"spark.driver.memory": "2g"}, {}, []),
+        # Another file may set the memory.
+        ({}, {}, []),
+        ({"spark.driver.memory": "lots"}, {}, []),
+        ({"spark.driver.memory": "1g", "spark.master": "spark://host:7077"}, {}, []),
+        # Java refuses to start with two.
+        (
+            {"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": "-Dx=1 -XX:+UseZGC"},
+            {},
+            ["-XX:+UseZGC"],
+        ),
+        (
+            {"spark.driver.memory": "1g", "spark.driver.defaultJavaOptions": "-XX:+UseParallelGC"},
+            {},
+            [],
+        ),
+        ({"spark.driver.memory": "1g"}, {"JAVA_TOOL_OPTIONS": "-Xss2m -XX:+UseG1GC"}, []),
+        (
+            {"spark.driver.memory": "1g"},
+            {"PYSPARK_SUBMIT_ARGS": "--conf spark.driver.defaultJavaOptions=-XX:+UseG1GC pyspark-shell"},
+            [],
+        ),
+        ({"spark.driver.memory": "1g"}, {"PYSPARK_GATEWAY_PORT": "1"}, []),
+    ],
+)
+def test_small_heap_is_collected_serially_unless_the_user_chose_a_collector(
+    conf: dict[str, str],
+    environment: dict[str, str],
+    expected: list[str],
+    archives: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _forget_spark(monkeypatch)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    options = {
+        side: shlex.split(session_conf(Catalogs.of(ROLE), conf)[f"spark.{side}.extraJavaOptions"])
+        for side in _SIDES
+    }
+    assert [option for option in options["driver"] if option.endswith("GC")] == expected
+    assert not [option for option in options["executor"] if option.endswith("GC")]
+
+
+@pytest.mark.parametrize(
+    ("variable", "file"),
+    [("SPARK_HOME", "conf/spark-defaults.conf"), ("SPARK_CONF_DIR", "spark-defaults.conf")],
+)
+def test_collector_in_sparks_own_defaults_is_the_only_one(
+    variable: str, file: str, archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _forget_spark(monkeypatch)
+    monkeypatch.setenv(variable, str(tmp_path))
+    conf = {"spark.driver.memory": "1g"}
+    assert "-XX:+UseSerialGC" in session_conf(Catalogs.of(ROLE), conf)["spark.driver.extraJavaOptions"]
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("spark.driver.defaultJavaOptions  -Xss2m -XX:+UseG1GC\n")
+    assert "GC" not in session_conf(Catalogs.of(ROLE), conf)["spark.driver.extraJavaOptions"]
+
+
+def _forget_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take what this machine says about Spark and Java out of the environment."""
+    for name in (
+        "JAVA_TOOL_OPTIONS",
+        "JDK_JAVA_OPTIONS",
+        "_JAVA_OPTIONS",
+        "PYSPARK_SUBMIT_ARGS",
+        "SPARK_CONF_DIR",
+        "SPARK_HOME",
+        "SPARK_MASTER",
+    ):
+        monkeypatch.delenv(name, raising=False)
+
+
 _SIDES = ("driver", "executor")
 
 
