@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,6 +33,22 @@ _ACTIVE = {"QUEUED", "NOT_STARTED", "MANAGED", "STARTING", "STARTED", "CANCELING
 @contextmanager
 def automation_off(ui: DagsterUi) -> Iterator[None]:
     """Stop all sensors and schedules, wait for active runs and ticks to end, and restart them on exit."""
+    sensors, schedules = _stop(ui)
+    try:
+        eventually(lambda: _stays_idle(ui) or None, 180, "the end of active runs and ticks")
+        before = {run["runId"] for run in ui.runs()}
+        yield
+        automatic = [run for run in ui.runs() if run["runId"] not in before and _is_automatic(run)]
+        assert not automatic, f"automation, which is off, has launched {automatic}"
+    finally:
+        for sensor in sensors:
+            turn_on(ui, sensor)
+        for schedule in schedules:
+            _check(ui.query(_START_SCHEDULE, s={**ui.selector(), "scheduleName": schedule}))
+
+
+def _stop(ui: DagsterUi) -> tuple[list[str], list[str]]:
+    """Stop the sensors and the schedules that are on, and return their names."""
     repository = _automation(ui)
     sensors = [s for s in repository["sensors"] if s["sensorState"]["status"] == "RUNNING"]
     schedules = [s for s in repository["schedules"] if s["scheduleState"]["status"] == "RUNNING"]
@@ -40,14 +56,7 @@ def automation_off(ui: DagsterUi) -> Iterator[None]:
         _check(ui.query(_STOP, id=sensor["sensorState"]["id"]))
     for schedule in schedules:
         _check(ui.query(_STOP_SCHEDULE, id=schedule["scheduleState"]["id"]))
-    try:
-        eventually(lambda: _stays_idle(ui) or None, 180, "the end of active runs and ticks")
-        yield
-    finally:
-        for sensor in sensors:
-            turn_on(ui, sensor["name"])
-        for schedule in schedules:
-            _check(ui.query(_START_SCHEDULE, s={**ui.selector(), "scheduleName": schedule["name"]}))
+    return [sensor["name"] for sensor in sensors], [schedule["name"] for schedule in schedules]
 
 
 def turn_on(ui: DagsterUi, sensor: str) -> None:
@@ -74,11 +83,19 @@ def _idle(ui: DagsterUi) -> bool:
 
 
 def _stays_idle(ui: DagsterUi) -> bool:
-    """Whether nothing runs, and nothing that the daemon began before the stop is still to come."""
-    if not _idle(ui):
+    """Whether nothing runs, and nothing that the daemon began before the stop is still to come.
+
+    A tick that begins or ends while its sensor is stopped may turn the sensor on again: the daemon writes the
+    state that it read before. So they are stopped until all stay off.
+    """
+    if any(_stop(ui)) or not _idle(ui):
         return False
     time.sleep(_STILL_TO_COME)
-    return _idle(ui)
+    return not any(_stop(ui)) and _idle(ui)
+
+
+def _is_automatic(run: Mapping[str, Any]) -> bool:
+    return any(tag["key"] in ("dagster/sensor_name", "dagster/schedule_name") for tag in run["tags"])
 
 
 def _check(response: dict[str, Any]) -> None:
