@@ -81,11 +81,14 @@ class SparkCluster:
         self._start(name, f"{_DEPLOY}.worker.Worker", *size, *folder, self.url)
 
     def _alive_workers(self) -> int:
-        """How many workers the master has; none until it serves its pages, after it listens."""
+        """How many workers the master has; none until it serves this page.
+
+        A master listens before it adds its pages one by one: until `/json` is there, `/` may answer, in HTML.
+        """
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._ui_port}/json/", timeout=60) as response:
                 return int(json.load(response)["aliveworkers"])
-        except urllib.error.HTTPError:
+        except (urllib.error.HTTPError, json.JSONDecodeError):
             return 0
 
     def executors(self) -> Mapping[str, tuple[str, int]]:
