@@ -52,7 +52,8 @@ _JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "PY
 _DRIVER_MEMORY = "spark.driver.memory"
 #: The Python of workers.
 _PYTHON = "spark.pyspark.python"
-_JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+_DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+_JAVA_OPTIONS = (_DRIVER_OPTIONS, "spark.executor.extraJavaOptions")
 #: Prefix of the settings that record which of Java's system properties are this project's.
 _OURS = "spark.lineage_bridge.java."
 
@@ -178,7 +179,7 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
     options = " ".join([_COMPILE_ALL, *system])
     settings |= dict.fromkeys(_JAVA_OPTIONS, options)
     if started and _has_small_heap({**settings, **user}) and not _chooses_collector(user, os.environ):
-        settings[_JAVA_OPTIONS[0]] = f"{_SERIAL} {options}"
+        settings[_DRIVER_OPTIONS] = f"{_SERIAL} {options}"
     for keys, separator in ((("spark.jars", "spark.sql.extensions"), ","), (_JAVA_OPTIONS, " ")):
         for key in keys:
             if key in user and key in settings:
@@ -196,7 +197,7 @@ def _has_small_heap(conf: Mapping[str, str]) -> bool:
 
 def _chooses_collector(user: Mapping[str, str], environment: Mapping[str, str]) -> bool:
     """Whether the user has Java use a certain garbage collector."""
-    options = ("spark.driver.defaultJavaOptions", _JAVA_OPTIONS[0])
+    options = ("spark.driver.defaultJavaOptions", _DRIVER_OPTIONS)
     texts = [*map(user.get, options), *map(environment.get, _JAVA_VARIABLES), _spark_defaults(environment)]
     return any(_COLLECTOR.search(text or "") for text in texts)
 
