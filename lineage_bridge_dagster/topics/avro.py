@@ -1,15 +1,17 @@
 """Avro schemas -> Iceberg types.
 
 Sources: the appendix on Avro of the Iceberg specification for primitive and logical types; Confluent's page
-on data types for Flink, whose tables Tableflow shares, for unions of several types as a row of nullable
-alternatives. The deviations are Spark's, which decodes the records: it has no time of day (the number
-stays), no `uuid` (a string) and no `fixed` (binary), and reads a union of int and long, or of float and
-double, as the wider. What is only ever null is an optional string.
+on data types for Flink, whose tables Tableflow shares, and Connect's Avro converter for unions of several
+types, numbers among them, as a row of nullable alternatives. The deviations are Spark's, which writes the
+rows: it has no time of day (the number stays), no `uuid` (a string) and no `fixed` (binary). What is only
+ever null is an optional string. A nested record without fields is a boolean that is true where it is set, as
+no file has a row without columns.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,7 +103,9 @@ def _type(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[Iceber
     if kind in ("record", "error", "enum", "fixed"):
         name, namespace = _full_name(schema, namespace)
         scope.named[name] = {**schema, "namespace": namespace}
-        if kind == "record" or kind == "error":
+        if kind in ("record", "error"):
+            if path and not schema["fields"]:
+                return BooleanType(), True
             return _record(schema, name, path, namespace, scope), True
     if kind == "array":
         element, required = _inner(schema["items"], joined(path, "element"), namespace, scope)
@@ -110,13 +114,37 @@ def _type(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[Iceber
         value, required = _inner(schema["values"], joined(path, "value"), namespace, scope)
         return types.mapping(value, value_required=required), True
     logical = schema.get("logicalType")
-    if logical == "decimal" and kind in ("bytes", "fixed"):
-        return types.decimal(int(schema["precision"]), int(schema.get("scale", 0)), path), True
+    if (found := decimal_digits(schema)) is not None:
+        return types.decimal(*found, path), True
     if (kind, logical) in LOGICAL:
         return LOGICAL[kind, str(logical)], True
     if kind in DECLARED:
         return DECLARED[kind], True
     return _named(kind, path, namespace, scope)
+
+
+def decimal_digits(schema: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The precision and scale of a schema that is a decimal; None for any other.
+
+    Avro's specification has readers ignore a logical type that is invalid: without a precision, with a scale
+    beyond it, or of a `fixed` that is too small.
+    """
+    if schema.get("logicalType") != "decimal" or schema["type"] not in ("bytes", "fixed"):
+        return None
+    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    if not isinstance(precision, int) or not isinstance(scale, int) or precision < 1 or scale < 0:
+        return None
+    # Connect's NUMBER of no scale has one of 127 and a precision of 64: a decimal all the same.
+    if scale > precision and scale <= types.MAX_PRECISION:
+        return None
+    return (precision, scale) if precision <= decimal_capacity(schema) else None
+
+
+def decimal_capacity(schema: Mapping[str, Any]) -> int:
+    """The most digits that the bytes of a decimal hold: those of a `fixed` are limited by its size."""
+    if schema["type"] == "bytes":
+        return sys.maxsize
+    return len(str(2 ** (8 * int(schema["size"]) - 1) - 1)) - 1
 
 
 def _inner(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[IcebergType, bool]:
@@ -160,10 +188,6 @@ def _union(members: list[Any], path: str, namespace: str, scope: _Scope) -> tupl
         return StringType(), False
     if len(present) == 1:
         return _type(present[0], path, namespace, scope)[0], required
-    kinds = {_kind(member) for member in present}
-    for wider in ({"int", "long"}, {"float", "double"}):
-        if kinds == wider:
-            return PRIMITIVES[max(wider, key=["int", "long", "float", "double"].index)], required
     fields = []
     names = [_member_name(member) for member in present]
     for member, name in zip(present, names, strict=True):

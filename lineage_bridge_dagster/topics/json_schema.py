@@ -320,6 +320,6 @@ def _decimal(schema: Mapping[str, Any], kind: str | None, path: str) -> JsonNode
     parameters = schema.get("connect.parameters") or {}
     precision = int(parameters.get("connect.decimal.precision", _DEFAULT_PRECISION))
     scale = int(parameters.get("scale", 0))
-    types.decimal(precision, scale, path)
+    column = types.decimal(precision, scale, path)
     written = Kind.DECIMAL_BASE64 if kind == "string" else Kind.DECIMAL_NUMBER
-    return JsonNode(written, decimal=(precision, scale))
+    return JsonNode(written, decimal=(column.precision, column.scale))

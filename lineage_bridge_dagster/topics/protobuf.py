@@ -159,7 +159,10 @@ class MessageReader:
             message = self._class.FromString(body[start:])
         except Exception as error:  # DecodeError, which is no ValueError; what it says differs by version.
             raise ValueError(f"its bytes are no {self._descriptor.full_name}") from error
-        return self._column.convert(message)
+        try:
+            return self._column.convert(message)
+        except UnicodeDecodeError as error:
+            raise ValueError("a key of a map in it is not valid UTF-8") from error
 
     def _named(self, indexes: list[int]) -> str:
         try:
@@ -241,6 +244,8 @@ class MessageReader:
         if field.type == _F.TYPE_ENUM:
             names = {number: each.name for number, each in field.enum_type.values_by_number.items()}
             return Column(StringType(), lambda number: names.get(number) or str(number))
+        if field.type == _F.TYPE_STRING:
+            return _text(path)
         if field.message_type is None:
             return _SCALARS[field.type]
         if field.message_type.full_name == "confluent.type.Decimal":
@@ -314,6 +319,7 @@ def _optional(descriptor: Descriptor) -> frozenset[str]:
 
 def _decimal(precision: int, scale: int, path: str) -> Column:
     kind = types.decimal(precision, scale, path)
+    precision = kind.precision
 
     def convert(message: Any) -> Decimal:
         unscaled = int.from_bytes(message.value, "big", signed=True)
@@ -324,6 +330,16 @@ def _decimal(precision: int, scale: int, path: str) -> Column:
         return value
 
     return Column(kind, convert)
+
+
+def _text(path: str) -> Column:
+    def convert(value: str | bytes) -> str:
+        # Syntaxes other than proto3 need not demand UTF-8: other bytes come as they are.
+        if isinstance(value, bytes):
+            raise ValueError(f"its field {path} is not valid UTF-8")  # noqa: TRY004
+        return value
+
+    return Column(StringType(), convert)
 
 
 def _indexes(body: bytes) -> tuple[list[int], int]:

@@ -92,19 +92,29 @@ def mapping(value: IcebergType, *, key: IcebergType | None = None, value_require
 
 
 def decimal(precision: int, scale: int, path: str) -> DecimalType:
-    """A decimal.
+    """A decimal; one of more digits than Iceberg's have is of all that these have.
+
+    Its values that need more are errors of their records. Connect's decimals have a precision of 64 unless
+    their source knows a smaller one, and hardly ever so many digits.
 
     Raises:
-        SchemaError: the precision is over Iceberg's limit, or the scale is not within the precision.
+        SchemaError: the scale is over Iceberg's limit, or not within the precision.
     """
-    if not 0 < precision <= MAX_PRECISION or not 0 <= scale <= precision:
+    if scale > MAX_PRECISION:
+        raise SchemaError.at(
+            path,
+            f"is a decimal with {scale} digits after the point; Iceberg's have at most {MAX_PRECISION}",
+            "Register a version with a smaller scale, or a string. Kafka Connect's JDBC source writes such "
+            "decimals for a NUMBER without a scale: give the column one, or set numeric.mapping: best_fit.",
+        )
+    if precision < 1 or not 0 <= scale <= precision:
         raise SchemaError.at(
             path,
             f"is a decimal({precision},{scale}); Iceberg's have a precision of 1 to {MAX_PRECISION} and a "
             "scale from 0 to the precision",
             "Register a version with such a decimal, or a string.",
         )
-    return DecimalType(precision, scale)
+    return DecimalType(min(precision, MAX_PRECISION), scale)
 
 
 def joined(path: str, name: str) -> str:

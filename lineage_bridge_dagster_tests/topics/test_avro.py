@@ -46,6 +46,21 @@ def spelled(schema: Any) -> str:
             {"type": "fixed", "name": "D", "size": 9, "logicalType": "decimal", "precision": 20, "scale": 4},
             "required decimal(20, 4)",
         ),
+        # Connect's default precision, and more than there are.
+        ({"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 2}, "required decimal(38, 2)"),
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 40, "scale": 38},
+            "required decimal(38, 38)",
+        ),
+        # Decimals that are none to Avro: without a precision, a scale beyond it, a fixed of too few bytes.
+        ({"type": "bytes", "logicalType": "decimal"}, "required binary"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 5}, "required binary"),
+        (
+            {"type": "fixed", "name": "D", "size": 4, "logicalType": "decimal", "precision": 10},
+            "required binary",
+        ),
+        ({"type": "record", "name": "Empty", "fields": []}, "required boolean"),
+        (["null", {"type": "record", "name": "Empty", "fields": []}], "optional boolean"),
         ({"type": "int", "logicalType": "date"}, "required date"),
         ({"type": "int", "logicalType": "time-millis"}, "required int"),
         ({"type": "long", "logicalType": "time-micros"}, "required long"),
@@ -62,9 +77,14 @@ def spelled(schema: Any) -> str:
             "optional timestamptz",
         ),
         ({"type": {"type": "array", "items": "string"}}, "required list<string>"),
-        (["int", "long"], "required long"),
-        (["null", "float", "double"], "optional double"),
-        # Several types: a row of alternatives, one of which is set.
+        # Several types, numbers too: a row of alternatives, one of which is set.
+        (["int", "long"], "required struct<int: optional int, long: optional long>"),
+        (["null", "float", "double"], "optional struct<float: optional float, double: optional double>"),
+        (["long", "double"], "required struct<long: optional long, double: optional double>"),
+        (
+            [{"type": "int", "logicalType": "date"}, "long"],
+            "required struct<int: optional date, long: optional long>",
+        ),
         (["null", "string", "int"], "optional struct<string: optional string, int: optional int>"),
         (
             ["string", {"type": "record", "name": "Card", "fields": [{"name": "n", "type": "int"}]}],
@@ -99,8 +119,19 @@ def test_named_types_are_found_in_their_namespace() -> None:
     )
 
 
+def test_record_without_fields_that_is_the_whole_value_has_no_columns() -> None:
+    assert [str(part) for part in avro_type('{"type": "record", "name": "E", "fields": []}')] == [
+        "struct<>",
+        "True",
+    ]
+
+
 def test_value_that_is_no_record_has_its_type() -> None:
     assert [str(part) for part in avro_type('["null", "long"]')] == ["long", "False"]
+
+
+def connect_decimal(scale: int) -> dict[str, Any]:
+    return {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": scale}
 
 
 @pytest.mark.parametrize(
@@ -120,8 +151,22 @@ def test_value_that_is_no_record_has_its_type() -> None:
         ),
         ([{"name": "a", "type": "int"}, {"name": "a", "type": "int"}], "Field a is there twice"),
         (
-            [{"name": "d", "type": {"type": "bytes", "logicalType": "decimal", "precision": 40, "scale": 2}}],
-            r"Field d is a decimal\(40,2\)",
+            [
+                {
+                    "name": "d",
+                    "type": {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 40},
+                }
+            ],
+            "Field d is a decimal with 40 digits after the point; Iceberg's have at most 38",
+        ),
+        (
+            [
+                {
+                    "name": "d",
+                    "type": {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 127},
+                }
+            ],
+            "Field d is a decimal with 127 digits after the point",
         ),
         (
             [{"name": "a", "type": "Missing"}],

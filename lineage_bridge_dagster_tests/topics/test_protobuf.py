@@ -239,6 +239,33 @@ def test_body_that_is_no_value_has_a_reason(body: bytes, error: str) -> None:
         message_reader(compiled(ORDER)).read(body)
 
 
+@pytest.mark.parametrize(
+    ("declared", "body"),
+    [
+        ("optional string f = 1;", b"\x0a\x02\xff\xfe"),
+        ("repeated string f = 1;", b"\x0a\x01a\x0a\x02\xff\xfe"),
+        ("map<string, int32> f = 1;", b"\x0a\x06\x0a\x02\xff\xfe\x10\x01"),
+        ("map<int32, string> f = 1;", b"\x0a\x06\x08\x01\x12\x02\xff\xfe"),
+        ("oneof u { string f = 1; }", b"\x0a\x02\xff\xfe"),
+        # A surrogate.
+        ("optional string f = 1;", b"\x0a\x03\xed\xa0\x80"),
+    ],
+)
+def test_text_of_proto2_that_is_no_utf8_has_a_reason(declared: str, body: bytes) -> None:
+    reader = message_reader(compiled(of(f"message M {{ {declared} }}", syntax="proto2")))
+    with pytest.raises(ValueError, match=r"(its field (u\.)?f\S*|a key of a map in it) is not valid UTF-8"):
+        reader.read(b"\0" + body)
+
+
+def test_decimal_of_connects_default_precision_has_all_digits_that_there_are() -> None:
+    wide = DECIMAL.replace('"10"', '"64"')
+    reader = message_reader(compiled(of(f"message M {{ {wide} }}")))
+    assert spelled(reader.type) == "struct<f: decimal(38,2)>"
+    unscaled = (10**38).to_bytes(17, "big", signed=True)
+    with pytest.raises(ValueError, match=r"which is no decimal\(38,2\)"):
+        reader.read(b"\0\x0a\x15\x0a\x11" + unscaled + b"\x18\x02")
+
+
 @pytest.mark.parametrize("seconds", [2**63 - 1, -(2**63), 10**13])
 def test_time_that_no_column_holds_has_a_reason(seconds: int) -> None:
     reader = message_reader(compiled(of("message M { google.protobuf.Timestamp at = 1; }")))

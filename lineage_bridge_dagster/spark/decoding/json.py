@@ -91,7 +91,7 @@ class JsonFormat:
 
         return _value(F.get(parsed[_ROOT], F.lit(0)), self._nodes[schema.id])
 
-    def problem(self, body: Column, number: Column, schema: RegisteredSchema) -> Column:
+    def problem(self, parsed: Column, body: Column, number: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
         """The first property that has not the type that is due."""
         from pyspark.sql import functions as F
 

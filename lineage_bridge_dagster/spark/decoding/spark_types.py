@@ -67,7 +67,7 @@ def conformed(column: Column, own: IcebergType, target: IcebergType) -> Column:
     Args:
         column: of the Spark type of `own`.
         own: the version's type.
-        target: what `merged` returned for it.
+        target: what `merged` returned for it; or the version's type, if `own` is that of what was read.
     """
     from pyspark.sql import functions as F
 
@@ -91,4 +91,10 @@ def conformed(column: Column, own: IcebergType, target: IcebergType) -> Column:
         case MapType(), MapType():
             before, after = own.value_type, target.value_type
             return F.transform_values(column, lambda _, value: conformed(value, before, after))
+        case StructType(), BooleanType():
+            # A record without fields.
+            return F.when(column.isNotNull(), F.lit(True))
+        case DecimalType(), DecimalType():
+            # Rows that are none are computed, too, and a cast would end the query.
+            return column.try_cast(spark_type(target))
     return column.cast(spark_type(target))

@@ -36,7 +36,7 @@ class Format(Protocol):
     def value(self, parsed: Column, schema: RegisteredSchema) -> Column:
         """The value, in the Spark type of the schema's own type."""
 
-    def problem(self, body: Column, number: Column, schema: RegisteredSchema) -> Column:
+    def problem(self, parsed: Column, body: Column, number: Column, schema: RegisteredSchema) -> Column:
         """Why a body is not a value of the schema."""
 
 
@@ -79,7 +79,7 @@ class VersionedDecoder(SubjectDecoder):
             own = self._value.versions[schemas[0].id]
             value = conformed(self._format.value(column, schemas[0]), own, self._value.type)
             result = F.when(ours & is_whole, value).otherwise(result)
-            problem = self._format.problem(body, number, schemas[0])
+            problem = self._format.problem(column, body, number, schemas[0])
             error = F.when(ours & ~is_whole, problem).otherwise(error)
         frame = frame.withColumns({f"_{side}": result, f"_{side}_error": error})
         return frame.drop(f"_{side}_id", f"_{side}_body", *names.values())

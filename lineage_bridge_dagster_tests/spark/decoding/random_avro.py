@@ -103,13 +103,13 @@ _LEAVES = st.one_of(st.sampled_from(_PRIMITIVES), st.sampled_from(_LOGICAL), _de
 @st.composite
 def _record(draw: st.DrawFn, inner: st.SearchStrategy[Kind]) -> Kind:
     name = _unique("Record")
-    kinds = {f"f{n}": draw(inner) for n in range(draw(st.integers(1, 3)))}
+    kinds = {f"f{n}": draw(inner) for n in range(draw(st.integers(0, 3)))}
     schema = {
         "type": "record",
         "name": name,
         "fields": [{"name": field, "type": kind.schema} for field, kind in kinds.items()],
     }
-    return Kind(schema, structured(kinds), name)
+    return Kind(schema, structured(kinds) if kinds else st.just(({}, True)), name)
 
 
 def _is_fixed(kind: Kind) -> bool:
@@ -129,13 +129,9 @@ def _union(draw: st.DrawFn, inner: st.SearchStrategy[Kind]) -> Kind:
     members: list[Any] = [kind.schema for kind in kinds.values()]
     if nullable := draw(st.booleans()) or len(members) == 1:
         members.insert(draw(st.integers(0, len(members))), "null")
-    is_widened = set(kinds) in ({"int", "long"}, {"float", "double"})
-    if is_widened and any(isinstance(member, dict) for member in members):
-        # A number and a date, say, are of no one type.
-        return Kind("string", same(TEXTS), "string")
-    if is_widened or len(kinds) == 1:
-        # One column, of the wider type. The name tells the encoder which of the types a value is of.
-        name = next((each for each in kinds if each in ("int", "float")), next(iter(kinds)))
+    if len(kinds) == 1:
+        # The name tells the encoder which of the types a value is of.
+        name = next(iter(kinds))
         values = kinds[name].values.map(lambda pair: ((name, pair[0]), pair[1]))
     else:
         labels = {name: name.rpartition(".")[2] for name in kinds}

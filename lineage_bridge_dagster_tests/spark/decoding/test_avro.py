@@ -51,6 +51,8 @@ EVERYTHING = record(
     ("cards", {"type": "array", "items": CARD}),
     ("paid", ["null", "string", "int", "Card"]),
     ("number", ["int", "long"]),
+    ("ratio", ["null", "double", "float"]),
+    ("gift", ["null", record(name="Gift")]),
 )
 
 
@@ -81,6 +83,8 @@ def test_value_of_every_type(spark: SparkSession) -> None:
         "cards": [{"number": "4"}],
         "paid": {"number": "5"},
         "number": 2**40,
+        "ratio": ("float", 0.5),
+        "gift": {},
     }
     schemas = subject("o", (3, EVERYTHING))
     ((found, error),) = decode(spark, schemas, payload(3, EVERYTHING, value))
@@ -92,6 +96,9 @@ def test_value_of_every_type(spark: SparkSession) -> None:
         "micros": moment,
         "clock": 3_600_000,
         "paid": {"string": None, "int": None, "Card": {"number": "5"}},
+        "number": {"int": None, "long": 2**40},
+        "ratio": {"double": None, "float": 0.5},
+        "gift": True,
     }
 
 
@@ -176,6 +183,25 @@ def test_array_of_doubles_keeps_all_digits(spark: SparkSession) -> None:
         "again": {"a": exact},
     }
     assert decode(spark, subject("s", (1, schema)), payload(1, schema, row)) == [(row, None)]
+
+
+def test_records_without_fields_are_told_from_null(spark: SparkSession) -> None:
+    empty = record(name="Empty")
+    schema = record(
+        ("one", empty), ("some", ["null", "Empty"]), ("all", {"type": "array", "items": ["null", "Empty"]})
+    )
+    schema["fields"].append({"name": "other", "type": ["Empty", "string"], "default": {}})
+    payloads = [
+        payload(1, schema, {"one": {}, "some": some, "all": [{}, None], "other": other})
+        for some, other in (({}, "x"), (None, {}))
+    ]
+    found = decode(spark, subject("o", (1, schema)), *payloads)
+    assert found == [
+        ({"one": True, "some": True, "all": [True, None], "other": {"Empty": None, "string": "x"}}, None),
+        ({"one": True, "some": None, "all": [True, None], "other": {"Empty": True, "string": None}}, None),
+    ]
+    alone = record(name="Empty")
+    assert decode(spark, subject("o", (1, alone)), payload(1, alone, {})) == [({}, None)]
 
 
 def test_value_that_avro_may_put_into_another_column_is_an_error(spark: SparkSession) -> None:
