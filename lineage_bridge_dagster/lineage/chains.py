@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_bridge_dagster.lineage.catalog_tables import tables_of
@@ -12,7 +12,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph, Node
-from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+from lineage_bridge_dagster.lineage.upstream import Place, UpstreamIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,15 @@ class Chain:
     `complete` is False if a scope that could have added to the chain was not fully read; those scopes are in
     `incomplete_scopes`. Without coverage (a graph from a file) the chain counts as complete; a push decides
     itself whether it removes anything on that basis.
+
+    `sources` has the direct sources of each place upstream of the table: of a node, or of one of its ports.
     """
 
     table: Node
     hops: tuple[Hop, ...]
     complete: bool = True
     incomplete_scopes: tuple[Scope, ...] = ()
+    sources: Mapping[Place, Sequence[Place]] = field(default_factory=dict, repr=False)
 
 
 def order_hops(hops: Iterable[Hop]) -> tuple[Hop, ...]:
@@ -68,13 +71,15 @@ def chain_of(
         index = UpstreamIndex.of(graph)
     if gaps is None:
         gaps = Gaps(graph, coverage)
-    distances = index.distances(table_id)
+    places = index.places_above(table_id)
+    distances = index.nearest(places, table_id)
     missing = gaps.of((table_id, *distances))
     return Chain(
         table=table,
         hops=order_hops(Hop(distance, graph.nodes[node_id]) for node_id, distance in distances.items()),
         complete=not missing,
         incomplete_scopes=missing,
+        sources={place: index.sources(place) for place in places},
     )
 
 

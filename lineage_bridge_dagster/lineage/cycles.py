@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+T = TypeVar("T", bound=Hashable)
 
 
 def break_cycles(edges: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -20,18 +23,21 @@ def break_cycles(edges: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
             continue
         successors.setdefault(source, set()).add(target)
         successors.setdefault(target, set())
-    for component in _components(successors):
+    for component in components(successors):
         if len(component) > 1:
             dropped |= _back_edges(component, successors)
     return dropped
 
 
-def _components(successors: dict[str, set[str]]) -> Iterable[set[str]]:
-    """Strongly connected components, by Tarjan's algorithm; iterative, since chains can be very deep."""
-    index: dict[str, int] = {}
-    low_link: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
+def components(successors: Mapping[T, Iterable[T]]) -> Iterator[set[T]]:
+    """Yield the strongly connected components of a graph: what a component leads to comes before it.
+
+    It is Tarjan's algorithm, iterative, since chains can be very deep.
+    """
+    index: dict[T, int] = {}
+    low_link: dict[T, int] = {}
+    stack: list[T] = []
+    on_stack: set[T] = set()
     for root in successors:
         if root in index:
             continue
@@ -56,7 +62,7 @@ def _components(successors: dict[str, set[str]]) -> Iterable[set[str]]:
                     parent = path[-1][0]
                     low_link[parent] = min(low_link[parent], low_link[node])
                 if low_link[node] == index[node]:
-                    component: set[str] = set()
+                    component: set[T] = set()
                     while node not in component:
                         component.add(member := stack.pop())
                         on_stack.discard(member)

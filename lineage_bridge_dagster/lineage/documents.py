@@ -198,6 +198,7 @@ def _content(chain: Chain, options: DocumentOptions, environment: str) -> Descri
         lines=tuple(_line(hop, options) for hop in chain.hops),
         table=_table_name(GlueTableNode.of(chain.table)),
         environment=environment or None,
+        sources=chain.sources,
     )
 
 
@@ -211,6 +212,7 @@ def _line(hop: Hop, options: DocumentOptions) -> HopLine:
         note = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
     sql = shown_sql(node, options.sql) or ""
     return HopLine(
+        node_id=node.node_id,
         distance=hop.distance,
         kind=hop_kind(node.node_type),
         name=one_line(node.qualified_name or node.label),

@@ -82,8 +82,15 @@ class UpstreamIndex:
 
     def distances(self, node_id: str) -> dict[str, int]:
         """Map every node upstream of this one, except itself, to its shortest distance."""
-        found = walk(cast("Place", node_id), self.sources)
-        return by_node(found, node_of, node_id) if self.has_ports else cast("dict[str, int]", found)
+        return self.nearest(self.places_above(node_id), node_id)
+
+    def places_above(self, node_id: str) -> dict[Place, int]:
+        """Map every place upstream of this node, except itself, to its shortest distance."""
+        return walk(cast("Place", node_id), self.sources)
+
+    def nearest(self, places: dict[Place, int], node_id: str) -> dict[str, int]:
+        """Map the nodes of places upstream of this node, except itself, to their shortest distances."""
+        return by_node(places, node_of, node_id) if self.has_ports else cast("dict[str, int]", places)
 
 
 def walk(start: T, upstream: Callable[[T], Iterable[T]]) -> dict[T, int]:

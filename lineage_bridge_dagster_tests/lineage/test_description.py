@@ -12,9 +12,11 @@ from lineage_bridge_dagster.lineage.description import (
     LAST_LINE,
     join_description,
     split_description,
+    with_sql_notes,
 )
 from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES
 from lineage_bridge_dagster_tests.lineage.graphs import chains, fields, node, render, shop
+from lineage_bridge_dagster_tests.work import steps_of
 
 NOW = "2026-04-30T12:34:56.789Z"
 
@@ -273,3 +275,61 @@ def test_the_last_bytes_of_a_description_hold_whole_characters(text: str, size: 
     if block is not None:
         assert f"topic: {letter * 20}" in block
         assert f"flink_job: {letter * 30}" in block
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{FIRST_LINE}\n{FIRST_LINE}\nmine\n{LAST_LINE}\n{LAST_LINE}",
+        f"{FIRST_LINE}\n{SAMPLE}\n\nmine\n{SAMPLE}\n{LAST_LINE}",
+    ],
+)
+def test_blocks_inside_a_block_are_parts_of_it(text: str) -> None:
+    assert split_description(f"Above.\n\n{text}\n\nBelow.") == ("Above.\n\nmine\n\nBelow.", text)
+
+
+def test_indented_first_and_last_lines_belong_to_the_user() -> None:
+    edited = SAMPLE.replace("Environment:", f"  {FIRST_LINE}\n  {LAST_LINE}\nEnvironment:")
+
+    assert split_description(edited) == (f"  {FIRST_LINE}\n  {LAST_LINE}", edited)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        FIRST_LINE,
+        LAST_LINE,
+        f"{FIRST_LINE}\n{LAST_LINE}",
+        f"{FIRST_LINE}\nmine",
+        f"{FIRST_LINE}\nmine\n{LAST_LINE}\nmine",
+    ],
+)
+def test_the_work_of_splitting_is_in_proportion_to_the_text(line: str) -> None:
+    def work(lines: int) -> int:
+        nested = [FIRST_LINE] * lines + [line] * lines + [LAST_LINE] * lines
+        texts = ["\n".join([line] * lines), "\n".join(nested)]
+        return steps_of(lambda: [split_description(text) for text in texts])
+
+    assert work(2000) < 2.5 * work(1000)
+
+
+@pytest.mark.parametrize(
+    "text", ["\n", " ", "- a: ", " [SQL: ", "- a: b [SQL: ", "]", "]\t", "\n- a: b [SQL: ", "- \n", "\r\n "]
+)
+def test_a_long_text_of_notes_without_an_end_is_read_once(text: str) -> None:
+    """Each would take hours if a part of it was read again for each part before it."""
+    long = "- a: b [SQL: " + text * 300_000 + "x"
+    block = f"{FIRST_LINE}\n{long}\n{LAST_LINE}"
+
+    assert with_sql_notes(long, str.upper) == long
+    assert split_description(block)[1] == block
+
+
+def test_the_statement_of_a_note_ends_at_the_last_bracket_of_its_line() -> None:
+    def notes(text: str) -> str:
+        return with_sql_notes(text, lambda sql: f"<{sql}>")
+
+    assert notes("  - flink_job: a [SQL: SELECT b[1]] \r") == "  - flink_job: a [SQL: <SELECT b[1]>] \r"
+    assert notes("- flink_job: a [SQL: x [SQL: y]]") == "- flink_job: a [SQL: <x [SQL: y]>]"
+    assert notes("- flink_job: a [SQL: ]\nmine [SQL: b]") == "- flink_job: a [SQL: <>]\nmine [SQL: b]"
+    assert notes("- flink_job: a [SQL: SELECT 1] and mine") == "- flink_job: a [SQL: SELECT 1] and mine"
