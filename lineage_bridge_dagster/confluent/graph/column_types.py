@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
-from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of, proto_enums
+from lineage_bridge_dagster.confluent.graph import protobuf_text
+from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _record(fields: list[tuple[str, str]]) -> str:
 def _protobuf(schema: Schema) -> dict[str, str]:
     from lineage_bridge_dagster.topics.protobuf import declared_type
 
-    enums = proto_enums(schema.text)
+    enums = protobuf_text.enums(schema.text)
 
     def named(found: re.Match[str]) -> str:
         name = found.group().removeprefix(".")

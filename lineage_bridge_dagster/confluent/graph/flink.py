@@ -188,6 +188,7 @@ def _job_text(job: Job, parsed: ParsedText, refs: Iterable[TopicRef]) -> JobText
         text=replace(parsed, catalog=job.catalog, database=job.database),
         topics=tuple(ids.topic_id(*_key(ref), ref.topic) for ref in refs),
         table=ids.topic_id(*_key(job.table), job.table.topic) if job.table else None,
+        environment=job.environment.id,
     )
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.graph.builder import Builder
 from lineage_bridge_dagster.confluent.graph.column_attributes import put_columns, warn
 from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
+from lineage_bridge_dagster.confluent.graph.inferred_tables import inferred_table
+from lineage_bridge_dagster.confluent.graph.schema_rows import Lookup, referenced
+from lineage_bridge_dagster.confluent.graph.subjects import split_context
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import (
     Column,
@@ -23,11 +26,11 @@ from lineage_bridge_dagster.lineage.columns import (
     ColumnInput,
     to_attribute,
 )
-from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
-from lineage_bridge_dagster.lineage.nodes import TopicNode
+from lineage_bridge_dagster.lineage.model import EdgeType, Graph
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
 from lineage_bridge_dagster.sql.columns.relations import known_columns, shown, unknown_columns
+from lineage_bridge_dagster.sql.columns.tables import Registered
 from lineage_bridge_dagster.sql.flink.names import NameIndex
 from lineage_bridge_dagster.sql.flink.parse_cache import VERSION
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
@@ -43,7 +46,7 @@ _log = logging.getLogger(__name__)
 MAX_TREE_NODES = 4_000_000
 
 #: Increment when the rules for deriving columns change, to discard cached results.
-_RULES = 2
+_RULES = 3
 
 #: Kinds of statement that define nothing which another statement's columns may depend on.
 _PLAIN = frozenset({"INSERT", "SELECT", "STATEMENT SET"})
@@ -59,6 +62,7 @@ class JobText:
         text: The parsed text; without trees if it was parsed by an earlier discovery.
         topics: Node ids of the topics that it reads and writes, also through views.
         table: The topic's node id for a materialized table, whose text is a query.
+        environment: Id of its environment.
     """
 
     node_id: str
@@ -66,6 +70,7 @@ class JobText:
     text: ParsedText
     topics: tuple[str, ...] = ()
     table: str | None = None
+    environment: str = ""
 
     @property
     def defines(self) -> bool:
@@ -129,7 +134,7 @@ def add_columns(
     """
     graph = builder.graph
     cache = cache or FlinkCache()
-    registry = _Registry(graph)
+    registry = _Registry(builder)
     digests = _digests(texts, registry)
     reused = {
         job.node_id: last
@@ -140,10 +145,9 @@ def add_columns(
         jobs = _with_trees(graph, texts.jobs, reused.keys(), parser)
         derived = derive_columns(
             (job.text for job in jobs),
-            registry.columns,
-            texts.index,
+            index=texts.index,
             outputs=True,
-            sink_schemas=registry.filled,
+            registry=registry.columns,
         )
     except Exception as error:
         # Not the error's text, which may quote the SQL.
@@ -190,7 +194,11 @@ def _digests(texts: JobTexts, registry: _Registry) -> list[str]:
         VERSION,
         _RULES,
         texts.names,
-        [[job.sql, job.text.catalog, job.text.database] for job in texts.jobs if job.defines],
+        [
+            [job.sql, job.text.catalog, job.text.database, registry.named(job)]
+            for job in texts.jobs
+            if job.defines
+        ],
     )
     defining_before = 0
     digests = []
@@ -245,36 +253,45 @@ def _topic(path: TablePath) -> str:
 
 
 class _Registry:
-    """The columns of topics by their schemas: the key's, then the value's that the key lacks.
+    """The tables of topics by their schemas."""
 
-    This is the order of the tables that Flink infers (Confluent, "CREATE TABLE", inferred tables). A topic
-    without exactly one known value schema has none.
-    """
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._tables: dict[tuple[str, ...], Registered | None] = {}
+        self._facts: dict[str, list[Any]] = {}
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def columns(self, path: TablePath, options: Mapping[str, str]) -> Registered | None:
+        """The columns of a topic's table; None for one that is not in the graph."""
+        topic = _topic(path)
+        if topic not in self._builder.graph:
+            return None
+        key = (topic, *(text for option in sorted(options.items()) for text in option))
+        if key not in self._tables:
+            matches = self._builder.schemas.get(topic, ())
+            self._tables[key] = inferred_table(path[2], matches, self._lookup(path[0]), options)
+        return self._tables[key]
 
-    def columns(self, path: TablePath) -> Sequence[str] | None:
-        return _columns(self._graph.nodes.get(_topic(path)))
-
-    def filled(self, path: TablePath) -> Sequence[str] | None:
-        """The columns for INSERT by position; None for JSON objects, which have no order."""
-        node = self._graph.nodes.get(_topic(path))
-        return None if _is_json(node) else _columns(node)
+    def _lookup(self, environment: str) -> Lookup:
+        index = self._builder.subjects.get(environment)
+        return index.by_subject.get if index is not None else lambda _: None
 
     def facts(self, job: str, topic: str) -> list[Any]:
         """Everything about a topic that a job's columns may depend on."""
-        node = self._graph.nodes.get(topic)
-        written = (job, topic, EdgeType.PRODUCES) in self._graph.edges
-        return [topic, node is not None, written, _columns(node), _is_json(node)]
+        written = (job, topic, EdgeType.PRODUCES) in self._builder.graph.edges
+        if topic not in self._facts:
+            node = self._builder.graph.nodes.get(topic)
+            lookup = self._lookup(node.environment_id or "" if node else "")
+            schemas = [match.schema for match in self._builder.schemas.get(topic, ()) if match.certain]
+            schemas += [one for schema in schemas for _, one in referenced(schema, lookup)]
+            texts = [_digest(schema.subject, schema.schema_type, schema.text) for schema in schemas]
+            self._facts[topic] = [node is not None, *texts]
+        return [topic, written, *self._facts[topic]]
 
-
-def _is_json(topic: Node | None) -> bool:
-    return topic is not None and TopicNode.of(topic).schema_type.upper() == "JSON"
-
-
-def _columns(topic: Node | None) -> list[str] | None:
-    view = TopicNode.of(topic) if topic is not None else None
-    if view is None or not (fields := view.schema_fields):
-        return None
-    return list(dict.fromkeys([*view.key_columns, *(field.name for field in fields)]))
+    def named(self, job: JobText) -> list[str]:
+        """The schemas whose subjects a text names."""
+        if "subject-names" not in job.sql and "schema-context" not in job.sql:
+            return []
+        index = self._builder.subjects.get(job.environment)
+        schemas = index.by_subject.values() if index is not None else ()
+        named = (one for one in schemas if split_context(one.subject)[1] in job.sql or one.subject[0] == ":")
+        return [_digest(one.subject, one.text) for one in named]

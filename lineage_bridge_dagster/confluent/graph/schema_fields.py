@@ -1,22 +1,18 @@
-"""The fields of a schema: of Avro and JSON Schema, and of Protobuf's first message."""
+"""The fields of a schema: of Avro and JSON Schema, and of one message of a Protobuf schema."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
+from lineage_bridge_dagster.confluent.graph import protobuf_text
 
 Field = dict[str, str]
 
 _MAX_DEPTH = 12
-_PROTO_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_PROTO_WORD = re.compile(
-    r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[A-Za-z_][\w.]*|\.[A-Za-z_][\w.]*|\d+|[^\s\w]'
-)
 
 
 @cache
@@ -35,8 +31,8 @@ def fields_of(schema: Schema) -> list[Field]:
     """Return the top-level fields as `[{name, type}]`; empty if the text is not a record or malformed."""
     kind = schema.schema_type.upper()
     if kind == "PROTOBUF":
-        message = _proto_message(schema.text)
-        return message[1] if message else []
+        message = message_of(schema)
+        return [{"name": each.name, "type": str(each)} for each in message.fields] if message else []
     document = document_of(schema.text)
     if kind == "AVRO":
         return _avro_fields(document)
@@ -45,22 +41,36 @@ def fields_of(schema: Schema) -> list[Field]:
     return []
 
 
-def record_name(schema: Schema) -> str:
-    """Return the full name of the record, as RecordNameStrategy uses it; empty if there is none.
+def record_names(schema: Schema) -> tuple[str, ...]:
+    """Return the full names that RecordNameStrategy may use for the schema; none if it has no record.
 
-    Avro: namespace and name; JSON Schema: the title; Protobuf: package and first message.
+    Avro: namespace and name; JSON Schema: the title; Protobuf: those of all messages, since the subject is
+    named after the one that was sent.
     """
     kind = schema.schema_type.upper()
     if kind == "PROTOBUF":
-        message = _proto_message(schema.text)
-        return message[0] if message else ""
+        return tuple(message.full_name for message in protobuf_text.parsed(schema.text).all())
     document = document_of(schema.text)
     if not isinstance(document, Mapping):
-        return ""
+        return ()
     if kind == "JSON":
-        return str(document.get("title") or "")
+        return (str(document["title"]),) if document.get("title") else ()
     name, namespace = str(document.get("name") or ""), str(document.get("namespace") or "")
-    return name if "." in name or not namespace else f"{namespace}.{name}"
+    full = name if "." in name or not namespace else f"{namespace}.{name}"
+    return (full,) if full else ()
+
+
+def record_name(schema: Schema) -> str:
+    """Return the first of the names that RecordNameStrategy may use; empty if there is none."""
+    return next(iter(record_names(schema)), "")
+
+
+def message_of(schema: Schema) -> protobuf_text.Message | None:
+    """Return the message of a Protobuf schema that its subject is named after, else its first."""
+    file = protobuf_text.parsed(schema.text)
+    subject = schema.subject.rpartition(":")[2]
+    named = [one for one in file.all() if subject == one.full_name or subject.endswith(f"-{one.full_name}")]
+    return max(named, key=lambda one: len(one.full_name), default=next(iter(file.messages), None))
 
 
 def document_of(text: str) -> Any:
@@ -153,70 +163,3 @@ def json_type(value: Any, depth: int = 0) -> str:
     if kind is None and isinstance(value.get("$ref"), str):
         return str(value["$ref"]).rsplit("/", 1)[-1]
     return str(kind or "unknown")
-
-
-def proto_enums(text: str) -> frozenset[str]:
-    """The names of a Protobuf schema's own enums, without their scopes, that no message has too."""
-    words = _PROTO_WORD.findall(_PROTO_COMMENT.sub(" ", text))
-    found: dict[str, set[str]] = {"enum": set(), "message": set()}
-    for kind, name, brace in zip(words, words[1:], words[2:], strict=False):
-        if kind in found and brace == "{":
-            found[kind].add(name)
-    return frozenset(found["enum"] - found["message"])
-
-
-def _proto_message(text: str) -> tuple[str, list[Field]] | None:
-    """The full name and fields of the first message. A oneof is one field, as it is one column."""
-    words = iter(_PROTO_WORD.findall(_PROTO_COMMENT.sub(" ", text)))
-    package = ""
-    for word in words:
-        if word == "package":
-            package = next(words, "")
-        elif word == "message":
-            name = next(words, "")
-            if next(words, "") != "{":
-                return None
-            return (f"{package}.{name}" if package else name), list(_proto_fields(words))
-        elif word == "{":
-            _skip_block(words)
-    return None
-
-
-def _proto_fields(words: Iterator[str]) -> Iterator[Field]:
-    statement: list[str] = []
-    for word in words:
-        if word == "{":
-            if statement[:1] == ["oneof"] and len(statement) > 1:
-                members = ",".join(f"{each['name']}:{each['type']}" for each in _proto_fields(words))
-                yield {"name": statement[1], "type": f"oneof<{members}>"}
-            else:
-                _skip_block(words)
-            statement = []
-        elif word == "}":
-            return
-        elif word == ";":
-            if (field := _proto_field(statement)) is not None:
-                yield field
-            statement = []
-        else:
-            statement.append(word)
-
-
-def _proto_field(statement: list[str]) -> Field | None:
-    """`[repeated|optional|required] type name = number ...` or `map<key, value> name = number ...`."""
-    if "=" not in statement or statement[0] in ("option", "reserved", "extensions"):
-        return None
-    left = statement[: statement.index("=")]
-    label = left.pop(0) if left and left[0] in ("repeated", "optional", "required") else ""
-    if len(left) < 2:
-        return None
-    kind = "".join(left[:-1])
-    return {"name": left[-1], "type": f"array<{kind}>" if label == "repeated" else kind}
-
-
-def _skip_block(words: Iterator[str]) -> None:
-    depth = 1
-    for word in words:
-        depth += {"{": 1, "}": -1}.get(word, 0)
-        if depth == 0:
-            return

@@ -97,7 +97,7 @@ def add_schemas(builder: Builder, environment: Environment, schemas: Iterable[Sc
 def add_topic_schemas(builder: Builder, environment: Environment, schemas: Iterable[Schema]) -> None:
     """Add `has_schema` edges, and the value schema's fields as attributes, to an environment's topics."""
     listed = list(schemas)
-    index = SubjectIndex.of(listed)
+    index = builder.subjects[environment.id] = SubjectIndex.of(listed)
     scope = Scope("schema_registry", environment.id)
     topics = [
         node for node in builder.graph.of_type(NodeType.KAFKA_TOPIC) if node.environment_id == environment.id
@@ -105,6 +105,8 @@ def add_topic_schemas(builder: Builder, environment: Environment, schemas: Itera
     for topic in topics:
         configs = TopicNode.of(topic).configs
         matches = index.schemas_of(topic.qualified_name, configs)
+        if matches:
+            builder.schemas[topic.node_id] = matches
         for match in matches:
             builder.add_edge(
                 topic.node_id,

@@ -6,10 +6,9 @@ as it is defined at that point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from lineage_bridge_dagster.sql.columns.functions import Outputs
 from lineage_bridge_dagster.sql.columns.relations import Relation, opaque, shown
 from lineage_bridge_dagster.sql.columns.statement import (
     ColumnLineage,
@@ -21,7 +20,7 @@ from lineage_bridge_dagster.sql.columns.statement import (
     view_relation,
     written_columns,
 )
-from lineage_bridge_dagster.sql.columns.tables import Column, TableCatalog
+from lineage_bridge_dagster.sql.columns.tables import Column, Registered, Registry, TableCatalog
 from lineage_bridge_dagster.sql.flink.names import NameIndex, ResolvedStatement, resolve_statements
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
 from lineage_bridge_dagster.sql.flink.views import ViewCatalog
@@ -74,29 +73,36 @@ def derive_columns(
     index: NameIndex | None = None,
     *,
     outputs: bool = False,
-    sink_schemas: Schemas | None = None,
+    registry: Registry | None = None,
 ) -> list[TextColumns]:
     """Column lineage of each text; paths are canonical, as from `expand_views`.
 
     Args:
         texts: In the order of their creation.
-        schemas: Columns of tables, by canonical path. Missing ones are taken from the `CREATE TABLE`
-            statements among the texts.
+        schemas: The physical columns of tables, by canonical path. Missing ones, and those that are computed
+            or metadata, are taken from the statements among the texts.
         index: Names of clusters, so that a table named by display name and by id is one table.
         outputs: Whether to return the columns of each query, too.
-        sink_schemas: As `schemas`, for the tables that an INSERT without column list fills by position; None
-            when the order of the columns in `schemas` is reliable.
+        registry: Instead of `schemas`, the columns with all that is known of them.
     """
     index = index or NameIndex()
     resolved = [list(_with_views(text, index)) for text in texts]
-    tables = _Tables(schemas, schemas if sink_schemas is None else sink_schemas)
+    tables = TableCatalog(registry or _by_names(schemas))
     for text in resolved:
         for statement, _ in text:
             if statement.tree is not None:
-                tables.catalog.foresee(statement.tree, statement.canonical)
+                tables.foresee(statement.tree, statement.canonical)
     views = ViewCatalog.of((statement.statement, view) for text in resolved for statement, view in text)
     deriver = _Deriver(tables, views, outputs)
     return [deriver.derive(text) for text in resolved]
+
+
+def _by_names(schemas: Schemas | None) -> Registry:
+    def registry(path: TablePath, _: Mapping[str, str]) -> Registered | None:
+        names = schemas(path) if schemas else None
+        return None if names is None else Registered([Column(name) for name in names])
+
+    return registry
 
 
 @dataclass(slots=True)
@@ -130,37 +136,6 @@ def _with_views(text: ParsedText, index: NameIndex) -> Iterator[_Defining]:
 
 
 @dataclass(slots=True)
-class _Tables:
-    """Columns of tables: as given by the caller, else as statements leave them."""
-
-    schemas: Schemas | None
-    sink_schemas: Schemas | None
-    catalog: TableCatalog = field(default_factory=TableCatalog)
-
-    def read(self, path: TablePath) -> Sequence[Column] | None:
-        """The columns of a table that is read."""
-        given = self.schemas(path) if self.schemas else None
-        known = self.catalog.columns(path)
-        if given is None or path in self.catalog.temporary:
-            return known
-        types = {column.name: column.type for column in known or ()}
-        return [Column(name, type=types.get(name)) for name in given]
-
-    def sink(self, path: TablePath) -> Sequence[Column] | None:
-        """The columns of a table that is written."""
-        # The statement that created the table shows which columns are computed; the caller's schema does not.
-        known = self.catalog.columns(path)
-        if known is not None:
-            return known
-        given = self.sink_schemas(path) if self.sink_schemas else None
-        return None if given is None else [Column(name) for name in given]
-
-    def model(self, path: TablePath) -> Outputs | None:
-        """The outputs of a model."""
-        return self.catalog.models.get(path)
-
-
-@dataclass(slots=True)
 class _Deriver:
     """Derives the columns of one text after another.
 
@@ -172,14 +147,14 @@ class _Deriver:
         depth: Views that are being derived, one inside another.
     """
 
-    tables: _Tables
+    tables: TableCatalog
     views: ViewCatalog[_View]
     outputs: bool
     version: int = 0
     depth: int = 0
 
     def derive(self, text: Sequence[_Defining]) -> TextColumns:
-        self.tables.catalog.temporary = {}
+        self.tables.temporary = {}
         if self.views.temporary:
             self.views.temporary = {}
             self.version += 1
@@ -201,20 +176,18 @@ class _Deriver:
 
     def _apply(self, tree: Tree, context: Context) -> None:
         path = context.canonical(tree.target(tree.child(tree.statement, 0)))
-        before = self.tables.read(path)
-        self.tables.catalog.apply(
-            tree, context.canonical, lambda: created_columns(tree, context), self.tables.read
-        )
-        if before is None and self.tables.read(path) is not None:
+        before = self.tables.columns(path)
+        self.tables.apply(tree, context.canonical, lambda: created_columns(tree, context))
+        if before is None and self.tables.columns(path) is not None:
             # Views that read it when its columns were unknown. Otherwise a view keeps the columns that its
             # stars had when it was created, as in Flink.
             self.version += 1
 
     def _is_left(self, change: ViewChange) -> bool:
         """Whether IF NOT EXISTS leaves a table or view as it is."""
-        tables, views = self.tables.catalog.permanent, self.views.permanent
+        tables, views = self.tables.permanent, self.views.permanent
         if change.temporary:
-            tables, views = self.tables.catalog.temporary, self.views.temporary
+            tables, views = self.tables.temporary, self.views.temporary
         return change.if_not_exists and (change.path in tables or change.path in views)
 
     def _change(self, change: ViewChange, view: _View | None) -> None:
@@ -232,15 +205,15 @@ class _Deriver:
 
     def _context(self, canonical: Callable[[TablePath], TablePath]) -> Context:
         return Context(
-            self.tables.read,
-            self.tables.sink,
+            self.tables.columns,
+            self.tables.filled,
             self._columns,
-            lambda path: self.tables.model(canonical(path)),
+            lambda path: self.tables.models.get(canonical(path)),
             canonical,
         )
 
     def _columns(self, path: TablePath) -> Relation | None:
-        tables, views = self.tables.catalog, self.views
+        tables, views = self.tables, self.views
         if path not in views.temporary and (
             path in tables.temporary or (path in tables.permanent and path not in views.permanent)
         ):

@@ -235,8 +235,10 @@ class QueryReader:
             inner = self._from(first, queries, outer, lateral)
             alias, *names = tree.names(tree.children(node)[1:])
             relation = renamed(inner.star, names or self._sole_name(first, inner.star, alias))
-            table = inner.items[0].table if len(inner.items) == 1 else None
-            return FromClause((FromItem(alias, (), relation, table),), relation)
+            sole = inner.items[0] if len(inner.items) == 1 else FromItem(alias, (), relation)
+            # A list of names leaves no other.
+            hidden = () if names else sole.hidden
+            return FromClause((FromItem(alias, (), relation, sole.table, hidden),), relation)
         if kind in _TRANSPARENT:
             return self._from(first, queries, outer, lateral)
         if kind == "LATERAL":

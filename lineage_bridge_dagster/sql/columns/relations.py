@@ -72,7 +72,7 @@ def shown(path: TablePath) -> str:
     return ".".join(known_part(path))
 
 
-def lookup(relation: Relation, name: str) -> Field | None:
+def lookup(relation: Sequence[Field | UnknownColumns], name: str) -> Field | None:
     """A relation's column of that name; None when it has none."""
     fields = [column for column in relation if isinstance(column, Field) and column.name == name]
     if fields:
@@ -202,6 +202,6 @@ def united(relations: Sequence[Relation]) -> Relation:
     )
 
 
-def unknown_columns(relation: Relation) -> list[UnknownColumns]:
+def unknown_columns(relation: Iterable[Field | UnknownColumns]) -> list[UnknownColumns]:
     """The unknown columns of a relation."""
     return [column for column in relation if isinstance(column, UnknownColumns)]

@@ -36,12 +36,14 @@ class FromItem:
         path: The table's name as written when it has no alias; it is a qualifier as well.
         relation: Its columns.
         table: The base table, if it is one.
+        hidden: Its columns that `*` does not include.
     """
 
     alias: str | None
     path: TablePath
     relation: Relation
     table: TablePath | None = None
+    hidden: Relation = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,8 @@ class Scope:
             tables = {item.table for item in scope.source.items}
             if name == ROWTIME and len(tables) == 1 and None not in tables:
                 return Field(name, merged(column_of(table, name) for table in tables if table))
+            if found is None and (found := lookup([c for i in scope.source.items for c in i.hidden], name)):
+                return found
             if found is not None:
                 return ambiguous(name) if scope.outer is not None and scope.outer._may_have(name) else found
         return missing(name)
@@ -177,7 +181,7 @@ def _nested(field: Field, path: TablePath) -> Field:
 
 
 def _column_of(item: FromItem, name: str) -> Field:
-    found = lookup(item.relation, name)
+    found = lookup(item.relation, name) or lookup(item.hidden, name)
     if found is None:
         table = item.table if name == ROWTIME else None
         return Field(name, column_of(table, name)) if table else missing(name)

@@ -7,7 +7,7 @@ if not even their names are known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.sql.columns.functions import Models
 from lineage_bridge_dagster.sql.columns.origins import (
@@ -24,6 +24,7 @@ from lineage_bridge_dagster.sql.columns.relations import (
     Relation,
     UnknownColumns,
     aligned,
+    is_fully_known,
     known_columns,
     opaque,
     renamed,
@@ -31,7 +32,7 @@ from lineage_bridge_dagster.sql.columns.relations import (
     unknown_columns,
 )
 from lineage_bridge_dagster.sql.columns.scopes import FromClause, FromItem, Scope
-from lineage_bridge_dagster.sql.columns.tables import Column, columns_of, created
+from lineage_bridge_dagster.sql.columns.tables import HIDDEN, RAW_KEY, Column, columns_of, created
 from lineage_bridge_dagster.sql.flink.tables import readable_kind
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, Tree
 from lineage_bridge_dagster.sql.statement import TablePath
@@ -113,8 +114,15 @@ class Context:
         columns = self.tables(path)
         if columns is None:
             return FromItem(name[-1], name, (UnknownColumns(path),), path)
-        fields = tuple(Field(c.name, column_of(path, c.name), type=c.type) for c in columns)
-        return FromItem(name[-1], name, fields, path)
+        star, hidden = (
+            tuple(
+                Field(c.name, column_of(path, c.name), type=c.type)
+                for c in columns
+                if (c.how == HIDDEN) is is_hidden
+            )
+            for is_hidden in (False, True)
+        )
+        return FromItem(name[-1], name, star, path, hidden)
 
 
 def written_columns(tree: Tree, context: Context) -> tuple[Writer, ...]:
@@ -175,11 +183,11 @@ def _writer(tree: Tree, node: int, context: Context) -> Writer | None:
     columns: Iterable[tuple[str, Origin]] = ()
     reason = ""
     if kind == "INSERT":
-        names = _filled(tree, node, path, context)
-        if names is None:
+        found = _filled(tree, node, path, context)
+        if found is None:
             reason = f"the columns of {shown(path)} are unknown, and the statement does not list them"
         else:
-            relation = _derive(tree, tree.child(node, 1), context)
+            names, relation = found
             partitions = ((name, CONSTANT) for name in tree.path(tree.child(node, 3)))
             columns = (*partitions, *zip(names, aligned(relation, len(names)), strict=True))
     elif kind == "UPDATE":
@@ -196,15 +204,42 @@ def _writer(tree: Tree, node: int, context: Context) -> Writer | None:
     return Writer(readable_kind(kind), path, tuple(lineage), reason)
 
 
-def _filled(tree: Tree, node: int, path: TablePath, context: Context) -> list[str] | None:
-    """The columns that an INSERT fills by position: the listed ones, else the table's own."""
+def _filled(tree: Tree, node: int, path: TablePath, context: Context) -> tuple[list[str], Relation] | None:
+    """The columns that an INSERT fills by position, and those of its query; None when they are unknown.
+
+    The columns filled are the listed ones, else the table's own. A statement that runs has as many of both:
+    where the key of a topic without a key schema makes the difference, a CREATE TABLE without key that is not
+    known created the topic.
+    """
+    sinks = _sink_columns(tree, node, path, context)
+    if sinks is None:
+        return None
+
+    def keyless(of: TablePath) -> Sequence[Column] | None:
+        columns = context.tables(of)
+        return columns if columns is None else [c for c in columns if c.how != RAW_KEY]
+
+    names = [column.name for column in sinks]
+    fewer = [column.name for column in sinks if column.how != RAW_KEY]
+    relation = _derive(tree, tree.child(node, 1), context)
+    if is_fully_known(relation) and len(relation) != len(names):
+        if len(relation) == len(fewer):
+            return fewer, relation
+        other = _derive(tree, tree.child(node, 1), replace(context, tables=keyless))
+        for filled in (names, fewer):
+            if is_fully_known(other) and len(other) == len(filled):
+                return filled, other
+    return names, relation
+
+
+def _sink_columns(tree: Tree, node: int, path: TablePath, context: Context) -> Sequence[Column] | None:
     listed = tree.child(node, 2)
     if listed != ABSENT:
         # The first part: a listed column can be a nested field.
-        return [name[0] for column in tree.children(listed) if (name := tree.path(column))]
+        return [Column(name[0]) for column in tree.children(listed) if (name := tree.path(column))]
     columns = context.sinks(path)
     partitions = tree.path(tree.child(node, 3))
-    return None if columns is None else [c.name for c in columns if c.filled and c.name not in partitions]
+    return None if columns is None else [c for c in columns if c.filled and c.name not in partitions]
 
 
 def _updated(tree: Tree, node: int, target: TablePath, context: Context) -> Iterator[tuple[str, Origin]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.sql.columns.functions import Outputs
@@ -14,6 +14,11 @@ from lineage_bridge_dagster.sql.statement import TablePath
 _CREATES = frozenset({"SqlCreateTable", "SqlCreateTableLike"})
 _ALTERS = frozenset({"SqlAlterTableAdd", "SqlAlterTableModify", "SqlAlterTableDropColumn"})
 
+RAW_KEY = "RAW KEY"
+"""How the key of records is a column where no schema and no CREATE TABLE declares it."""
+HIDDEN = "HIDDEN"
+"""How a column is in a table that `*` leaves out: it has another name there, or may be gone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -21,7 +26,8 @@ class Column:
 
     Attributes:
         name: Its name.
-        how: `COMPUTED`, `METADATA` or `VIRTUAL METADATA`; empty for a physical column.
+        how: `COMPUTED`, `METADATA`, `VIRTUAL METADATA`, `RAW_KEY` or `HIDDEN`; empty for another physical
+            column.
         type: Its type as far as it is known.
     """
 
@@ -32,7 +38,26 @@ class Column:
     @property
     def filled(self) -> bool:
         """Whether an INSERT without column list fills it."""
-        return self.how in ("", "METADATA")
+        return self.how in ("", "METADATA", RAW_KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """The columns of a table by its registered schemas, which have its physical ones.
+
+    Attributes:
+        columns: In the order of `*`.
+        ordered: Whether an INSERT by position can rely on that order.
+    """
+
+    columns: Sequence[Column]
+    ordered: bool = True
+
+
+Registry = Callable[[TablePath, Mapping[str, str]], Registered | None]
+"""A table and its options -> its registered columns, None when they are unknown."""
+
+_Change = Callable[[Sequence[Column]], Sequence[Column]]
 
 
 def columns_of(tree: Tree, columns: int) -> list[Column]:
@@ -63,31 +88,51 @@ class TableCatalog:
     """The tables that exist, while statements are applied one after another.
 
     Attributes:
+        registry: The columns that registered schemas have.
         first: The first known columns of each table: the statement that created it may come later in time.
         permanent: Permanent tables, None for one whose columns are unknown.
         temporary: Temporary tables of the current text, likewise.
+        altered: The changes of tables that no known statement created, in order.
+        options: The options that statements have set.
         models: Outputs of models.
     """
 
+    registry: Registry
     first: dict[TablePath, Sequence[Column]] = field(default_factory=dict)
     permanent: dict[TablePath, Sequence[Column] | None] = field(default_factory=dict)
     temporary: dict[TablePath, Sequence[Column] | None] = field(default_factory=dict)
+    altered: dict[TablePath, list[_Change]] = field(default_factory=dict)
+    options: dict[TablePath, dict[str, str]] = field(default_factory=dict)
     models: dict[TablePath, Outputs] = field(default_factory=dict)
 
     def columns(self, path: TablePath) -> Sequence[Column] | None:
-        """The columns of a table; None when they are unknown."""
-        for tables in (self.temporary, self.permanent):
-            if path in tables:
-                return tables[path]
-        return self.first.get(path)
+        """The columns of a table; None when they are unknown.
+
+        Registered schemas have what is physical, as it is now; statements what is computed or metadata, and
+        the order.
+        """
+        if path in self.temporary:
+            return self.temporary[path]
+        given = self._registered(path)
+        declared = self.permanent[path] if path in self.permanent else self.first.get(path)
+        if declared is None:
+            return None if given is None else self._changed(path, given.columns)
+        return declared if given is None else _with_new(declared, given.columns)
+
+    def filled(self, path: TablePath) -> Sequence[Column] | None:
+        """As `columns`, for an INSERT by position; None when their order is unknown."""
+        created = path in self.temporary or self.permanent.get(path, self.first.get(path)) is not None
+        given = self._registered(path)
+        return self.columns(path) if created or (given is not None and given.ordered) else None
 
     def foresee(self, tree: Tree, canonical: Callable[[TablePath], TablePath]) -> None:
         """Note what a statement will create, for statements before it."""
         root = tree.statement
         if tree.kind(root) == "SqlCreateTable" and "TEMPORARY" not in tree.name(root):
             columns = columns_of(tree, tree.child(root, 2))
+            path = canonical(tree.path(tree.child(root, 0)))
             if columns:
-                self.first.setdefault(canonical(tree.path(tree.child(root, 0))), columns)
+                self.first.setdefault(path, self._settled(path, columns))
         elif tree.kind(root) == "SqlCreateModel":
             self._create_model(tree, root, canonical)
 
@@ -96,7 +141,6 @@ class TableCatalog:
         tree: Tree,
         canonical: Callable[[TablePath], TablePath],
         query: Callable[[], Sequence[Column] | None],
-        known: Callable[[TablePath], Sequence[Column] | None],
     ) -> None:
         """Apply a statement.
 
@@ -104,12 +148,11 @@ class TableCatalog:
             tree: The statement.
             canonical: Name as written -> canonical path.
             query: Derives the columns of a `CREATE TABLE ... AS`.
-            known: The columns of any table, given by the caller or created by a statement.
         """
         root = tree.statement
         kind, path = tree.kind(root), canonical(tree.target(tree.child(root, 0)))
         if kind in _CREATES:
-            self._create(tree, root, path, columns_of(tree, tree.child(root, 2)), canonical, known)
+            self._create(tree, root, path, columns_of(tree, tree.child(root, 2)), canonical)
         elif kind in ("SqlCreateTableAs", "SqlReplaceTableAs", "SqlCreateMaterializedTable"):
             if kind == "SqlReplaceTableAs" or not self._is_left(tree, root, path):
                 self._tables(tree, root)[path] = query()
@@ -119,15 +162,43 @@ class TableCatalog:
             # It stays in its catalog and database, whatever the new name says.
             new = (*path[:-1], tree.path(tree.child(root, 1))[-1])
             tables = self.temporary if path in self.temporary else self.permanent
-            tables[new] = known(path)
+            tables[new] = self.columns(path)
             tables.pop(path, None)
         elif kind == "SqlAlterTableRenameColumn":
             old, name = (tree.path(tree.child(root, i))[-1] for i in (1, 2))
-            self._alter(path, known, lambda c: [replace(x, name=name) if x.name == old else x for x in c])
+            self._alter(path, lambda c: [replace(x, name=name) if x.name == old else x for x in c])
         elif kind in _ALTERS:
-            self._alter(path, known, lambda columns: _altered(tree, root, columns))
+            self._alter(path, lambda columns: _altered(tree, root, columns))
+        elif kind in ("SqlAlterTableOptions", "SqlAlterTableReset"):
+            options = self.options.setdefault(path, {})
+            options |= tree.options(tree.child(root, 1))
+            for key in tree.options(tree.child(root, 2)):
+                options.pop(key, None)
         elif kind == "SqlCreateModel":
             self._create_model(tree, root, canonical)
+
+    def _registered(self, path: TablePath) -> Registered | None:
+        return self.registry(path, self.options.get(path, {}))
+
+    def _changed(self, path: TablePath, columns: Sequence[Column]) -> Sequence[Column]:
+        for change in self.altered.get(path, ()):
+            columns = change(columns)
+        return columns
+
+    def _settled(self, path: TablePath, declared: Sequence[Column]) -> Sequence[Column]:
+        """Declared columns, of which physical ones that have no schema any longer are hidden."""
+        given = self._registered(path)
+        if given is None:
+            return declared
+        types = {column.name: column.type for column in given.columns}
+        return [
+            replace(column, type=column.type or types[column.name])
+            if column.name in types
+            else column
+            if column.how
+            else replace(column, how=HIDDEN)
+            for column in declared
+        ]
 
     def _tables(self, tree: Tree, root: int) -> dict[TablePath, Sequence[Column] | None]:
         return self.temporary if "TEMPORARY" in tree.name(root) else self.permanent
@@ -143,31 +214,32 @@ class TableCatalog:
         path: TablePath,
         own: Sequence[Column],
         canonical: Callable[[TablePath], TablePath],
-        known: Callable[[TablePath], Sequence[Column] | None],
     ) -> None:
         if self._is_left(tree, root, path):
             return
+        self.options[path] = tree.options(tree.child(root, 3))
         columns: Sequence[Column] | None = own or None
         if tree.kind(root) == "SqlCreateTableLike":
-            base = known(canonical(tree.path(tree.child(root, 1))))
+            base = self.columns(canonical(tree.path(tree.child(root, 1))))
             columns = None if base is None else _like(base, own, tree.name(root).split(";")[1:])
-        self._tables(tree, root)[path] = columns
+        temporary = "TEMPORARY" in tree.name(root)
+        settled = columns if temporary or columns is None else self._settled(path, columns)
+        self._tables(tree, root)[path] = settled
 
     def _drop(self, tree: Tree, root: int, path: TablePath) -> None:
         if "TEMPORARY" in tree.name(root):
             self.temporary.pop(path, None)
         elif path not in self.temporary:
             # Flink refuses to drop a permanent table behind a temporary one.
-            self.permanent.pop(path, None)
+            for tables in (self.permanent, self.first, self.altered, self.options):
+                tables.pop(path, None)
 
-    def _alter(
-        self,
-        path: TablePath,
-        known: Callable[[TablePath], Sequence[Column] | None],
-        change: Callable[[Sequence[Column]], Sequence[Column]],
-    ) -> None:
-        columns = known(path)
+    def _alter(self, path: TablePath, change: _Change) -> None:
         tables = self.temporary if path in self.temporary else self.permanent
+        if path not in tables and path not in self.first:
+            self.altered.setdefault(path, []).append(change)
+            return
+        columns = tables[path] if path in tables else self.first[path]
         tables[path] = None if columns is None else change(columns)
 
     def _create_model(self, tree: Tree, root: int, canonical: Callable[[TablePath], TablePath]) -> None:
@@ -198,6 +270,12 @@ def _like(base: Iterable[Column], own: Iterable[Column], options: Sequence[str])
     }
     columns.update((column.name, column) for column in own)
     return list(columns.values())
+
+
+def _with_new(declared: Sequence[Column], given: Iterable[Column]) -> list[Column]:
+    """Declared columns, then those of schemas that no known statement has added."""
+    names = {column.name for column in declared}
+    return [*declared, *(c for c in given if c.name not in names and c.how != RAW_KEY)]
 
 
 def _is_included(feature: str, options: Sequence[str]) -> bool:

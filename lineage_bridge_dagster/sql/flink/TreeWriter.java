@@ -39,6 +39,12 @@ import org.apache.flink.sql.parser.type.SqlStructuredTypeNameSpec;
  * <p>Compiled at run time by Janino, hence plain Java: no lambdas, no inferred generics.
  */
 public class TreeWriter {
+    private static final java.util.regex.Pattern OPTION = java.util.regex.Pattern.compile(
+        "connector|topic|url|hosts?|uri|table-name|database(-name)?|schema-name|index|hostname|port"
+        + "|error-handling\\.(mode|log\\.target)|properties\\.bootstrap\\.servers"
+        + "|(key|value)\\.(format|fields-prefix|fields-include|[a-z-]+\\.(subject-names|schema-context))"
+        + "|[a-z0-9_-]+\\.(connection|database|collection|index|bucket|scope|table-name|path|namespace)");
+
     public final StringBuilder out = new StringBuilder();
     private int count = 0;
 
@@ -238,7 +244,31 @@ public class TreeWriter {
                 flags += ";" + option.getMergingStrategy().name() + " " + option.getFeatureOption().name();
             }
         }
-        return call(kind, flags, new int[] {write(t.getTableName()), second, columns(t.getColumnList())});
+        return call(kind, flags, new int[] {write(t.getTableName()), second, columns(t.getColumnList()),
+            options(t.getPropertyList())});
+    }
+
+    /**
+     * An identifier of keys and values by turns: of the options that tell which topics, schemas or outside tables a
+     * table stands for. Any other can be a secret.
+     */
+    private int options(SqlNodeList properties) {
+        List flat = new java.util.ArrayList();
+        for (int i = 0; properties != null && i < properties.size(); i++) {
+            String key = null;
+            String value = "";
+            if (properties.get(i) instanceof SqlTableOption) {
+                key = ((SqlTableOption) properties.get(i)).getKeyString();
+                value = ((SqlTableOption) properties.get(i)).getValueString();
+            } else if (properties.get(i) instanceof SqlCharStringLiteral) {
+                key = ((SqlCharStringLiteral) properties.get(i)).toValue();
+            }
+            if (key != null && value != null && OPTION.matcher(key).matches()) {
+                flat.add(key);
+                flat.add(value);
+            }
+        }
+        return flat.isEmpty() ? -1 : identifier(flat, properties.getParserPosition());
     }
 
     private int alterTable(SqlAlterTable t) {
@@ -258,6 +288,12 @@ public class TreeWriter {
         if (t instanceof SqlAlterTableRename) {
             return call(kind, "", new int[] {table, identifier(
                 java.util.Arrays.asList(((SqlAlterTableRename) t).fullNewTableName()), t.getParserPosition())});
+        }
+        if (t instanceof SqlAlterTableOptions) {
+            return call(kind, "", new int[] {table, options(((SqlAlterTableOptions) t).getPropertyList()), -1});
+        }
+        if (t instanceof SqlAlterTableReset) {
+            return call(kind, "", new int[] {table, -1, options(((SqlAlterTableReset) t).getPropertyKeyList())});
         }
         return call(kind, "", new int[] {table});
     }

@@ -76,6 +76,11 @@ class Tree:
         """Last parts of those nodes that are identifiers."""
         return [path[-1] for node in nodes if (path := self.path(node))]
 
+    def options(self, node: int) -> dict[str, str]:
+        """The options of a WITH, of which the parser returns those that may be kept (`TreeWriter`)."""
+        flat = self.path(node)
+        return dict(zip(flat[::2], flat[1::2], strict=True))
+
     def target(self, node: int) -> TablePath:
         """Path of the table that a statement writes, without alias or hints."""
         while self.kind(node) in TABLE_WRAPPERS:

@@ -175,7 +175,7 @@ def test_digest_and_export_exclude_the_cache(world: FakeConfluent, counting: Cou
 @pytest.mark.parametrize(
     ("schemas", "left"),
     [
-        ([avro("orders-value", "id", "customer"), avro("enriched-value", "c", "d")], ["c", "d"]),
+        ([avro("orders-value", "id", "customer"), avro("enriched-value", "c", "d")], ["key", "c", "d"]),
         # The schema is really gone.
         ([], []),
     ],

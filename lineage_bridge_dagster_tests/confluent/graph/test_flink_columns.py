@@ -54,7 +54,9 @@ def test_star_is_expanded_with_the_registrys_schemas(world: FakeConfluent, parse
         avro("enriched-value", "order_id", "who"),
     ]
     found = run(world, parser)
+    # Neither topic has a key schema, nor a CREATE TABLE: Flink shows the key as a column of bytes.
     assert columns(found, "enrich") == {
+        "key": {(ORDERS, "key", "identity")},
         "order_id": {(ORDERS, "id", "identity")},
         "who": {(ORDERS, "customer", "identity")},
     }
