@@ -30,3 +30,14 @@ class ConfigurationError(LineageBridgeError):
     """Wrong usage or configuration, found before any external system was changed."""
 
     exit_code = 2
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Whether an error ends on purpose what runs: Ctrl-C, or a signal that Dagster turned into one.
+
+    Any other, such as the `SystemExit` or the panic of a library, is the failure of one call.
+    """
+    stops = isinstance(error, KeyboardInterrupt | GeneratorExit)
+    return stops or (
+        not isinstance(error, Exception) and type(error).__module__.partition(".")[0] == "dagster"
+    )

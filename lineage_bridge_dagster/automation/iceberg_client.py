@@ -34,6 +34,8 @@ class IcebergClient:
         #: By catalog: the tables of its namespaces, and the namespace to list next.
         self._listed: dict[str, dict[str, frozenset[str] | None]] = {}
         self._next: dict[str, int] = {}
+        #: By catalog: the namespaces found within those that were listed.
+        self._inner: dict[str, dict[Identifier, list[Identifier]]] = {}
 
     def names(self, name: str, tables: Callable[[], NamedTables] | None) -> Iterable[str]:
         """The tables of a catalog that the state has or expects, as `namespace.table`.
@@ -67,10 +69,16 @@ class IcebergClient:
     def _list(self, name: str) -> Mapping[str, frozenset[str] | None]:
         """The tables of each namespace as they were listed last; None if it was not its turn yet."""
         from lineage_bridge_dagster.iceberg.table_errors import TableError, TableNotFoundError
-        from lineage_bridge_dagster.iceberg.tables import list_names, list_namespaces
+        from lineage_bridge_dagster.iceberg.tables import list_inner, list_names, list_namespaces
 
-        configured = [tuple(each.split(".")) for each in self._settings[name].namespaces]
-        namespaces = configured or self._call(name, list_namespaces)
+        settings = self._settings[name]
+        configured = [tuple(each.split(".")) for each in settings.namespaces]
+        if not (namespaces := configured):
+            namespaces = self._call(name, lambda it: list_namespaces(it, nested=False)).names
+            inner = self._inner.setdefault(name, {})
+            # The list grows while it is walked: the namespaces within those that it has by then.
+            for each in namespaces:
+                namespaces += inner.get(each, ())
         start = self._next.get(name, 0) if len(namespaces) > NAMESPACES_A_CALL else 0
         asked = [*namespaces[start:], *namespaces[:start]][:NAMESPACES_A_CALL]
         self._next[name] = (start + len(asked)) % max(1, len(namespaces))
@@ -85,6 +93,11 @@ class IcebergClient:
                 listed[".".join(namespace)] = frozenset()
             else:
                 errors.append(found)
+        if not configured and settings.nests_namespaces:
+            within = self._call(name, lambda it: list_inner(it, asked))
+            for each in asked:
+                if not within.errors:
+                    inner[each] = [found for found in within.names if found[:-1] == each]
         if errors:
             self._open.pop(name, None)
         if errors and len(errors) == len(asked):

@@ -193,6 +193,11 @@ class CatalogSettings(BaseModel):
         return self.type in ("rest", TABLEFLOW)
 
     @property
+    def nests_namespaces(self) -> bool:
+        """Whether a namespace may have others within it: those of Glue and of S3 Tables have none."""
+        return self.type == "rest" and not self.signing_name
+
+    @property
     def is_one_catalog(self) -> bool:
         """Whether it stands for itself: an entry for Tableflow stands for the catalogs of all environments,
         unless its uri is that of one."""

@@ -21,6 +21,7 @@ from lineage_bridge_dagster.iceberg.table_errors import (
     TableError,
     translate,
 )
+from lineage_bridge_dagster.iceberg.tables import list_inner
 from lineage_bridge_dagster.text import did_you_mean, first_few, plural
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def _reach(context: Context, settings: CatalogSettings) -> Iterator[Result]:
     try:
         catalog = context.catalog(settings.name)
         namespaces = [".".join(name) for name in catalog.list_namespaces()]
+        parents = {tuple(each.split(".")[:-1]) for each in settings.namespaces if "." in each}
+        namespaces += [".".join(name) for name in list_inner(catalog, parents).names]
     except LineageBridgeError as error:
         yield failed(tried, error.message, _remedy(error, settings, how))
         return

@@ -6,8 +6,12 @@ Statuses are those of `updateTable` in Iceberg's REST specification, which calls
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from botocore.exceptions import BotoCoreError
 
+from lineage_bridge_dagster.errors import is_interruption
 from lineage_bridge_dagster.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.writer.errors import (
     AccessDeniedError,
@@ -26,7 +30,39 @@ TableConflictError = ConflictError
 TableNotFoundError = NotFoundError
 
 
-def translate(error: Exception, *, action: str, where: str) -> CallError:
+class UnreadableTableError(CallError):
+    """The catalog returned the table, whose metadata has what no reader here knows."""
+
+
+def concerns_one_table(error: CallError) -> bool:
+    """Whether an error of loading a table, where others were loaded, says nothing about those.
+
+    The catalog refused this one alone, or returned what cannot be read here. Whoever is not signed in, is
+    throttled or gets no answer may not be told of any table.
+    """
+    from pyiceberg.exceptions import ForbiddenError
+
+    refused = isinstance(error, AccessDeniedError) and isinstance(error.__cause__, ForbiddenError)
+    return refused or type(error) in (CallError, UnreadableTableError)
+
+
+@contextmanager
+def table_errors(action: str, where: str) -> Iterator[None]:
+    """Raise the `CallError` of whatever a call for a table raises, but for interruptions.
+
+    Args:
+        action: As for `translate`.
+        where: As for `translate`.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if is_interruption(error):
+            raise
+        raise translate(error, action=action, where=where) from error
+
+
+def translate(error: BaseException, *, action: str, where: str) -> CallError:
     """Return the `CallError` for an exception of PyIceberg or of its HTTP client; raise it `from error`.
 
     Args:
@@ -48,7 +84,7 @@ def translate(error: Exception, *, action: str, where: str) -> CallError:
     return error_class(f"{action} {where} failed: {text}", hint=hint)
 
 
-def _class_of(error: Exception) -> type[CallError]:
+def _class_of(error: BaseException) -> type[CallError]:
     from pyiceberg import exceptions as iceberg
     from requests import exceptions as http
     from urllib3.exceptions import NewConnectionError
@@ -73,8 +109,8 @@ def _class_of(error: Exception) -> type[CallError]:
         | BotoCoreError,
     ):
         return AccessDeniedError
-    # 501: the catalog does not have the call.
-    if isinstance(error, NotImplementedError | http.SSLError):
+    # 501: the catalog does not have the call. A library that ends or panics has sent nothing either.
+    if isinstance(error, NotImplementedError | http.SSLError) or not isinstance(error, Exception):
         return CallError
     if isinstance(error, iceberg.CommitStateUnknownException) or status >= 500:
         return AmbiguousError

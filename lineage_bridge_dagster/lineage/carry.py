@@ -180,7 +180,7 @@ def _stamped(entry: Entry, discovered_at: str) -> Entry:
 
 
 def _seen_again(seen: Entry, known: Entry, proof: _Proof) -> Entry:
-    attributes: dict[str, Any] = {k: v for k, v in seen.attributes.items() if k != STALE_SINCE}
+    attributes = dict(seen.attributes)
     # Keep unread scopes that reported it before, or the next discovery would not wait for them.
     scopes = scopes_of(seen.attributes)
     unread = {scope for scope in scopes_of(known.attributes) - scopes if not proof.covers(scope)}
@@ -240,7 +240,12 @@ def _missing(attributes: Mapping[str, Any], known: Mapping[str, Any]) -> dict[st
     }
 
 
-def _stale(entry: Entry, last: Discovery, new: Discovery) -> Entry:
+def stale_since(entry: Node | Edge, last: Discovery) -> str:
+    """When a node or an edge of the last discovery was last seen; empty if that is not known."""
     # Not `last_seen` first: a last discovery that was only confirmed since then keeps older times.
-    since = entry.attributes.get(STALE_SINCE) or last.discovered_at or entry.last_seen or new.discovered_at
+    return entry.attributes.get(STALE_SINCE) or last.discovered_at or entry.last_seen or ""
+
+
+def _stale(entry: Entry, last: Discovery, new: Discovery) -> Entry:
+    since = stale_since(entry, last) or new.discovered_at
     return replace(entry.with_attributes(**{STALE_SINCE: since}), last_seen=since or None)

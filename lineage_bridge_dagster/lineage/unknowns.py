@@ -37,6 +37,10 @@ LINKED_DATABASES = "linked_databases"
 FEDERATED_DATABASES = "federated_databases"
 #: Kind of the notes on namespaces of REST catalogs with tables that are no assets.
 UNCONNECTED_TABLES = "unconnected_tables"
+#: Kind of the notes on tables of REST catalogs that could not be loaded, while others were.
+UNREADABLE_TABLES = "unreadable_tables"
+#: Kind of the notes on properties of REST catalogs and their tables that are not heeded.
+LEFT_OUT = "properties_left_out"
 
 #: Singular noun and the rest of a phrase that counts what a note names, by kind.
 _PHRASES: Mapping[str, tuple[str, str]] = {
@@ -52,6 +56,11 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     UNCONNECTED_TABLES: (
         "namespace",
         "with tables that no known process writes (discover: all of the catalog makes them assets)",
+    ),
+    UNREADABLE_TABLES: ("table", "that could not be loaded"),
+    LEFT_OUT: (
+        "party",
+        "naming code, hosts or identities that are not heeded, since only our own configuration may",
     ),
 }
 

@@ -94,6 +94,7 @@ class IcebergCleaning:
                 read = read_tables(
                     self._catalog(name),
                     self._catalogs[name].namespaces,
+                    nested=self._catalogs[name].nests_namespaces,
                     max_concurrency=self._settings.max_concurrency,
                 )
             except LineageBridgeError as error:
@@ -102,7 +103,7 @@ class IcebergCleaning:
             for table in read.tables:
                 if _is_ours(table):
                     found.tables.setdefault(name, []).append(_target(name, (*table.namespace, table.name)))
-            found.others += [_failure(name, error, number) for number, error in enumerate(read.errors)]
+            found.others += [_failure(name, error, number) for number, error in enumerate(read.all_errors)]
         return found
 
     def remove(

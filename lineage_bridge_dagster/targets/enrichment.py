@@ -13,8 +13,15 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.iceberg.table_errors import TableAccessDeniedError, TableError, translate
+from lineage_bridge_dagster.iceberg.table_errors import (
+    TableAccessDeniedError,
+    TableError,
+    UnreadableTableError,
+    concerns_one_table,
+    translate,
+)
 from lineage_bridge_dagster.iceberg.tables import IcebergTable, Identifier, TablesRead, read_tables
+from lineage_bridge_dagster.lineage.carry import STALE_SINCE, stale_since
 from lineage_bridge_dagster.lineage.catalog_facts import CATALOG_SETTINGS, SHOWN_SETTINGS
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode, materializes
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Note, Scope, ScopeReport, Status
@@ -27,7 +34,7 @@ from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, iceberg_rest_tabl
 from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.sql_policy import shown_parameters
 from lineage_bridge_dagster.lineage.times import iso, utc_now
-from lineage_bridge_dagster.lineage.unknowns import UNCONNECTED_TABLES
+from lineage_bridge_dagster.lineage.unknowns import LEFT_OUT, UNCONNECTED_TABLES, UNREADABLE_TABLES
 from lineage_bridge_dagster.text import first_few, plural
 
 #: The name of a table's dataset, as connectors to it have it: of a catalog and `namespace.table`.
@@ -39,6 +46,8 @@ SEEN = "iceberg_tables_seen"
 
 #: Tables and namespaces that a report names.
 _SHOWN = 3
+#: Characters of the reason why a table could not be loaded.
+_REASON = 200
 #: Calls to a catalog at once.
 _CONCURRENCY = 8
 
@@ -100,6 +109,7 @@ def enrich(
             read = read_tables(
                 open_catalog(catalogs, settings.name),
                 settings.namespaces,
+                nested=settings.nests_namespaces,
                 wanted=(lambda _name: True) if settings.discovers_all else wanted,
                 max_concurrency=_CONCURRENCY,
             )
@@ -126,7 +136,11 @@ def enrich(
                 _add(graph, node, scope, dataset, writers, now)
             else:
                 left_out.append(name)
-        coverage.add(replace(report_of(scope, read), notes=_notes(left_out)))
+        report, unreadable = _told_apart(scope, read)
+        for name in unreadable:
+            _carry_table(graph, scope, name, last, dataset_of(settings, name), writers, now)
+        notes = (*report.notes, *_unconnected(left_out), *_unreadable(unreadable))
+        coverage.add(replace(report, notes=notes))
     return replace(
         discovery,
         graph=graph,
@@ -167,7 +181,56 @@ def _is_wanted(
     return is_new or (known is not None and name in known) or dataset_of(name) is not None
 
 
-def _notes(left_out: Iterable[Identifier]) -> tuple[Note, ...]:
+def _told_apart(scope: Scope, read: TablesRead) -> tuple[ScopeReport, Mapping[Identifier, TableError]]:
+    """The report of a catalog, and the tables that could not be loaded for a reason of their own.
+
+    Such a table hides nothing but itself. A refusal is one only where the catalog let another table be read:
+    else the permission may be missing for all.
+    """
+    alone = {
+        name: error
+        for name, error in read.failed.items()
+        if isinstance(error, UnreadableTableError) or (read.tables and concerns_one_table(error))
+    }
+    failed = {name: error for name, error in read.failed.items() if name not in alone}
+    return report_of(scope, replace(read, failed=failed)), alone
+
+
+def _carry_table(
+    graph: Graph,
+    scope: Scope,
+    name: Identifier,
+    last: Discovery | None,
+    dataset: Node | None,
+    writers: Mapping[str, Sequence[Edge]],
+    now: str,
+) -> None:
+    """Keep a table that the last discovery had and that cannot be loaded now, with what feeds it by now."""
+    node_id = iceberg_table_id("", scope.place, ".".join(name[:-1]), name[-1])
+    known = last.graph.nodes.get(node_id) if last else None
+    if last is None or known is None:
+        return
+    node = known.with_attributes(scopes=[str(scope)], **{STALE_SINCE: stale_since(known, last)})
+    _add(graph, node, scope, dataset, writers, now)
+    for edge in last.graph.edges.values():
+        # Of a dataset, the edge is the one of now.
+        source = graph.nodes.get(edge.src_id)
+        if edge.dst_id == node_id and source is not None and source.node_type != NodeType.EXTERNAL_DATASET:
+            graph.add_edge(edge)
+
+
+def _unreadable(failed: Mapping[Identifier, TableError]) -> tuple[Note, ...]:
+    names = (f"{'.'.join(name)} ({_reason(error)})" for name, error in sorted(failed.items()))
+    return (Note(UNREADABLE_TABLES, tuple(names)),) if failed else ()
+
+
+def _reason(error: TableError) -> str:
+    """Why a table was not loaded, without the sentence about which one."""
+    text = redact_text(error.message.partition(" failed: ")[2] or error.message)
+    return text if len(text) <= _REASON else f"{text[:_REASON]}..."
+
+
+def _unconnected(left_out: Iterable[Identifier]) -> tuple[Note, ...]:
     """A note on the tables that are no assets: the number in each namespace, for there may be thousands."""
     counts = Counter(".".join(name[:-1]) for name in left_out)
     names = tuple(f"{namespace} ({plural(count, 'table')})" for namespace, count in sorted(counts.items()))
@@ -287,7 +350,9 @@ def unread(scope: Scope, error: LineageBridgeError) -> ScopeReport:
 
 
 def report_of(scope: Scope, read: TablesRead) -> ScopeReport:
-    if not read.errors:
-        return ScopeReport(scope, Status.COMPLETE, count=len(read.tables))
-    reason = f"{first_few([error.message for error in read.errors], _SHOWN)} {read.errors[0].hint}".strip()
-    return ScopeReport(scope, Status.PARTIAL, reason, len(read.tables))
+    """The report of a catalog that was listed, with what it and its tables may not say."""
+    notes = (Note(LEFT_OUT, read.left_out),) if read.left_out else ()
+    if not (errors := read.all_errors):
+        return ScopeReport(scope, Status.COMPLETE, count=len(read.tables), notes=notes)
+    reason = f"{first_few([error.message for error in errors], _SHOWN)} {errors[0].hint}".strip()
+    return ScopeReport(scope, Status.PARTIAL, reason, len(read.tables), notes)

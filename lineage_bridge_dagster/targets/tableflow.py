@@ -63,10 +63,10 @@ def enrich_from_tableflow(
             coverage.add(unread(scope, error))
             continue
         # A cluster has no namespace before Tableflow has made a table of one of its topics.
-        errors = [each for each in read.errors if not isinstance(each, TableNotFoundError)]
+        errors = [each for each in read.all_errors if not isinstance(each, TableNotFoundError)]
         for each in errors:
             each.hint = hint_of(each.message, tableflow=True)
-        read = replace(read, errors=tuple(errors))
+        read = replace(read, errors=tuple(errors), failed={})
         for table in read.tables:
             source = by_table.get((".".join(table.namespace), table.name))
             if source is None:

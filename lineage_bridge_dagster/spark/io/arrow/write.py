@@ -26,6 +26,7 @@ from tenacity import (
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.iceberg.guarded import writable
 from lineage_bridge_dagster.iceberg.table_errors import TableConflictError, translate
 from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitConflictError, changed_meanwhile
 from lineage_bridge_dagster.spark.io.arrow import tables
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.metadata import TableMetadata
 
 #: Plans of one write, each with PyIceberg's own retries of its commit.
 _ATTEMPTS = 10
@@ -178,14 +180,14 @@ class _Write:
             condition = merge.condition
             existing = table.scan(row_filter=condition, case_sensitive=False).to_arrow()
             merged = merge.applied_to(conform(existing, schema, label))
-            files = write_files(transaction.table_metadata, table.io, merged)
+            files = self._written(transaction.table_metadata, table, merged)
         else:
             kept = MergeRows.without_deleted(self.rows, schema, options, label)
             rows = conform(kept, schema, label)
             self._check_inside(rows, condition, transaction)
             at = (schema.schema_id, transaction.table_metadata.default_spec_id)
             if at not in self.files:
-                self.files[at] = write_files(transaction.table_metadata, table.io, rows)
+                self.files[at] = self._written(transaction.table_metadata, table, rows)
             files = self.files[at]
         snapshot = transaction.update_snapshot(snapshot_properties=self.request.marker.summary)
         if plan.action is ArrowAction.APPEND:
@@ -201,6 +203,9 @@ class _Write:
             producer.append_data_file(each)
         producer.commit()
 
+    def _written(self, metadata: TableMetadata, table: Table, rows: pa.Table) -> list[DataFile]:
+        return write_files(writable(metadata, self.catalog), table.io, rows)
+
     def _replaced(
         self, table: Table, transaction: Transaction, condition: BooleanExpression
     ) -> list[tuple[DataFile, list[DataFile]]]:
@@ -215,7 +220,7 @@ class _Write:
             rows = scan.to_table([task])
             others = rows.filter(~mask(condition, metadata.schema()))
             if others.num_rows < rows.num_rows:
-                found.append((task.file, write_files(metadata, table.io, others)))
+                found.append((task.file, self._written(metadata, table, others)))
         return found
 
     def _check_inside(self, rows: pa.Table, condition: BooleanExpression, transaction: Transaction) -> None:

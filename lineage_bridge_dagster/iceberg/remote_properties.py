@@ -1,0 +1,225 @@
+"""Which properties a catalog and its tables may set in this process. Pure.
+
+Three parties write properties, and each is trusted with less than the one before:
+
+- **Our own configuration** may say anything.
+- **A catalog's server**, in `/v1/config` and beside each table it loads, may route requests within itself and
+  vend what reads and writes its tables' files: credentials, the region, and the endpoint that these
+  credentials are for. It may name no code, no proxy, and no profile or role of ours; nor an endpoint without
+  credentials for it, to which we would send requests signed with our own.
+- **A table's own properties** may set nothing here. Whoever may write a table writes them, and Iceberg's Java
+  library does not configure its access to files by them either.
+
+What the REST specification lets servers send is in its schemas `CatalogConfig`, `LoadTableResult` and
+`StorageCredential`; what PyIceberg makes of it, in its documentation ("Configuration").
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+#: What a server may say about requests to itself. Where these have a host, it is checked separately.
+_ROUTING = frozenset(
+    {
+        "namespace-separator",
+        "oauth2-server-uri",
+        "prefix",
+        "rest-metrics-reporting-enabled",
+        "rest-page-size",
+        "scan-planning-mode",
+        "snapshot-loading-mode",
+        "token",
+        "uri",
+        "view-endpoints-supported",
+        "warehouse",
+    }
+)
+
+_S3_KEYS = ("s3.access-key-id", "s3.secret-access-key")
+#: Our own credentials for a store, which no credentials that a server vends are mixed with.
+_OWN_CREDENTIALS: Mapping[str, tuple[str, ...]] = {
+    "s3.access-key-id": (
+        *_S3_KEYS,
+        "s3.session-token",
+        "client.access-key-id",
+        "client.secret-access-key",
+        "client.session-token",
+    ),
+    "gcs.oauth2.token": ("gcs.oauth2.token",),
+    "adls.sas-token": ("adls.account-key", "adls.sas-token", "adls.token", "adls.connection-string"),
+}
+#: Properties that name a host, with the credentials that have to come with them.
+HOSTS: Mapping[str, tuple[str, ...]] = {
+    "s3.endpoint": _S3_KEYS,
+    "gcs.service.host": ("gcs.oauth2.token",),
+    "adls.account-host": ("adls.sas-token",),
+    "adls.blob-storage-authority": ("adls.sas-token",),
+    "adls.dfs-storage-authority": ("adls.sas-token",),
+}
+#: Properties that become part of a host name, so that no other host may be hidden in them.
+_NAME = re.compile(r"[A-Za-z0-9-]{1,63}")
+_HOST_PARTS = frozenset({"s3.region", "client.region", "adls.account-name"})
+
+#: What else a server may vend for files.
+_STORAGE = frozenset(
+    {
+        *_S3_KEYS,
+        "s3.session-token",
+        "s3.anonymous",
+        "s3.connect-timeout",
+        "s3.force-virtual-addressing",
+        "s3.path-style-access",
+        "s3.request-timeout",
+        "s3.server-side-encryption",
+        "s3.sse-kms-key-id",
+        "client.access-key-id",
+        "client.secret-access-key",
+        "client.session-token",
+        "gcs.oauth2.token",
+        "gcs.oauth2.token-expires-at",
+        "gcs.project-id",
+        "gcs.requester-pays",
+        "adls.token",
+    }
+)
+_SAS_TOKEN = re.compile(r"adls\.sas-token(?:\..+)?")
+
+#: Properties of ours that files are never read or written with: what opens the catalog itself.
+_CATALOGS_OWN = frozenset(
+    {
+        "audience",
+        "auth",
+        "auth.manager",
+        "botocore-session",
+        "credential",
+        "oauth2-server-uri",
+        "resource",
+        "scope",
+        "ssl",
+        "token",
+        "uri",
+    }
+)
+#: What a signer of requests to S3 needs of it, where our own configuration names one.
+_FOR_SIGNER = frozenset({"auth.manager", "token", "uri"})
+#: Where that is: an address, and a path below it.
+_SIGNER = frozenset({"s3.signer.uri", "s3.signer.endpoint"})
+
+#: A table's properties that name a class, such as `py-io-impl` and `write.location-provider.impl`.
+_TABLE_CODE = re.compile(r".+[.-]impl", re.IGNORECASE)
+#: A server's that name code to load, for PyIceberg and for Iceberg's Java library, or how to sign in.
+_CODE = re.compile(
+    r".+[.-](?:impl|class|factory|provider|reporter|signer)|auth(?:\..+)?|rest\.(?:auth\..+|sigv4-enabled)",
+    re.IGNORECASE,
+)
+#: A server's that choose a host, a proxy or an identity.
+_PLACE = re.compile(
+    r"(?:.+[.-])?(?:uri|endpoint|host|authority|profile-name|role-arn|credential)", re.IGNORECASE
+)
+#: Of these, what servers send to clients of every language, and nothing here reads.
+_UNREAD = re.compile(r".+refresh-credentials-endpoint")
+
+
+def code_in(properties: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[str, ...]:
+    """A table's properties that name code, sorted, but for those that our own configuration has alike.
+
+    >>> code_in({"py-io-impl": "acme.Files", "owner": "team"}, {})
+    ('py-io-impl',)
+    >>> code_in({"py-io-impl": "acme.Files"}, {"py-io-impl": "acme.Files"})
+    ()
+    """
+    return tuple(
+        sorted(
+            key for key, value in properties.items() if _TABLE_CODE.fullmatch(key) and own.get(key) != value
+        )
+    )
+
+
+def without_code(properties: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """The properties without `code_in`."""
+    left_out = code_in(properties, own)
+    return {key: value for key, value in properties.items() if key not in left_out}
+
+
+def divided(said: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a server says of itself: how it is asked, and everything else."""
+    routing = {key: value for key, value in said.items() if key in _ROUTING}
+    return routing, {key: value for key, value in said.items() if key not in _ROUTING}
+
+
+def allowed(said: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What a server says that is heeded, and the names of what is not and would matter, sorted.
+
+    Args:
+        said: The server's properties, all that concern one table or the catalog.
+        own: Those of our own configuration. What both say alike is heeded.
+    """
+    vended = _has({key for key, value in said.items() if value})
+
+    def is_allowed(key: str, value: Any) -> bool:
+        if own.get(key) == value:
+            return True
+        if not isinstance(value, str | int | float):
+            return False
+        if key in HOSTS:
+            return all(map(vended, HOSTS[key])) and not _is_link_local(str(value))
+        if key in _HOST_PARTS:
+            return bool(_NAME.fullmatch(str(value)))
+        if key in _SIGNER:
+            return bool(own.get("s3.signer")) and _is_below(str(value), str(own.get("uri") or ""))
+        return key in _ROUTING | _STORAGE or bool(_SAS_TOKEN.fullmatch(key))
+
+    heeded = {key: value for key, value in said.items() if is_allowed(key, value)}
+    left_out = (
+        key
+        for key, value in said.items()
+        if key not in heeded
+        and (_CODE.fullmatch(key) or _PLACE.fullmatch(key))
+        and not _UNREAD.fullmatch(key)
+        and not (key == "io-impl" and str(value).startswith("org.apache.iceberg."))
+    )
+    return heeded, tuple(sorted(left_out))
+
+
+def for_files(own: Mapping[str, Any], vended: Mapping[str, Any]) -> dict[str, Any]:
+    """The properties that files of a table are read and written with.
+
+    Args:
+        own: Our own configuration, and what the library adds to it.
+        vended: What the server says that is `allowed`.
+    """
+    withheld = _CATALOGS_OWN - (_FOR_SIGNER if own.get("s3.signer") else frozenset())
+    has = _has({key for key, value in vended.items() if value})
+    replaced = {key for sign, keys in _OWN_CREDENTIALS.items() if has(sign) for key in keys}
+    files = {
+        key: value
+        for key, value in own.items()
+        if key not in withheld | replaced and not (key.startswith("header.") and "token" in withheld)
+    }
+    return files | {key: value for key, value in vended.items() if key not in _ROUTING}
+
+
+def _has(keys: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a key is among these; a SAS token may be of one account, whose name follows."""
+    found = set(keys)
+    return lambda key: key in found or any(each.startswith(f"{key}.") for each in found)
+
+
+def _is_below(address: str, uri: str) -> bool:
+    """Whether an address is on the host of a uri, or is a path."""
+    at, home = urlsplit(address), urlsplit(uri)
+    if not (at.scheme or at.netloc):
+        return True
+    return (at.scheme, at.netloc.lower()) == (home.scheme, home.netloc.lower())
+
+
+def _is_link_local(url: str) -> bool:
+    """Whether an endpoint is where a cloud's virtual machines get credentials from."""
+    try:
+        return ipaddress.ip_address(urlsplit(url if "//" in url else f"//{url}").hostname or "").is_link_local
+    except ValueError:
+        return False
