@@ -47,6 +47,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.lineage.unknowns import note_lines, with_notes
+from lineage_bridge_dagster.lineage.writers import settle_writers
 from lineage_bridge_dagster.text import ReportLine, first_few
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def discover(
     for environment in fetched.environments:
         for ksqldb in environment.ksqldb:
             add_ksqldb(builder, environment.environment, ksqldb)
+    settle_writers(builder.graph)
+    for environment in fetched.environments:
         add_schemas(builder, environment.environment, environment.schemas)
         add_topic_schemas(builder, environment.environment, environment.schemas)
     if texts is not None:

@@ -16,6 +16,7 @@ CHAIN_ATTRIBUTES = (
     "sql",
     "connector_class",
     "schema_fields",
+    "writer",
     "stale_since",
     # A table: see `catalog_tables.name_of`.
     "catalog",

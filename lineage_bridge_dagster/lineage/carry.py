@@ -18,6 +18,7 @@ from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, Edge, Graph
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.lineage.sql_policy import statement_hash
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN
+from lineage_bridge_dagster.lineage.writers import WRITER, settle_writers
 
 Entry = TypeVar("Entry", Node, Edge)
 
@@ -34,6 +35,7 @@ _NEVER_CARRIED = GLUE_STATUS_ATTRIBUTES | {
     "scopes",
     "warnings",
     UNKNOWN,
+    WRITER,
 }
 
 #: By kind of node, the APIs that add attributes to nodes that other APIs report.
@@ -101,6 +103,7 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
         graph.add_edge(seen_edge)
     for edge in stale_edges:
         graph.add_edge(_stale(edge, last, new))
+    settle_writers(graph)
     return replace(new, graph=graph)
 
 

@@ -36,6 +36,7 @@ class HopLine:
 
     Attributes:
         kind: As `hops.hop_kind` gives it.
+        mark: What is never left out, such as that who writes a topic is inferred.
         sql: On one line, of any length; empty if there is none.
     """
 
@@ -45,11 +46,13 @@ class HopLine:
     name: str
     note: str = ""
     sql: str = ""
+    mark: str = ""
 
     def text(self, sql_width: int, notes: bool) -> str:
         note = self.note if notes else ""
         if self.sql and sql_width:
             note = "SQL: " + shorten(self.sql, sql_width)
+        note = ", ".join(filter(None, (self.mark, note)))
         return one_line(f"{self.kind}: {self.name}" + (f" [{note}]" if note else ""))
 
 

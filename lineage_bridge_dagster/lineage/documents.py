@@ -211,12 +211,14 @@ def _line(hop: Hop, options: DocumentOptions) -> HopLine:
     elif fields := NodeView.of(node).schema_fields:
         note = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
     sql = shown_sql(node, options.sql) or ""
+    writer = NodeView.of(node).writer
     return HopLine(
         node_id=node.node_id,
         distance=hop.distance,
         kind=hop_kind(node.node_type),
         name=one_line(node.qualified_name or node.label),
         note=note,
+        mark=f"writer {clean(writer)} from its name" if writer else "",
         sql=" ".join(sql.split()),
     )
 

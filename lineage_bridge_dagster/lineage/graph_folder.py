@@ -17,7 +17,7 @@ NODES, EDGES, COVERAGE = "nodes.parquet", "edges.parquet", "coverage.parquet"
 
 #: Key of the files' metadata, and the version of what our files hold: raised whenever a column changes, or
 #: what one is computed by.
-_KEY, _VERSION = b"lineage_bridge", 1
+_KEY, _VERSION = b"lineage_bridge", 2
 
 
 @dataclass(frozen=True, slots=True)

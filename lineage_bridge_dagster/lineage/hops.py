@@ -36,7 +36,8 @@ def shown_sql(node: Node, mode: str) -> str | None:
 
 
 def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, Any]:
-    """Return `hop, kind, qualified_name, display_name` and, if any, `sql, connector_class, schema_fields`."""
+    """Return `hop, kind, qualified_name, display_name` and, if any, `writer, sql, connector_class,
+    schema_fields`."""
     view = NodeView.of(node)
     record: dict[str, Any] = {
         "hop": distance,
@@ -44,6 +45,8 @@ def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, An
         "qualified_name": clean(node.qualified_name),
         "display_name": clean(node.label),
     }
+    if view.writer:
+        record["writer"] = clean(view.writer)
     if text := shown_sql(node, sql):
         record["sql"] = text
     # LineageBridge notes on a dataset the class of the connector that it was inferred from.

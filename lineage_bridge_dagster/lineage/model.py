@@ -44,6 +44,7 @@ class Evidence(StrEnum):
     ENGINE = "engine"  # reported by the engine that runs the query
     OBSERVED = "observed"  # seen at run time: offsets, lags, a table at a topic's storage location
     DECLARED = "declared"  # from a configuration or a catalog
+    INFERRED = "inferred"  # from a topic's name alone: see `writers`
 
 
 #: Kinds of edge that carry data; a chain follows them from destination to source.

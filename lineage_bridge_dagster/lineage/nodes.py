@@ -239,13 +239,15 @@ class NodeView:
     cloud = Attribute(_text)
     #: The cloud provider's region; a Glue table's is `GlueTableNode.aws_region`.
     region = Attribute(_text)
-    # A hop shows these three of any kind of node: a graph from a file may hold kinds of its own.
+    # A hop shows these of any kind of node: a graph from a file may hold kinds of its own.
 
     #: The text of a Flink statement or ksqlDB query.
     sql = Attribute(_text)
     connector_class = Attribute(_text)
     #: The fields of a topic's value schema.
     schema_fields = Attribute(_fields)
+    #: `inferred` on a topic of which only its name tells who writes it: see `writers`.
+    writer = Attribute(_text)
 
 
 class TopicNode(NodeView):

@@ -16,6 +16,7 @@ from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.unknowns import Unknown, unknowns_of
 from lineage_bridge_dagster.lineage.upstream import Place, UpstreamIndex, node_of
+from lineage_bridge_dagster.lineage.writers import is_inferred
 
 #: The kinds of node that read inputs and write outputs.
 PROCESSES = frozenset({NodeType.CONNECTOR, NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY})
@@ -76,11 +77,19 @@ class GraphView:
             if edge.edge_type != EdgeType.PRODUCES or edge.dst_id not in self.graph:
                 continue
             process = self.graph.nodes.get(edge.src_id)
+            if process and is_inferred(edge):
+                found.setdefault(edge.dst_id, []).append(edge.src_id)
+                continue
             # A dead letter queue takes records of all inputs, whatever they are.
             kinds = unknowns_of(process) if process and not edge.attributes.get("role") else ()
             if kinds and (edge.inputs is None or (Unknown.TRANSFORM in kinds and edge.confidence < 1)):
                 found.setdefault(edge.dst_id, []).append(edge.src_id)
         return found
+
+    @cached_property
+    def inferred(self) -> frozenset[tuple[str, str]]:
+        """The ends of the edges that only the names of topics tell."""
+        return frozenset(edge.key[:2] for edge in self.graph.edges.values() if is_inferred(edge))
 
     @cached_property
     def doubtful(self) -> frozenset[str]:

@@ -66,6 +66,20 @@ def test_the_pipeline_type_is_what_writes_the_table(hops: list[str], kind: str) 
     assert render(source).parameters[KEY_PIPELINE_TYPE] == kind
 
 
+def test_topic_of_which_only_its_name_tells_the_writer_says_so_however_little_room_there_is() -> None:
+    shapes = [(f"n{at}", kind) for at, kind in enumerate(("tableflow_table", "kafka_topic", "connector"), 1)]
+    nodes = [node(name, kind, schema_fields=fields(3)) for name, kind in shapes]
+    sure = render(chain(*(Hop(at, one) for at, one in enumerate(nodes, 1))))
+    nodes[1] = nodes[1].with_attributes(writer="inferred")
+    guessed = render(chain(*(Hop(at, one) for at, one in enumerate(nodes, 1))))
+    assert [hop.get("writer") for hop in hops_of(guessed.parameters)] == [None, "inferred", None]
+    block = guessed.block(2048, NOW) or ""
+    assert "- topic: n2 [writer inferred from its name, 3 columns]\n" in block
+    without_notes = len(block) - len(", 3 columns") - 1
+    assert "- topic: n2 [writer inferred from its name]\n" in (guessed.block(without_notes, NOW) or "")
+    assert "writer" not in json.dumps(sure.parameters) + str(sure.block(2048, NOW))
+
+
 def test_chain_without_hops_gives_an_empty_document() -> None:
     document = render(chain())
 

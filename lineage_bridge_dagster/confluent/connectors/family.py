@@ -18,10 +18,20 @@ class Written:
 
     A topic of several datasets is yielded once for each. Empty for what the configuration does not tell:
     a topic whose dataset is not known, or a dataset whose topic is not known.
+
+    `by_name` is set if the configuration leaves open which topics there are, and the only sign that this is
+    one of them is its name; `dataset_by_name` if the dataset is derived from that name, too.
     """
 
     topic: str
     dataset: str = ""
+    by_name: bool = False
+    dataset_by_name: bool = False
+
+
+def named_for(topic: str, dataset: str = "") -> Written:
+    """A topic that exists under the name that it would have if this dataset did."""
+    return Written(topic, dataset, by_name=True, dataset_by_name=True)
 
 
 @dataclass(slots=True)

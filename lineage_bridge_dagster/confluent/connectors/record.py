@@ -48,6 +48,9 @@ class ConnectorLineage:
     sink. It is complete for every output that it names; an output that it does not name may be made of any
     input.
 
+    `inferred` are the topics among its outputs that have merely the name that such an output would have, and
+    the datasets that are derived from these names.
+
     `observed` are the topics and datasets among its inputs that its offsets show it has read. `unknown` are
     the kinds of what all this leaves open; `warnings` say what and why.
     """
@@ -64,5 +67,6 @@ class ConnectorLineage:
     internal_topics: tuple[str, ...] = ()
     confidence: float = 1.0
     warnings: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     unknown: tuple[Unknown, ...] = ()

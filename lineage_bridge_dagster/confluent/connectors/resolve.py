@@ -63,11 +63,15 @@ class _Flows:
 
     #: Output -> its inputs, without duplicates; "" stands for an input that is not known.
     inputs: dict[str, dict[str, None]] = field(default_factory=dict)
+    #: Inputs and outputs -> whether each is inferred from the name of a topic.
+    by_name: dict[str, bool] = field(default_factory=dict)
     unresolved: bool = False
 
-    def add(self, source: str, target: str) -> None:
+    def add(self, source: str, target: str, *, source_by_name: bool = False, by_name: bool = False) -> None:
         source, target = self._name(source), self._name(target)
         self.inputs.setdefault(target, {})[source] = None
+        for name, inferred in ((source, source_by_name), (target, by_name)):
+            self.by_name[name] = inferred and self.by_name.get(name, True)
 
     def drop(self, targets: Iterable[str]) -> None:
         """Leave out outputs that are no lineage."""
@@ -89,6 +93,12 @@ class _Flows:
     @property
     def targets(self) -> tuple[str, ...]:
         return _unique(self.inputs)
+
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """The inputs and outputs that nothing tells but the names of topics."""
+        found = {*self.sources, *self.targets}
+        return tuple(name for name, inferred in self.by_name.items() if inferred and name in found)
 
     @property
     def open_targets(self) -> list[str]:
@@ -128,10 +138,15 @@ def _source(
     try:
         for written in family.source(context) if family.source else ():
             known = written.topic and is_resolved(written.topic)
-            topics = routing.route(written.topic) if known else [written.topic]
+            topics = routing.routed(written.topic) if known else {written.topic: False}
             # Where a transform makes the topic unknown, the dataset is read all the same.
-            for topic in topics or [""]:
-                flows.add(written.dataset, topic)
+            for topic, by_name in (topics or {"": False}).items():
+                flows.add(
+                    written.dataset,
+                    topic,
+                    source_by_name=written.dataset_by_name,
+                    by_name=by_name or written.by_name,
+                )
     except BadRegexError as error:
         context.warnings.append(f"cannot apply {error}")
     flows.drop(context.internal)
@@ -153,6 +168,7 @@ def _source(
         report_topics=_unique(reports),
         internal_topics=_unique(context.internal),
         confidence=routing.confidence,
+        inferred=flows.inferred,
         warnings=_unique([*context.warnings, *routing.warnings, *flows.warnings("topics or datasets")]),
         unknown=_kinds(
             transform=bool(routing.warnings),

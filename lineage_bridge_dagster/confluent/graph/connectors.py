@@ -17,6 +17,7 @@ from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, Node, NodeT
 from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
 from lineage_bridge_dagster.lineage.sql_modes import is_sql
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
+from lineage_bridge_dagster.lineage.writers import BY_NAME
 
 
 def add_connectors(
@@ -131,21 +132,28 @@ def _add(
     is_open = bool(sources) or Unknown.DATASETS in lineage.unknown
     for name, source_id in sources.items():
         seen = name in lineage.observed
-        evidence = Evidence.OBSERVED if seen else Evidence.DECLARED
-        sure = 1.0 if seen else lineage.confidence
+        evidence, most = (Evidence.OBSERVED, 1.0) if seen else _evidence(lineage, name)
+        sure = 1.0 if seen else min(most, lineage.confidence)
         ends = (source_id, node_id, EdgeType.CONSUMES)
         builder.add_edge(*ends, scope_of(name), confidence=sure, evidence=evidence)
     for name, target_id in targets.items():
-        sure = lineage.confidence
+        evidence, most = _evidence(lineage, name)
+        sure = min(most, lineage.confidence)
         # A dead letter queue or a report takes records of all inputs.
         if is_open and name not in inputs and name not in created_late:
             sure = min(sure, UNKNOWN_INPUTS)
         role = "dlq" if name in lineage.dlq_topics else "report" if name in lineage.report_topics else None
         ends = (node_id, target_id, EdgeType.PRODUCES)
-        builder.add_edge(*ends, scope_of(name), confidence=sure, inputs=inputs.get(name), role=role)
+        facts: dict[str, Any] = {"inputs": inputs.get(name), "role": role}
+        builder.add_edge(*ends, scope_of(name), confidence=sure, evidence=evidence, **facts)
     for name in lineage.internal_topics:
         if (topic := builder.graph.nodes.get(ids.topic_id(*place.key, name))) is not None:
             builder.graph.add_node(_marked_internal(topic))
+
+
+def _evidence(lineage: ConnectorLineage, name: str) -> tuple[Evidence, float]:
+    """How a configuration tells an input or output, and the most confidence in that."""
+    return (Evidence.INFERRED, BY_NAME) if name in lineage.inferred else (Evidence.DECLARED, 1.0)
 
 
 def _config(config: Mapping[str, str]) -> dict[str, Any]:

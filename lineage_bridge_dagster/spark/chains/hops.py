@@ -56,6 +56,7 @@ HOP_COLUMNS = pa.schema(
         pa.field("connector_class", pa.string()),
         pa.field("schema_fields", pa.list_(pa.struct([("name", pa.string()), ("type", pa.string())]))),
         pa.field("stale_since", pa.string()),
+        pa.field("writer", pa.string()),
     ]
 )
 
@@ -65,10 +66,10 @@ HOP_NAMES = tuple(field.name for field in HOP_COLUMNS if field.name != "node")
 NODE_NAMES = ("node_id", "qualified_name", "environment_id", "cluster_id")
 
 #: The columns that are copied from `hop_record`.
-_FROM_RECORD = ("kind", "qualified_name", "display_name", "sql", "connector_class")
+_FROM_RECORD = ("kind", "qualified_name", "display_name", "sql", "connector_class", "writer")
 
 #: Columns of a hop that its digest does not count: a chain that is only read worse is not another one.
-_NOT_IN_DIGEST = frozenset({"node", "stale_since"})
+_NOT_IN_DIGEST = frozenset({"node", "stale_since", "writer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +115,13 @@ def _in_one(arrays: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def hop_digests(columns: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.int64]:
-    """Digests of nodes as hops, from all their columns but their numbers."""
+    """Digests of nodes as hops, from all their columns but their numbers.
+
+    A hop without a mark has the digest that it had before there were marks.
+    """
     fields = (columns[f.name] for f in HOP_COLUMNS if f.name not in _NOT_IN_DIGEST)
-    return digests(zip(*fields, strict=True))
+    rows = zip(*fields, strict=True)
+    return digests((*row, mark) if mark else row for row, mark in zip(rows, columns["writer"], strict=True))
 
 
 def hop_columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
@@ -162,8 +167,8 @@ def hop_rows(
     """One row for each hop of these tables, by table and hop in each partition; for use within the block.
 
     Columns: `table_id, database, table_name, hop, node_id, kind, qualified_name, display_name,
-    environment_id, cluster_id, sql, connector_class, schema_fields, stale_since, complete`, and what else
-    `tables` has.
+    environment_id, cluster_id, sql, connector_class, schema_fields, stale_since, writer, complete`, and what
+    else `tables` has.
 
     Args:
         spark: the session.

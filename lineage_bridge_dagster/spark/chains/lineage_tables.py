@@ -66,6 +66,7 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
             "string",
             "ISO 8601: when the node was last seen, if not in this discovery",
         ),
+        ("writer", "string", "inferred on a topic of which only its name tells who writes it"),
         ("complete", "boolean", "Whether all scopes that the chain passes through were fully read"),
         ("chain_digest", "string", "The same in all rows of a chain; changes when a hop does"),
         ("discovered_at", "timestamp", "Time of the discovery that found the chain"),

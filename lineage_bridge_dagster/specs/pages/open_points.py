@@ -74,6 +74,8 @@ def upstream_sentences(view: GraphView, table: Node) -> str:
 def _sentence(view: GraphView, process_id: str, output_id: str) -> str:
     process, output = view.graph.nodes[process_id], view.graph.nodes[output_id]
     kinds, sources = unknowns_of(process), view.sources(process)
+    if (process_id, output_id) in view.inferred:
+        return sentence(f"that {titled(process)} writes {titled(output)} is inferred from the topic's name")
     if not sources:
         why = next((text for kind, text in _ENDS.items() if kind in kinds), "it is not known what it reads")
         connector_class = plain(NodeView.of(process).connector_class or "(none)")

@@ -51,9 +51,17 @@ def description(node: Node, context: NodeContext) -> str:
             facts = iceberg_table.facts(other, context)
             return _page(first, origin, facts=facts, below=iceberg_table.queries(other, context))
         case NodeType.EXTERNAL_DATASET:
-            return _page(f"External dataset: {plain(node.qualified_name)}")
+            return _page(f"External dataset: {plain(node.qualified_name)}{_inference(node, context)}")
         case _:
             return _page(f"{kind_of(node)} {plain(node.label)}{location(node)}")
+
+
+def _inference(dataset: Node, context: NodeContext) -> str:
+    """That nothing but the names of topics tells that there is a dataset; empty if anything else does."""
+    view = context.view
+    ends = [(dataset.node_id, target.node_id) for target in view.targets(dataset)]
+    guessed = ends and not view.sources(dataset) and all(pair in view.inferred for pair in ends)
+    return ", inferred from the names of topics" if guessed else ""
 
 
 def _page(first: str, *details: str, facts: dict[str, str] | None = None, below: str = "") -> str:

@@ -56,10 +56,13 @@ def state(process: Node) -> str:
 def facts(process: Node, context: NodeContext) -> dict[str, str]:
     """What it reads and writes, and what a connector should write but does not exist."""
     view = context.view
+    targets = view.targets(process)
+    guessed = [target for target in targets if (process.node_id, target.node_id) in view.inferred]
     absent = sorted(map(plain, ConnectorNode.of(process).absent_topics))
     return {
         "Reads": titles(view.sources(process), 20),
-        "Writes": titles(view.targets(process), 20),
+        "Writes": titles(targets, 20),
+        "Inferred from their names": titles(guessed, 20),
         "Topics that do not exist": first_few(absent, 20),
     }
 

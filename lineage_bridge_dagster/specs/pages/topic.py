@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import TableflowNode, TopicNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import NodeView, TableflowNode, TopicNode, is_glue_table
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.markdown import paragraph
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
@@ -30,7 +30,8 @@ def first_line(topic: Node, context: NodeContext) -> str:
     writers = names([source for source in sources if source.node_type != NodeType.KAFKA_TOPIC])
     mirrored = [source for source in sources if source.node_type == NodeType.KAFKA_TOPIC]
     text = f"Kafka topic {plain(topic.label)}{location(topic)}"
-    text += f", written by {writers}" if writers else ""
+    inferred = " (inferred from its name)" if NodeView.of(topic).writer else ""
+    text += f", written by {writers}{inferred}" if writers else ""
     return text + (f", mirrors {names(mirrored)}{location(mirrored[0])}" if mirrored else "")
 
 

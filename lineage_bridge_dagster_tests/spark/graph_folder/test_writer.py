@@ -65,7 +65,7 @@ def test_files_of_others_and_files_that_cannot_be_read_tell_nothing(tmp_path: Pa
     import pyarrow.parquet as pq
 
     assert Provenance.of_folder(tmp_path) is None
-    later = pa.table({"a": [1]}).replace_schema_metadata({"lineage_bridge": '{"version": 2}'})
+    later = pa.table({"a": [1]}).replace_schema_metadata({"lineage_bridge": '{"version": 3}'})
     for name in (NODES, EDGES):
         pq.write_table(later, tmp_path / name)
     assert Provenance.of_folder(tmp_path) is None

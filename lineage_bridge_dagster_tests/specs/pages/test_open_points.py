@@ -5,6 +5,7 @@ from __future__ import annotations
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.lineage.writers import settle_writers
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext, Role
 from lineage_bridge_dagster.specs.pages.page import description
 from lineage_bridge_dagster.specs.translator import LineageTranslator
@@ -96,3 +97,27 @@ def test_many_open_ends_are_cut() -> None:
     page = description(w.graph.nodes[table], NodeContext(GraphView.of(w.discovery()), Role.CHAIN))
     assert page.count("The lineage ends at") == 5
     assert "3 more such places are upstream." in page
+
+
+def test_what_only_a_topics_name_tells_is_said_on_every_page_that_it_is_part_of() -> None:
+    w = World()
+    source = w.connector(EAST, "cdc", "PostgresCdcSourceV2")
+    guessed, listed = (w.dataset(f"postgres://pg:5432/shop.public.{name}") for name in ("a", "b"))
+    for dataset, name, evidence in ((guessed, "a", "inferred"), (listed, "b", "declared")):
+        topic = w.topic(EAST, name)
+        w.edge(dataset, source, EdgeType.CONSUMES, evidence=evidence)
+        w.edge(source, topic, EdgeType.PRODUCES, inputs=[dataset], evidence=evidence)
+        w.glue(EAST, name)
+    settle_writers(w.graph)
+    found = pages(w)
+    assert "written by cdc (inferred from its name)." in found[f"kafka/{EAST}/a"].splitlines()[0]
+    assert "inferred" not in found[f"kafka/{EAST}/b"]
+    assert "| Inferred from their names | topic a |" in found[f"connect/{EAST}/cdc"]
+    datasets = [page for page in found.values() if page.startswith("External dataset")]
+    assert sorted(page.split(".a", 1)[-1] for page in datasets if "inferred" in page) == [
+        ", inferred from the names of topics."
+    ]
+    told = "That connector cdc writes topic a is inferred from the topic's name."
+    for key in ("glue", "upstream_chain"):
+        assert told in found[f"{key}/{EAST}/a"]
+        assert "inferred" not in found[f"{key}/{EAST}/b"]

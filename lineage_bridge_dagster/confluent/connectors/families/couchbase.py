@@ -10,7 +10,13 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Family,
+    SinkContext,
+    SourceContext,
+    Written,
+    named_for,
+)
 
 #: Keys of version 3 and before, when a bucket had no collections.
 _OLD_NODES, _OLD_BUCKET = "connection.cluster_address", "connection.bucket"
@@ -73,7 +79,7 @@ def couchbase_source(context: SourceContext) -> Iterator[Written]:
         found = match.groupdict()
         scope, name = found.get("scope") or only, found.get("collection", "")
         if f"{scope}.{name}" not in mapped:
-            yield Written(start + rest, _dataset(config, bucket, scope, name) if scope and name else "")
+            yield named_for(start + rest, _dataset(config, bucket, scope, name) if scope and name else "")
 
 
 def _rest_pattern(text: str) -> re.Pattern[str]:

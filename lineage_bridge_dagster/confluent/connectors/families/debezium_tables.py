@@ -11,7 +11,7 @@ from functools import cached_property
 
 from lineage_bridge_dagster.confluent.connectors.config import Config, is_resolved
 from lineage_bridge_dagster.confluent.connectors.families.debezium_topics import Path, TopicNames
-from lineage_bridge_dagster.confluent.connectors.family import SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import SourceContext, Written, named_for
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
 from lineage_bridge_dagster.confluent.connectors.table_patterns import (
     TableList,
@@ -93,9 +93,9 @@ class _Selection:
             matched = matched or bool(fits)
             if len(fits) > 1:
                 self._warn(f"{topic} may be of several tables: its delimiter is in names, too")
-                yield Written(topic)
+                yield named_for(topic)
             elif fits and not fits.keys() & topics.keys():
-                yield Written(topic, kind.dataset(config, next(iter(fits))))
+                yield named_for(topic, kind.dataset(config, next(iter(fits))))
         if asked and not matched:
             self._warn(f"{', '.join(asked)} of its table list matches no topic of the cluster")
 

@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lineage_bridge_dagster.confluent.connectors.config import is_resolved
-from lineage_bridge_dagster.confluent.connectors.family import Family, Source, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Family,
+    Source,
+    SourceContext,
+    Written,
+    named_for,
+)
 from lineage_bridge_dagster.confluent.connectors.query import tables_of
 from lineage_bridge_dagster.confluent.connectors.relational import Database, database_of, plain_parts
 from lineage_bridge_dagster.confluent.connectors.table_patterns import Expansion, TableList
@@ -56,8 +62,9 @@ def jdbc(kind: str = "") -> Source:
         tables = _Tables(context, database, prefix)
         if not tables.listed and not prefix:
             context.warnings.append("neither a table list nor topic.prefix is set: its topics are not known")
-        for path in tables.paths():
-            yield Written(prefix + path[-1], _dataset(database, path))
+        for path, by_name in tables.paths().items():
+            written = named_for if by_name else Written
+            yield written(prefix + path[-1], _dataset(database, path))
 
     return source
 
@@ -116,27 +123,34 @@ class _Tables:
     def listed(self) -> list[str]:
         return self.context.config.items("table.whitelist", "table.include.list")
 
-    def paths(self) -> Iterator[Path]:
-        """The qualified names, as far as they are known; an unknown schema is an empty part."""
+    def paths(self) -> dict[Path, bool]:
+        """The qualified names, as far as they are known, each with whether only a topic's name tells it.
+
+        An unknown schema is an empty part.
+        """
         config, warnings = self.context.config, self.context.warnings
-        found: list[Path] = [tuple(plain_parts(item)) for item in config.items("table.whitelist")]
-        include = TableList([] if found else config.items("table.include.list"), warnings)
-        if not found and not include:
-            found = [(table,) for table in self._existing]
+        listed: list[Path] = [tuple(plain_parts(item)) for item in config.items("table.whitelist")]
+        include = TableList([] if listed else config.items("table.include.list"), warnings)
         for expansion in include.spelled.values():
-            found += self._spelled(expansion)
+            listed += self._spelled(expansion)
+        guessed: list[Path] = [] if listed or include else [(table,) for table in self._existing]
         for pattern in list(include.open):
             chosen = self._matched(include, pattern)
             if not chosen:
                 warnings.append(f"{pattern} of its table list matches no topic of the cluster")
-            found += chosen
+            guessed += chosen
+        found: dict[Path, bool] = dict.fromkeys(listed, False)
+        for path in guessed:
+            found.setdefault(path, True)
         exact = set(config.items("table.blacklist"))
         exclude = TableList(config.items("table.exclude.list"), warnings)
         names = {path: self._names(path) for path in found if path}
         exclude.learn(name for some in names.values() for name in some)
-        for path, some in names.items():
-            if not some & exact and not exclude.matches(some):
-                yield path
+        return {
+            path: found[path]
+            for path, some in names.items()
+            if not some & exact and not exclude.matches(some)
+        }
 
     @cached_property
     def _existing(self) -> list[str]:
@@ -207,7 +221,8 @@ def snowflake(context: SourceContext) -> Iterator[Written]:
         return
     include = TableList(config.items("table.include.list", "table.whitelist"), context.warnings)
     exclude = TableList(config.items("table.exclude.list"), context.warnings)
-    found = [name for expansion in include.spelled.values() for name in expansion.names]
+    listed = [name for expansion in include.spelled.values() for name in expansion.names]
+    found = [*listed]
     if include.open or not include:
         existing = [name for name in context.named_like(prefix) if name.count(".") == 2]
         include.learn(existing)
@@ -218,7 +233,8 @@ def snowflake(context: SourceContext) -> Iterator[Written]:
     exclude.learn(found)
     for name in dict.fromkeys(found):
         if not exclude.matches([name]):
-            yield Written(prefix + name, database.table(*name.split(".")))
+            written = Written if name in listed else named_for
+            yield written(prefix + name, database.table(*name.split(".")))
 
 
 SOURCES = (

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Family,
+    SinkContext,
+    SourceContext,
+    Written,
+    named_for,
+)
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
     full_matches,
@@ -64,13 +70,15 @@ def mirror(context: SourceContext) -> Iterator[Written]:
         )
         included = [item for item in included if item not in everything]
     candidates = context.named_like(prefix) if prefix else context.cluster_topics
-    topics = [literal(item) for item in included if is_literal(item)]
+    named = [literal(item) for item in included if is_literal(item)]
+    topics = [*named]
     topics += _matching(context, "topics", [item for item in included if not is_literal(item)], candidates)
     dropped = set(_matching(context, "topics.exclude", excluded, topics))
     for topic in dict.fromkeys(topics):
         if topic not in dropped and not _is_internal(topic):
             server = config.get("source.cluster.bootstrap.servers", "source.bootstrap.servers")
-            yield Written(prefix + topic, naming.KAFKA(host=server, topic=topic))
+            written = Written if topic in named else named_for
+            yield written(prefix + topic, naming.KAFKA(host=server, topic=topic))
 
 
 def _bookkeeping(*topics: str) -> Callable[[SourceContext], Iterator[Written]]:
@@ -91,7 +99,8 @@ def replicator(context: SourceContext) -> Iterator[Written]:
     template = config.get("topic.rename.format", default="${topic}")
     before, variable, after = template.partition("${topic}")
     excluded = {*config.items("topic.blacklist", "topic.exclude")}
-    topics = config.items("topic.whitelist", "topic.include")
+    named = config.items("topic.whitelist", "topic.include")
+    topics = [*named]
     if pattern := config.get("topic.regex"):
         if not variable:
             context.warnings.append(
@@ -105,14 +114,15 @@ def replicator(context: SourceContext) -> Iterator[Written]:
     for topic in dict.fromkeys(topics):
         if topic not in excluded:
             server = config.get("src.kafka.bootstrap.servers")
-            yield Written(template.replace("${topic}", topic), naming.KAFKA(host=server, topic=topic))
+            written = Written if topic in named else named_for
+            yield written(template.replace("${topic}", topic), naming.KAFKA(host=server, topic=topic))
 
 
 def data_diode(context: SourceContext) -> Iterator[Written]:
     """Topics under a prefix, sent by a sink over a one-way network link."""
     prefix = context.config.get("kafka.topic.prefix")
     for topic in context.named_like(prefix):
-        yield Written(prefix + topic)
+        yield named_for(prefix + topic)
 
 
 def no_target(_context: SinkContext, _topic: str) -> str:

@@ -12,7 +12,13 @@ from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
 from lineage_bridge_dagster.confluent.connectors.families.mongodb_pipeline import Selection
 from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import TopicNames
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Family,
+    SinkContext,
+    SourceContext,
+    Written,
+    named_for,
+)
 
 _MONGO = "com.mongodb.kafka.connect."
 #: Where a record says which namespace it is written to, by `FieldPathNamespaceMapper`.
@@ -68,7 +74,7 @@ def mongodb_source(context: SourceContext) -> Iterator[Written]:
     for start, found in names.of_cluster(context, database):
         if start + found.rest not in written and selection.allows(found.database, found.collection):
             dataset = _dataset(config, found.database, found.collection) if found.collection else ""
-            yield Written(start + found.rest, dataset)
+            yield named_for(start + found.rest, dataset)
 
 
 def _topic_value(config: Config, topic: str, name: str) -> str:

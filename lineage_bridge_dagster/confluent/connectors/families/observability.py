@@ -7,7 +7,13 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.families.common import per_topic
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Family,
+    SinkContext,
+    SourceContext,
+    Written,
+    named_for,
+)
 
 _GROUP, _STREAM = "${log-group}", "${log-stream}"
 _LONGEST_TOPIC = 249
@@ -40,7 +46,7 @@ def cloudwatch(context: SourceContext) -> Iterator[Written]:
         topics = [head + rest for rest in context.named_like(head)] if head else [*context.cluster_topics]
         for topic in topics:
             if match := pattern.fullmatch(topic):
-                yield Written(topic, naming.CLOUDWATCH_LOGS(group=group, stream=match[1]))
+                yield named_for(topic, naming.CLOUDWATCH_LOGS(group=group, stream=match[1]))
 
 
 def _any_sign(text: str) -> str:

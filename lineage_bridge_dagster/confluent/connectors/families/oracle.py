@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.family import Family, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import Family, SourceContext, Written, named_for
 from lineage_bridge_dagster.confluent.connectors.table_patterns import Expansion, TableList, expand, odd_words
 
 _DEFAULT = "${databaseName}.${schemaName}.${tableName}"
@@ -181,7 +181,7 @@ class _Oracle:
         found = False
         for topic, path in self._existing(template):
             found = True
-            yield Written(topic, self._dataset(path))
+            yield named_for(topic, self._dataset(path))
         if not found:
             self._warn(f"table.inclusion.regex {self._include} matches no topic of the cluster")
 
@@ -190,7 +190,7 @@ class _Oracle:
         template = TopicTemplate(self.context.config.get("lob.topic.name.template"))
         if template.names("tableName"):
             for topic, path in self._existing(template):
-                yield Written(topic, self._dataset(path))
+                yield named_for(topic, self._dataset(path))
         elif template.text in self.context.cluster_topics:
             yield Written(template.text)
 

@@ -48,7 +48,7 @@ def _salesforce_objects(context: SourceContext) -> Iterator[Written]:
     if not topics:
         context.warnings.append(f"kafka.topic {template} matches no topic of the cluster")
     for found in topics or [""]:
-        yield Written(found, _salesforce(config, name))
+        yield Written(found, _salesforce(config, name), by_name=True)
 
 
 def _salesforce_prefixed(context: SourceContext) -> Iterator[Written]:

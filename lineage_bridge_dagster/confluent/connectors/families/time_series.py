@@ -47,7 +47,7 @@ def influxdb_source(context: SourceContext) -> Iterator[Written]:
     excluded = config.items("influxdb.measurement.blacklist", "measurement.blacklist")
     for measurement in listed or context.named_like(prefix):
         if measurement not in excluded:
-            yield Written(prefix + measurement, dataset)
+            yield Written(prefix + measurement, dataset, by_name=not listed)
 
 
 def influxdb_sink(context: SinkContext, topic: str) -> str:

@@ -14,6 +14,7 @@ from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
     SourceContext,
     Written,
+    named_for,
 )
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
@@ -154,9 +155,11 @@ def kudu_source(context: SourceContext) -> Iterator[Written]:
         yield Written(prefix)
         return
     excluded = config.items("table.blacklist")
-    for table in config.items("table.whitelist") or context.named_like(prefix):
+    listed = config.items("table.whitelist")
+    for table in listed or context.named_like(prefix):
         if table not in excluded:
-            yield Written(prefix + table, _kudu(config, table))
+            written = Written if listed else named_for
+            yield written(prefix + table, _kudu(config, table))
 
 
 def kudu(context: SinkContext, topic: str) -> str:

@@ -58,22 +58,25 @@ class Routing:
         return bool(self.links)
 
     def route(self, name: str) -> list[str]:
-        """The topics to which a source writes what it would write to a topic without transforms.
+        """The topics to which a source writes what it would write to a topic without transforms."""
+        return list(self.routed(name))
+
+    def routed(self, name: str) -> dict[str, bool]:
+        """The same topics, each with whether it is inferred from its name.
 
         What depends on the record or the time is matched with the existing topics.
         """
-        found: list[str] = []
+        found: dict[str, bool] = {}
         for outcome in self.names(name):
             exact = outcome.exact
             if exact is None:
-                found += self._among(outcome)
-            elif not outcome.sure:
-                found += [exact] if exact in self.existing else []
-            elif exact:
-                found.append(exact)
-            else:
+                for topic in self._among(outcome):
+                    found.setdefault(topic, True)
+            elif exact in self.existing or (exact and outcome.sure):
+                found[exact] = False
+            elif outcome.sure:
                 self._warn(f"its transforms leave nothing of the name {name}")
-        return list(dict.fromkeys(found))
+        return found
 
     def route_target(self, name: str) -> str | None:
         """The name under which a sink sees a topic's records.
