@@ -20,7 +20,9 @@ _IAM = re.compile(r"^//([\w-]+):([a-z]+-[a-z]+-\d+)(?=[/?;]|$)", re.I)
 _DRIVERS = ("jtds", "microsoft")
 _SETTING = re.compile(r"(?:^|[?;:&,])\s*([A-Za-z_][\w. ]*?)\s*=\s*(\{[^{}]*\}|[^?;&,]*)")
 #: `address=(host=db)(port=3306)`, and Oracle's `(ADDRESS=(PROTOCOL=TCP)(HOST=db)(PORT=1521))`.
-_ATTRIBUTE = r"[(,]\s*{}\s*=\s*([^(),\s]+)"
+_ATTRIBUTE = r"[(,]\s*{}\s*=\s*[\"']?([^(),\s\"']+)"
+#: An Oracle address in parentheses, in which an at sign may be part of a certificate's name.
+_DESCRIPTOR = re.compile(r"@\s*\(")
 #: Settings that name something; others may be secret.
 _KEPT = re.compile(
     r"database|databasename|db|schema|currentschema|catalog|conncatalog|connschema|searchpath|options|"
@@ -114,11 +116,12 @@ def _generic(kind: str, text: str) -> JdbcUrl:
 def _oracle(text: str) -> JdbcUrl:
     """`thin:user/password@` and a descriptor, `host:port:sid`, `//host:port/service` or an alias."""
     before = _cut(text, "?")[0]
-    at = before.rfind("@") if "@" in before else text.rfind("@")
+    descriptor = _DESCRIPTOR.search(text)
+    at = descriptor.start() if descriptor else before.rfind("@") if "@" in before else text.rfind("@")
     address = text[at + 1 :].strip()
     user = text[:at].partition(":")[2].partition("/")[0] if at > 0 else ""
     user = user.strip('"')
-    if "(" in address[:20]:
+    if descriptor:
         host, port = _attribute("host", address), _attribute("port", address)
         service = _attribute("service_name", address) or _attribute("sid", address)
         return JdbcUrl("oracle", f"{host}:{port}" if port else host, service, user=user)

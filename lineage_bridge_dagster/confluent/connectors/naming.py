@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
 
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+#: What clients take where an address has no port, whatever the server's own default is.
+_WEB_PORTS = {"http": "80", "https": "443"}
 _PART = re.compile(r"\{(\w+)\}")
 
 
@@ -42,8 +44,10 @@ class Rule:
         if "path" in given:
             given["path"] = path(given["path"])
         if "host" in given:
+            scheme = given["host"].partition("://")[0].lower()
             given["host"], port = host_and_port(given["host"])
-            given["port"] = given.get("port") or port or given.get("default_port") or self.port
+            port = given.get("port") or port or (_WEB_PORTS.get(scheme, "") if self.port else "")
+            given["port"] = port or given.get("default_port") or self.port
 
         def optional(match: re.Match[str]) -> str:
             return match[1] if all(given.get(part) for part in _PART.findall(match[1])) else ""
@@ -66,9 +70,9 @@ def http_url(url: str) -> str:
     """
     scheme, separator, rest = url.strip().partition("://")
     host, port = host_and_port(rest)
-    if not separator or scheme.lower() not in ("http", "https") or not host:
+    if not separator or scheme.lower() not in _WEB_PORTS or not host:
         return ""
-    port = "" if port == {"http": "80", "https": "443"}[scheme.lower()] else port
+    port = "" if port == _WEB_PORTS[scheme.lower()] else port
     address = f"{host}:{port}" if port else host
     segments = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")[2].rstrip("/")
     return f"{scheme.lower()}://{address}/{segments}".rstrip("/")

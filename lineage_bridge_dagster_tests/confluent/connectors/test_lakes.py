@@ -49,6 +49,38 @@ def test_iceberg_table_is_named_by_its_catalog(catalog: dict[str, str], expected
     assert found.datasets_written == (expected,)
 
 
+@pytest.mark.parametrize(
+    ("name", "skips", "taken"),
+    [
+        ("one-minute-agg", "false", False),
+        ("one_minute_agg", "true", False),
+        ("lake.one-minute-agg", "false", False),
+        ("lake.one-minute-agg", "true", True),
+        ("Lake.Orders", "", False),
+        ("a.b.orders", "", False),
+        ("a.b.orders", "true", False),
+        ("lake.orders", "", True),
+    ],
+)
+@pytest.mark.parametrize("account", [{}, {"iceberg.catalog.glue.id": "123456789012"}])
+def test_glue_catalog_takes_tables_of_one_database_alone(
+    name: str, skips: str, taken: bool, account: dict[str, str]
+) -> None:
+    config = {
+        "topics": "events",
+        "iceberg.tables": name,
+        "iceberg.catalog.catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
+        "iceberg.catalog.warehouse": "s3://lake/w",
+        "iceberg.catalog.client.region": "eu-west-1",
+        "iceberg.catalog.glue.skip-name-validation": skips,
+        **account,
+    }
+    found = read(ICEBERG, config, kind="sink")
+    assert bool(found.datasets_written) is taken
+    assert bool(found.warnings) is not taken
+    assert all(name in warning for warning in found.warnings[:1])
+
+
 @pytest.mark.parametrize("dynamic", [True, False])
 def test_iceberg_routes_by_a_field_that_a_transform_fills_with_the_topic(dynamic: bool) -> None:
     tables = (

@@ -78,6 +78,22 @@ def test_dataset_of_a_sink(name: str, config: dict[str, str], dataset: str) -> N
         ("jdbc:oracle:thin:@h:1521/svc", "oracle://h:1521/svc.t"),
         ("jdbc:oracle:thin:scott/tiger@//h:1521/svc", "oracle://h:1521/svc.SCOTT.t"),
         ("jdbc:oracle:thin:@h:1521:SID", "oracle://h:1521/SID.t"),
+        (
+            "jdbc:oracle:thin:@(DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(HOST=h)(PORT=1521))"
+            "(CONNECT_DATA=(SERVICE_NAME=svc)))",
+            "oracle://h:1521/svc.t",
+        ),
+        (
+            "jdbc:oracle:thin:scott/tiger@(description=(retry_count=20)(address=(protocol=tcps)(port=1522)"
+            '(host=h))(connect_data=(service_name=svc))(security=(ssl_server_cert_dn="CN=a@b, O=c")))',
+            "oracle://h:1522/svc.SCOTT.t",
+        ),
+        (
+            "jdbc:oracle:oci:@\n (DESCRIPTION_LIST =\n  (DESCRIPTION =\n   (ADDRESS_LIST = "
+            "(LOAD_BALANCE = on)(ADDRESS = (HOST = 'h')(PROTOCOL = TCP)(PORT = 1521)))\n"
+            "   (CONNECT_DATA = (SID = ORCL))))",
+            "oracle://h:1521/ORCL.t",
+        ),
         ("jdbc:mysql://h/d?user=u", "mysql://h:3306/d.t"),
     ],
 )

@@ -17,6 +17,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
 _CATALOG = "iceberg.catalog."
 #: The REST endpoint of the AWS Glue Data Catalog; the warehouse is its account.
 _GLUE = re.compile(r"https?://glue\.([\w-]+)\.amazonaws\.com(?:\.cn)?/iceberg(?:/|$)")
+_GLUE_NAME = re.compile(r"[a-z0-9_]{1,252}")
 _UNITY = "/unity-catalog/iceberg"
 _INSERT_FIELD = "org.apache.kafka.connect.transforms.InsertField$Value"
 _METADATA = (
@@ -36,6 +37,8 @@ def table(config: Config, name: str) -> str:
         return naming.UNITY_CATALOG(host=address, catalog=warehouse, schema=database, table=last)
     # A colon leads to a catalog below the account's own, such as that of a table bucket.
     federated = catalog != "glue" and ":" in warehouse and not stored
+    if catalog == "glue" and not _fits_glue(config, database, last):
+        return ""
     if catalog == "glue" or ((match := _GLUE.match(address)) and not federated):
         region = match[1] if catalog != "glue" and match else config.get(_CATALOG + "client.region")
         account = config.get(_CATALOG + "glue.id") or ("" if stored else warehouse)
@@ -49,6 +52,16 @@ def table(config: Config, name: str) -> str:
         address = address.removeprefix("jdbc:")
         return naming.ICEBERG(host=address, warehouse="" if stored else warehouse, table=name)
     return naming.location(warehouse, *name.split("."))
+
+
+def _fits_glue(config: Config, database: str, name: str) -> bool:
+    """Whether GlueCatalog takes a name: a namespace of one level, and no other signs than Glue's.
+
+    Source: `IcebergToGlueConverter` of apache/iceberg.
+    """
+    if config.flag(_CATALOG + "glue.skip-name-validation"):
+        return bool(database) and "." not in database
+    return all(_GLUE_NAME.fullmatch(part) for part in (database, name))
 
 
 def _route_value(context: SinkContext, field: str, topic: str) -> str:
@@ -84,7 +97,13 @@ def iceberg(context: SinkContext, topic: str) -> Iterator[str]:
     elif field and value:
         tables = [name for name in tables if _accepts(context, name, value)]
     for name in tables:
-        yield table(config, name)
+        dataset = table(config, name)
+        if not dataset:
+            context.warnings.append(
+                f"{name} is not shown: its catalog is not known, or it refuses the name, as AWS Glue does "
+                "without a namespace"
+            )
+        yield dataset
 
 
 def _accepts(context: SinkContext, name: str, value: str) -> bool:

@@ -144,7 +144,10 @@ SINKS = (
     Family(
         "mongodb-debezium",
         (),
-        ("io.debezium.connector.mongodb.sink.MongoDbSinkConnector",),
+        (
+            "io.debezium.connector.mongodb.MongoDbSinkConnector",
+            "io.debezium.connector.mongodb.sink.MongoDbSinkConnector",
+        ),
         sink=debezium_sink,
     ),
     Family(

@@ -55,8 +55,10 @@ def engine(rule: Rule, name: Callable[[Config, str], str]) -> Sink:
     """A sink to the first of the hosts in `connection.url`."""
 
     def sink(context: SinkContext, topic: str) -> str:
-        config = context.config
-        return rule(host=config.get("connection.url"), index=name(config, topic))
+        config, address = context.config, context.config.get("connection.url")
+        if address and "://" not in address:
+            address = f"http://{address}"
+        return rule(host=address, index=name(config, topic))
 
     return sink
 

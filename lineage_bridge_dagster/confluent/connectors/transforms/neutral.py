@@ -15,6 +15,8 @@ _CLASSES: Mapping[str, str] = {
     ),
     "io.confluent.connect.transforms": "Drop Filter Flatten GzipDecompress ReplaceField TombstoneHandler",
     "io.confluent.cctransforms": "ExtractKey",
+    "io.confluent.transforms": "NullFilter",
+    "io.confluent.kafka.connect.transforms": "KeyToValue",
     "io.confluent.connect.cloud.transforms.xml": "FromXml",
     "io.debezium.transforms": (
         "EnforceRecordSize ExtractChangedRecordState ExtractSchemaToNewRecord Filter "
@@ -70,12 +72,33 @@ _CLASSES: Mapping[str, str] = {
     ),
     "com.clickhouse.kafka.connect.transforms": "KeyToValue",
     "com.couchbase.connect.kafka.transform": "DeserializeJson DropIfNullValue",
+    "com.github.cjmatta.kafka.connect.smt": "InsertUuid",
+    "com.github.tuyndv.kafka.connect.smt": "InsertField",
+    "com.github.jcustenborder.kafka.connect.cobol": "FromCopybook",
+    "com.github.rerorero.kafka.connect.transform.encrypt": "Transform",
+    "io.github.rerorero.kafka.connect.transform.encrypt": "Transform",
+    "com.github.jcustenborder.kafka.connect.transform.cef": "CEFTransformation",
+    "com.github.jcustenborder.kafka.connect.transform.fix": "FromFIX",
+    "com.github.jcustenborder.kafka.connect.transform.maxmind": "MaxMindTransformation",
     "com.github.cedelsb.kafka.connect.smt": "Record2JsonStringConverter",
     "com.github.hpgrahsl.kafka.connect.transforms.kryptonite": "CipherField",
     "com.michelin.kafka.connect.transforms.qlik.replicate": (
         "ExtractNewRecordState ReplicateTimestampConverter"
     ),
     "com.redhat.insights.expandjsonsmt": "ExpandJSON",
+    "com.redhat.insights.kafka.connect.transforms": ("DropIf FieldToJson Filter FilterFields InjectSchema"),
+    "com.datamountaineer.streamreactor.connect.transforms": (
+        "LogicalFieldToString MapKeyToString NestingFields"
+    ),
+    "com.scylladb.cdc.debezium.connector.transforms": (
+        "ScyllaExtractFlattenedNewRecordState ScyllaExtractNewRecordState ScyllaFlattenColumns"
+    ),
+    "com.starrocks.connector.kafka.transforms": (
+        "AddOpFieldForDebeziumRecord MicroTimestampConverter TimeMillisToStringTransform "
+        "VariableScaleDecimalToStringTransform"
+    ),
+    "io.kineticedge.kafka.connect.transforms": "Trim",
+    "io.streamthoughts.kafka.connect.transform": "Grok",
     "com.cloudera.dim.kafka.connect.transforms": "ConvertFromBytes ConvertToBytes",
 }
 

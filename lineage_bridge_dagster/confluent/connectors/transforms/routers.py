@@ -189,7 +189,11 @@ def _event_router(settings: Settings) -> Effect:
     """
     pattern = settings.get("route.topic.regex", "(?<routedByValue>.*)")
     replacement = settings.get("route.topic.replacement", "outbox.event.${routedByValue}")
-    name = TopicName(_parts(_any_syntax(pattern), replacement))
+    compiled = _any_syntax(pattern)
+    name = TopicName(_parts(compiled, replacement))
+    if name.exact and variable_of("", compiled.pattern).is_open:
+        # Whatever the column holds.
+        return _renamed(lambda _name: replacement)
     if not name.is_telling:
         settings.warn(
             f"its topics are named by the column {settings.get('route.by.field', 'aggregatetype')} alone and "

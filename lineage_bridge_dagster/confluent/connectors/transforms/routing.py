@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
@@ -21,6 +22,9 @@ from lineage_bridge_dagster.confluent.connectors.transforms.settings import (
 _UNKNOWN_CLASS, _UNKNOWN_EFFECT = 0.8, 0.5
 #: Confidence after a transform that works on some records only.
 _SOME_RECORDS = 0.7
+#: What transforms and settings that change where a record goes are called after. `table` and `index` are
+#: words for what a sink writes to.
+_ROUTING = re.compile(r"topic|rout|renam\w*table|collection|destination", re.IGNORECASE)
 #: A chain in which each record takes its own way has no more names than this.
 _MAX_NAMES = 64
 #: How many names a transform may take too long for, before it is given up for all of them.
@@ -84,7 +88,7 @@ class Routing:
         None if that is not one known name: it depends on the record or the time, or no record arrives.
         """
         outcomes = self.names(name)
-        return outcomes[0].exact or None if len(outcomes) == 1 and outcomes[0].sure else None
+        return outcomes[0].exact or None if len(outcomes) == 1 else None
 
     def template(self, name: str) -> str:
         """`route_target` with `${...}` for what depends on the record or the time: `orders-${timestamp}`.
@@ -154,18 +158,27 @@ def _effect(settings: Settings) -> Effect:
     if kind in NEUTRAL:
         return Effect(None)
     build = ROUTERS.get(kind)
+    if build is None and kind and not _may_route(settings):
+        settings.warn("an unknown transform, taken for one that leaves the topic's name alone")
+        # Most do. What a source writes counts only if such a topic exists.
+        return Effect(lambda name: [name.unsure()], _UNKNOWN_CLASS)
     if build is None:
         if kind:
             settings.warn("an unknown transform: a topic counts only if it exists under its name before it")
         else:
             settings.warnings.append(f"{settings.prefix}type is not set: set the transform's class")
-        # Most transforms leave the topic alone, but only an existing topic is evidence of that.
-        return Effect(lambda name: [name.unsure()], _UNKNOWN_CLASS)
+        return Effect(lambda name: [name.unsure(), name.unknown().unsure()], _UNKNOWN_CLASS)
     try:
         return build(settings)
     except (UnknownEffectError, BadRegexError) as error:
         settings.warn(f"{error}; the topics after it are not known")
         return Effect(lambda name: [name.unknown()], _UNKNOWN_EFFECT)
+
+
+def _may_route(settings: Settings) -> bool:
+    """Whether an unknown transform is called after topics or routes, or has a setting that is."""
+    words = [settings.type.rpartition(".")[2], *settings.names()]
+    return any(_ROUTING.search(word) for word in words)
 
 
 def _class_name(kind: str) -> str:

@@ -41,6 +41,12 @@ class Settings:
         """The class, without `$Key` or `$Value`."""
         return self.config.get(f"{self.prefix}type").partition("$")[0]
 
+    def names(self) -> list[str]:
+        """The names of the settings of its own."""
+        keys = [*self.config.keys()]
+        names = (key.removeprefix(self.prefix) for key in keys if key.startswith(self.prefix))
+        return [name for name in names if name not in _IMPLICIT]
+
     def get(self, name: str, default: str = "") -> str:
         """A setting.
 
@@ -66,8 +72,7 @@ class Settings:
         missing = " and ".join(
             self.prefix + name for name, value in zip(names, values, strict=True) if not value
         )
-        known = {self.prefix + name for name in (*names, *_IMPLICIT)}
-        others = [key for key in {*self.config.keys()} - known if key.startswith(self.prefix)]
+        others = [self.prefix + name for name in self.names() if name not in names]
         instead = f" (it has {', '.join(sorted(others)[:5])})" if others else ""
         raise UnknownEffectError(
             f"{self.type.rpartition('.')[2]} needs {' and '.join(names)}: set {missing}{instead}"

@@ -161,6 +161,23 @@ def test_outbox_router_uses_what_its_expression_says_of_the_values(
     assert routing.route("cdc.public.outbox") == found
 
 
+@pytest.mark.parametrize(
+    ("settings", "certain"),
+    [
+        ({"route.topic.replacement": "orders"}, True),
+        ({"route.topic.replacement": "orders", "route.topic.regex": "(.*)"}, True),
+        ({"route.topic.replacement": "orders", "route.topic.regex": "(?<t>order.*)"}, False),
+    ],
+)
+def test_outbox_router_to_one_topic_is_certain_whether_or_not_the_topic_exists(
+    settings: dict[str, str], certain: bool
+) -> None:
+    for topics in ((), ("orders",)):
+        routing = chain({"type": EVENT_ROUTER, **settings}, topics=topics)
+        assert routing.routed("cdc.public.outbox") == {"orders": False}
+        assert (routing.confidence == 1.0 and not routing.warnings) is certain
+
+
 def test_mongodb_outbox_router_is_the_same() -> None:
     router = {"type": "io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter"}
     assert chain(router, topics=OUTBOX).route("x") == ["outbox.event.customer", "outbox.event.order"]

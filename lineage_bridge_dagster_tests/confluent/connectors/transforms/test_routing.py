@@ -56,13 +56,37 @@ def test_router_after_an_outbox_router() -> None:
     assert routing.route("cdc.outbox") == ["events.order.v1"]
 
 
-def test_unknown_transform_is_named_and_leaves_only_existing_topics() -> None:
+def test_unknown_transform_is_named_and_leaves_a_source_only_existing_topics() -> None:
     routing = chain(regex_router("a", "b"), {"type": "com.example.Mine"}, topics=("b",))
     assert routing.route("a") == ["b"]
     assert routing.route("c") == []
-    assert routing.route_target("a") is None
+    assert routing.route_target("a") == "b"
     assert routing.confidence < 1
     assert any("com.example.Mine" in warning for warning in routing.warnings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "stays"),
+    [
+        ({"type": "com.example.AddUuid$Value", "field": "uuid"}, True),
+        ({"type": "com.example.MaskPii", "fields": "email,phone"}, True),
+        ({"type": "com.example.Unwrap"}, True),
+        ({"type": "com.example.TenantRouter"}, False),
+        ({"type": "com.example.TopicFromField$Value"}, False),
+        ({"type": "com.example.Mine", "destination.field": "tenant"}, False),
+        ({"type": "com.example.Mine", "topic.format": "${topic}-x"}, False),
+        ({"type": "com.example.RenameTable"}, False),
+        ({}, False),
+    ],
+)
+def test_unknown_transform_takes_a_sinks_target_only_if_it_may_change_it(
+    settings: dict[str, str], stays: bool
+) -> None:
+    routing = chain(settings, topics=("orders",))
+    assert routing.route_target("orders") == ("orders" if stays else None)
+    assert routing.route("orders") == ["orders"]
+    assert routing.confidence == 0.8
+    assert settings.get("type", "type is not set").partition("$")[0] in routing.warnings[0]
 
 
 def test_new_class_of_a_known_package_is_unknown() -> None:
