@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted, string_literal
 from lineage_bridge_dagster.spark import classic
-from lineage_bridge_dagster.spark.java_errors import java_classes, spark_errors
+from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause, spark_errors
 from lineage_bridge_dagster.spark.java_table import JavaTable
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 from lineage_bridge_dagster.spark.sql_table import SqlTable
@@ -97,6 +97,11 @@ def ensure_table(
             ) from error
         if (reason := no_warehouse(error, table)) is not None:
             raise reason from error
+        if "ValidationException" in java_classes(error):
+            raise LineageBridgeError(
+                f"Iceberg cannot create the table {table}: {root_cause(error)}",
+                hint="Correct the columns of the DataFrame, or partition_by.",
+            ) from error
         raise
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark import classic, remote
 from lineage_bridge_dagster.spark.commits import CommitMarker, global_view
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.io.column_names import match
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,27 +37,23 @@ class MergeKeys:
     delete_column: str = ""
     match_nulls: bool = False
 
-    def check_columns(self, frame: StructType, table: TableName) -> None:
-        """Refuse key and delete columns that the frame does not have.
+    def of(self, frame: StructType, table: TableName) -> Self:
+        """The same, with the names that the frame has.
 
         Raises:
-            MergeKeyError: one is missing, or the delete column is not a boolean.
+            MergeKeyError: it lacks one, or the delete column is not a boolean.
+            AmbiguousNameError: one means several columns.
         """
-        types = {field.name.lower(): field.dataType.typeName() for field in frame}
-        roles = dict.fromkeys(self.columns, "join_cols")
-        if self.delete_column:
-            roles[self.delete_column] = "delete_column"
-        for name, role in roles.items():
-            if name.lower() not in types:
-                raise MergeKeyError(
-                    f"The DataFrame for {table} has no column {name}, which {role} names.",
-                    hint=f"Its columns are {', '.join(frame.names[:30])}.",
-                )
-        if self.delete_column and types[self.delete_column.lower()] != "boolean":
+        columns = tuple(_named(name, "join_cols", frame, table) for name in self.columns)
+        if not self.delete_column:
+            return replace(self, columns=columns)
+        flag = _named(self.delete_column, "delete_column", frame, table)
+        if (kind := frame[flag].dataType.typeName()) != "boolean":
             raise MergeKeyError(
-                f"delete_column {self.delete_column} of {table} is {types[self.delete_column.lower()]}.",
+                f"delete_column {self.delete_column} of {table} is {kind}.",
                 hint="Make it a boolean that is true on rows to delete, such as F.col('op') == 'd'.",
             )
+        return replace(self, columns=columns, delete_column=flag)
 
     def check_rows(self, rows: DataFrame, table: TableName) -> int:
         """Count the rows, after refusing null keys and keys that occur twice.
@@ -93,12 +90,11 @@ class MergeKeys:
 
         Only the source's columns are set: other columns keep their values, and are null in new rows.
         """
-        keys = {name.lower() for name in self.columns}
-        stored = [name for name in columns if name.lower() != self.delete_column.lower()]
+        stored = [name for name in columns if name != self.delete_column]
         equals = "<=>" if self.match_nulls else "="
         on = " AND ".join(f"t.{quoted(name)} {equals} s.{quoted(name)}" for name in self.columns)
         sets = ", ".join(
-            f"t.{quoted(name)} = s.{quoted(name)}" for name in stored if name.lower() not in keys
+            f"t.{quoted(name)} = s.{quoted(name)}" for name in stored if name not in self.columns
         )
         deleted = f"coalesce(s.{quoted(self.delete_column)}, false)" if self.delete_column else ""
         names, values = ", ".join(map(quoted, stored)), ", ".join(f"s.{quoted(name)}" for name in stored)
@@ -137,6 +133,15 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
         spark.catalog.cacheTable(view, StorageLevel.MEMORY_AND_DISK)
         with remote.undoing(lambda: spark.catalog.uncacheTable(view)):
             yield spark.table(view)
+
+
+def _named(name: str, role: str, frame: StructType, table: TableName) -> str:
+    if (found := match(name, frame.names, f"{role} of {table}")) is None:
+        raise MergeKeyError(
+            f"The DataFrame for {table} has no column {name}, which {role} names.",
+            hint=f"Its columns are {', '.join(frame.names[:30])}.",
+        )
+    return found
 
 
 def _example(values: tuple[object, ...], names: tuple[str, ...], count: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.spark.io.schemas import as_stored
+from lineage_bridge_dagster.spark.io.schemas import as_stored, by_table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -64,10 +64,10 @@ def conform(frame: DataFrame, schema: StructType) -> DataFrame:
     """The frame with the columns of a schema, in its order and types; missing ones are null."""
     from pyspark.sql import functions as F
 
-    by_name = {field.name.lower(): field for field in frame.schema}
+    by_name = by_table(frame.schema, schema)
     columns = []
     for field in schema:
-        source = by_name.get(field.name.lower())
+        source = by_name.get(field.name)
         if source is None:
             columns.append(F.lit(None).cast(field.dataType).alias(field.name))
         else:
@@ -101,10 +101,10 @@ def _cast(value: Column, source: DataType, target: DataType) -> Column:
     if as_stored(source) == as_stored(target):
         return value
     if isinstance(source, StructType) and isinstance(target, StructType):
-        by_name = {field.name.lower(): field for field in source.fields}
+        by_name = by_table(source, target)
         fields = []
         for field in target.fields:
-            match = by_name.get(field.name.lower())
+            match = by_name.get(field.name)
             inner = (
                 F.lit(None).cast(field.dataType)
                 if match is None

@@ -7,23 +7,17 @@ A field is a column (`country`) or a transform of one: `year(ts)`, `month(ts)`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark.io.column_names import resolve
 
 _FIELD = re.compile(r"(?P<transform>[A-Za-z_]+)\s*\(\s*(?:(?P<argument>\d+)\s*,\s*)?(?P<column>.+?)\s*\)")
 _WITHOUT_NUMBER = frozenset({"identity", "year", "month", "day", "hour"})
 _WITH_NUMBER = frozenset({"bucket", "truncate"})
-
-
-class Columns(Protocol):
-    """A schema of Spark's or of Arrow's."""
-
-    @property
-    def names(self) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +38,38 @@ class PartitionField:
             f"{self.transform}({self.argument}, {column})" if self.argument else f"{self.transform}({column})"
         )
 
+    @property
+    def name(self) -> str:
+        """The name that Iceberg's Java library gives the field."""
+        suffix = {"identity": "", "truncate": "_trunc"}.get(self.transform, f"_{self.transform}")
+        return f"{'.'.join(self.path)}{suffix}"
+
     def __str__(self) -> str:
         return self.ddl.replace("`", "")
 
 
-def parse(texts: Iterable[str], schema: Columns, table: str) -> tuple[PartitionField, ...]:
+def parse(texts: Iterable[str], schema: Any, table: str) -> tuple[PartitionField, ...]:
     """The fields of `partition_by`.
 
+    Args:
+        texts: the fields.
+        schema: Spark's or Iceberg's, of the columns that they may name.
+        table: for messages.
+
     Raises:
-        ConfigurationError: one names an unknown transform, or no column of the schema.
+        ConfigurationError: one names an unknown transform, or no column of the schema; or one is redundant,
+            as `days(ts)` is beside `hours(ts)`.
     """
-    return tuple(_field(text, schema, table) for text in texts)
+    found: dict[tuple[object, ...], PartitionField] = {}
+    for field in (_field(text, schema, table) for text in texts):
+        time = field.transform in _WITHOUT_NUMBER - {"identity"}
+        # What Iceberg's Java library takes for redundant.
+        key = (field.path, "time" if time else field.transform, field.argument)
+        if (other := found.setdefault(key, field)) is not field:
+            raise ConfigurationError(
+                f"partition_by of {table} has both {other} and {field}.", hint="Leave out one of them."
+            )
+    return tuple(found.values())
 
 
 def same(left: Iterable[PartitionField], right: Iterable[PartitionField]) -> bool:
@@ -62,13 +77,50 @@ def same(left: Iterable[PartitionField], right: Iterable[PartitionField]) -> boo
     return [field.ddl.lower() for field in left] == [field.ddl.lower() for field in right]
 
 
-def clause(fields: Iterable[PartitionField]) -> str:
-    """The PARTITIONED BY clause, empty without fields."""
-    listed = ", ".join(field.ddl for field in fields)
+def names(fields: Iterable[PartitionField], columns: Iterable[str]) -> list[str]:
+    """A name for each field that no column and no other field has.
+
+    >>> names([PartitionField(("ts",), "day"), PartitionField(("id",))], ["id", "ts", "ts_day"])
+    ['ts_day_2', 'id']
+    """
+    taken = {column.lower() for column in columns}
+    found = []
+    for field in fields:
+        # A column's own values may have its name.
+        name, number = field.name, 2
+        while name.lower() in taken and field.transform != "identity":
+            name, number = f"{field.name}_{number}", number + 1
+        taken.add(name.lower())
+        found.append(name)
+    return found
+
+
+def clause(fields: Sequence[PartitionField], columns: Iterable[str]) -> str:
+    """The PARTITIONED BY clause, empty without fields.
+
+    It gives no names, so it ends before the first field that has to have another one than Iceberg's:
+    `additions` are those that follow.
+    """
+    listed = ", ".join(field.ddl for field, _ in _split(fields, columns)[0])
     return f"PARTITIONED BY ({listed})" if listed else ""
 
 
-def _field(text: str, schema: Columns, table: str) -> PartitionField:
+def additions(fields: Sequence[PartitionField], columns: Iterable[str]) -> list[str]:
+    """What ALTER TABLE has to add to a table that was created with the clause."""
+    return [
+        f"ADD PARTITION FIELD {field.ddl} AS {quoted(name)}" for field, name in _split(fields, columns)[1]
+    ]
+
+
+def _split(
+    fields: Sequence[PartitionField], columns: Iterable[str]
+) -> tuple[list[tuple[PartitionField, str]], list[tuple[PartitionField, str]]]:
+    named = list(zip(fields, names(fields, columns), strict=True))
+    end = next((at for at, (field, name) in enumerate(named) if name != field.name), len(named))
+    return named[:end], named[end:]
+
+
+def _field(text: str, schema: Any, table: str) -> PartitionField:
     match = _FIELD.fullmatch(text.strip())
     if match is None:
         return PartitionField(_path(text.strip(), schema, table))
@@ -83,16 +135,11 @@ def _field(text: str, schema: Columns, table: str) -> PartitionField:
     return PartitionField(_path(match["column"], schema, table), transform, match["argument"] or "")
 
 
-def _path(text: str, schema: Columns, table: str) -> tuple[str, ...]:
-    """A column's name, dots included, else the path of a field within a column."""
-    columns = {name.lower(): name for name in schema.names}
-    name = text.strip("`")
-    if name.lower() in columns:
-        return (columns[name.lower()],)
-    first, *rest = name.split(".")
-    if not rest or first.lower() not in columns:
+def _path(text: str, schema: Any, table: str) -> tuple[str, ...]:
+    name = text.replace("`", "")
+    if (found := resolve(name, schema, f"partition_by of {table}")) is None:
         raise ConfigurationError(
             f"partition_by of {table} names {name}, which is not a column of the DataFrame.",
-            hint=f"The columns are {', '.join(schema.names[:30])}.",
+            hint=f"The columns are {', '.join([field.name for field in schema.fields[:30]])}.",
         )
-    return (columns[first.lower()], *rest)
+    return found

@@ -19,7 +19,15 @@ from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
-from lineage_bridge_dagster.spark.io.schemas import as_created, as_stored, differences, mismatch, same_columns
+from lineage_bridge_dagster.spark.io.schemas import (
+    as_created,
+    as_stored,
+    by_table,
+    check_distinct,
+    differences,
+    mismatch,
+    same_columns,
+)
 from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.merge import MergeKeys
 
@@ -104,12 +112,14 @@ def plan_write(
         raise LineageBridgeError(f"The DataFrame for {table} has no columns.", hint="Select some.")
     keys = None
     if options.join_cols:
-        keys = MergeKeys(options.join_cols, options.delete_column, options.null_keys == "match")
-        keys.check_columns(frame, table)
-    rows = StructType([f for f in frame if f.name.lower() != options.delete_column.lower()])
+        keys = MergeKeys(options.join_cols, options.delete_column, options.null_keys == "match").of(
+            frame, table
+        )
+    flag = keys.delete_column if keys else ""
+    rows = StructType([field for field in frame if field.name != flag])
     wanted = partitioning.parse(options.partition_by, rows, str(table))
     if state is None:
-        _check_typed(rows, table)
+        _check_creatable(rows, table)
         transforms = slice_.transforms(types or {}) if slice_ is not None else ()
         fields = wanted or partitioning.parse(transforms, rows, str(table))
         created = as_created(rows)
@@ -131,17 +141,19 @@ def _plan_rows(
     wanted: tuple[PartitionField, ...],
     keys: MergeKeys | None,
 ) -> WritePlan:
+    where = f"the DataFrame for {table}"
+    named = by_table(rows, state.columns, where)
     keeps_partitioning = not wanted or partitioning.same(wanted, state.partition_by)
     if options.write_mode == "overwrite":
-        if keeps_partitioning and same_columns(rows, state.columns):
+        if keeps_partitioning and same_columns(rows, state.columns, where):
             return WritePlan(table, Action.REPLACE_ROWS, state.columns)
         return _plan_replacement(rows, table, state, wanted)
     warnings = () if keeps_partitioning else (_stays_partitioned(table, state.partition_by, wanted),)
     merges = options.write_mode == "merge"
-    found = differences(rows, state.columns)
+    found = differences(rows, state.columns, where)
     if merges:
-        # Only new rows need what the frame lacks; Spark reports it if there are any.
-        found = [difference for difference in found if difference.frame]
+        # Only new rows need the columns that the frame lacks; Spark reports it if there are any.
+        found = [difference for difference in found if difference.frame or len(difference.path) > 1]
     evolve = None
     if found:
         possible = all(difference.kind in ("new", "wider") for difference in found)
@@ -149,11 +161,13 @@ def _plan_rows(
             raise mismatch(found, str(table))
         changed = {difference.path[0] for difference in found}
         evolve = as_created(StructType([field for field in rows if field.name in changed]))
+        check_distinct(evolve, where)
     columns = state.columns
-    if merges:
-        names = {name.lower() for name in rows.names}
-        flag = [StructField(options.delete_column, BooleanType())] if options.delete_column else []
-        columns = StructType([*(field for field in columns if field.name.lower() in names), *flag])
+    if merges and keys:
+        table_names = {field.name: name for name, field in named.items()}
+        keys = replace(keys, columns=tuple(table_names[name] for name in keys.columns))
+        flag = [StructField(keys.delete_column, BooleanType())] if keys.delete_column else []
+        columns = StructType([*(field for field in columns if field.name in named), *flag])
     action = {
         "merge": Action.MERGE,
         "append": Action.APPEND,
@@ -166,7 +180,7 @@ def _plan_replacement(
     rows: StructType, table: TableName, state: TableState, wanted: tuple[PartitionField, ...]
 ) -> WritePlan:
     """Other columns or another partitioning: they replace the table's, and its snapshots stay."""
-    _check_typed(rows, table)
+    _check_creatable(rows, table)
     names = {name.lower() for name in rows.names}
     if missing := sorted(c for c in state.sort_columns if not {c.lower(), c.lower().split(".")[0]} & names):
         raise LineageBridgeError(
@@ -202,7 +216,8 @@ def _stays_partitioned(
     )
 
 
-def _check_typed(rows: StructType, table: TableName) -> None:
+def _check_creatable(rows: StructType, table: TableName) -> None:
+    check_distinct(rows, f"the DataFrame for {table}")
     for field in rows:
         if field.dataType.typeName() == "void":
             raise LineageBridgeError(

@@ -1,7 +1,7 @@
 """A DataFrame's columns compared with those of its table: what fits, what the table can add, what conflicts.
 
 Widening follows Iceberg's specification ("Schema Evolution"): int to long, float to double, and a decimal to
-one of more digits and the same scale. Names are compared as Spark does by default, ignoring case.
+one of more digits and the same scale. `column_names` has the rule by which names are compared.
 """
 
 from __future__ import annotations
@@ -29,19 +29,53 @@ from pyspark.sql.types import (
 )
 
 from lineage_bridge_dagster.iceberg import quoted
+from lineage_bridge_dagster.spark.io.column_names import pair
 from lineage_bridge_dagster.spark.io.mismatch import Difference, SchemaMismatchError, mismatch_error
 
 
-def differences(frame: StructType, table: StructType) -> list[Difference]:
-    """What keeps a frame from being written to a table as it is; it may lack nullable columns."""
-    return list(_struct(frame, table, ()))
+def differences(frame: StructType, table: StructType, where: str = "the DataFrame") -> list[Difference]:
+    """What keeps a frame from being written to a table as it is; it may lack nullable columns.
+
+    Raises:
+        AmbiguousNameError: names of the frame, which `where` names, differ only by case.
+    """
+    return list(_struct(frame, table, (), where))
 
 
-def same_columns(frame: StructType, table: StructType) -> bool:
-    """Whether a frame has exactly the table's columns, in any order and nullability."""
-    left = {field.name.lower(): as_stored(field.dataType) for field in frame}
-    right = {field.name.lower(): as_stored(field.dataType) for field in table}
-    return left == right and len(frame.names) == len(table.names)
+def same_columns(frame: StructType, table: StructType, where: str = "the DataFrame") -> bool:
+    """Whether a frame has exactly the table's columns, in any order and nullability.
+
+    Raises:
+        AmbiguousNameError: names of the frame, which `where` names, differ only by case.
+    """
+    left = {name: as_stored(field.dataType) for name, field in by_table(frame, table, where).items()}
+    return left == {field.name: as_stored(field.dataType) for field in table}
+
+
+def by_table(
+    frame: StructType, table: StructType, where: str = "the DataFrame", path: tuple[str, ...] = ()
+) -> dict[str, StructField]:
+    """The fields of a frame, or of its column at `path`, by the names that the table has for them."""
+    names = pair(frame.names, table.names, where, path)
+    return {names[field.name]: field for field in frame.fields}
+
+
+def check_distinct(kind: DataType, where: str, path: tuple[str, ...] = ()) -> None:
+    """Check that a table can be created with these columns.
+
+    Raises:
+        AmbiguousNameError: two of one struct differ only by case.
+    """
+    match kind:
+        case StructType():
+            pair(kind.names, (), where, path)
+            for field in kind.fields:
+                check_distinct(field.dataType, where, (*path, field.name))
+        case ArrayType():
+            check_distinct(kind.elementType, where, (*path, "element"))
+        case MapType():
+            check_distinct(kind.keyType, where, (*path, "key"))
+            check_distinct(kind.valueType, where, (*path, "value"))
 
 
 def as_stored(kind: DataType) -> DataType:
@@ -81,11 +115,11 @@ def _fill(required: Difference) -> str:
     return f'give {name} a value: F.coalesce(F.col("{name}"), F.lit(...))'
 
 
-def _struct(frame: StructType, table: StructType, path: tuple[str, ...]) -> Iterator[Difference]:
-    sources = {field.name.lower(): field for field in frame.fields}
-    targets = {field.name.lower(): field for field in table.fields}
-    for key, source in sources.items():
-        target = targets.get(key)
+def _struct(frame: StructType, table: StructType, path: tuple[str, ...], where: str) -> Iterator[Difference]:
+    sources = by_table(frame, table, where, path)
+    targets = {field.name: field for field in table.fields}
+    for name, source in sources.items():
+        target = targets.get(name)
         at = (*path, source.name)
         if target is None:
             kind: Literal["new", "clash"] = "clash" if isinstance(source.dataType, NullType) else "new"
@@ -94,21 +128,21 @@ def _struct(frame: StructType, table: StructType, path: tuple[str, ...]) -> Iter
             kinds = source.dataType.simpleString(), target.dataType.simpleString()
             yield Difference(at, "required", *kinds)
         else:
-            yield from _types(source.dataType, target.dataType, at)
-    for key, target in targets.items():
-        if key not in sources and not target.nullable:
+            yield from _types(source.dataType, target.dataType, at, where)
+    for name, target in targets.items():
+        if name not in sources and not target.nullable:
             yield Difference((*path, target.name), "required", "", target.dataType.simpleString())
 
 
-def _types(frame: DataType, table: DataType, path: tuple[str, ...]) -> Iterator[Difference]:
+def _types(frame: DataType, table: DataType, path: tuple[str, ...], where: str) -> Iterator[Difference]:
     frame, table = _scalar(frame), _scalar(table)
     if isinstance(frame, StructType) and isinstance(table, StructType):
-        yield from _struct(frame, table, path)
+        yield from _struct(frame, table, path, where)
     elif isinstance(frame, ArrayType) and isinstance(table, ArrayType):
-        yield from _types(frame.elementType, table.elementType, (*path, "element"))
+        yield from _types(frame.elementType, table.elementType, (*path, "element"), where)
     elif isinstance(frame, MapType) and isinstance(table, MapType):
-        yield from _types(frame.keyType, table.keyType, (*path, "key"))
-        yield from _types(frame.valueType, table.valueType, (*path, "value"))
+        yield from _types(frame.keyType, table.keyType, (*path, "key"), where)
+        yield from _types(frame.valueType, table.valueType, (*path, "value"), where)
     elif not _widens(frame, table):
         kind: Literal["wider", "clash"] = "wider" if _widens(table, frame) else "clash"
         yield Difference(path, kind, frame.simpleString(), table.simpleString())

@@ -91,8 +91,9 @@ def write_frame(
     planned = plan()
     if planned.create is not None:
         # The partitions of a first backfill may all be written at once: one of them creates the table.
-        clause = partitioning.clause(planned.partition_by)
+        clause = partitioning.clause(planned.partition_by, planned.create.names)
         ensure_table(spark, table, ddl(spark, planned.create), partitioned_by=clause)
+        _name_partition_fields(spark, planned, planned.create.names)
         planned = plan()
     if planned.evolve is not None:
         _evolve(spark, planned, planned.evolve)
@@ -108,6 +109,8 @@ def write_frame(
         attempts=_ATTEMPTS,
         retried=CommitOvertakenError,
     )
+    if planned.action is Action.REPLACE_TABLE:
+        _name_partition_fields(spark, planned, planned.columns.names)
     added = snapshots[0].count("added-records") if snapshots else 0
     rows = added if execution.merged is None else execution.merged
     return WriteResult(table, rows, snapshots, planned.condition)
@@ -173,7 +176,7 @@ class _Execution:
 
     def _replace_table(self, frame: DataFrame) -> None:
         table = self.plan.table.sql
-        clause = partitioning.clause(self.plan.partition_by)
+        clause = partitioning.clause(self.plan.partition_by, self.plan.columns.names)
         try:
             with global_view(frame) as source:
                 self.marker.run(self.spark, f"REPLACE TABLE {table} USING iceberg {clause} AS TABLE {source}")
@@ -264,8 +267,29 @@ class _Execution:
             _log.warning("Branch %s of %s could not be removed: %s", branch, table, error)
 
 
+def _name_partition_fields(spark: SparkSession, plan: WritePlan, columns: list[str]) -> None:
+    """Add the partition fields that PARTITIONED BY cannot name."""
+    for addition in partitioning.additions(plan.partition_by, columns):
+        try:
+            with conflicts(plan.table):
+                spark.sql(f"ALTER TABLE {plan.table.sql} {addition}")
+        except Exception:
+            # Another run of the same backfill may have added it.
+            fields = open_table(spark, plan.table).partition_fields()
+            if not partitioning.same(fields, plan.partition_by):
+                raise
+
+
 def _evolve(spark: SparkSession, plan: WritePlan, columns: StructType) -> None:
     """Add new columns and widen narrow ones."""
-    with conflicts(plan.table):
-        open_table(spark, plan.table).add_columns(columns)
+    try:
+        with conflicts(plan.table):
+            open_table(spark, plan.table).add_columns(columns)
+    except Exception as error:
+        if "IllegalArgumentException" not in java_classes(error):
+            raise
+        raise LineageBridgeError(
+            f"{plan.table} cannot take the columns of this DataFrame: {root_cause(error)}",
+            hint="Rename the column that the message names, or write to another table.",
+        ) from error
     _log.info("%s: columns added or widened: %s", plan.table, ", ".join(columns.names))

@@ -10,7 +10,8 @@ from lineage_bridge_dagster.spark.io.partitioning import parse
 
 
 def test_partition_by_takes_the_syntax_of_iceberg_ddl() -> None:
-    schema = StructType().add("ts", TimestampType()).add("a.b", StringType()).add("s", StructType())
+    schema = StructType().add("ts", TimestampType()).add("a.b", StringType())
+    schema = schema.add("s", StructType().add("at", TimestampType()))
     fields = parse(["days(ts)", "Bucket(16, ts)", "truncate(2, `a.b`)", "ts", "hour(s.at)"], schema, "t")
     assert [str(field) for field in fields] == [
         "day(ts)",

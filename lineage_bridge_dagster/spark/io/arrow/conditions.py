@@ -13,32 +13,39 @@ from pyiceberg.expressions import (
     AlwaysTrue,
     And,
     BooleanExpression,
+    BoundPredicate,
+    BoundTerm,
     EqualTo,
     GreaterThanOrEqual,
     In,
     IsNull,
     LessThan,
+    Not,
     Or,
+    Reference,
+    UnboundPredicate,
 )
 from pyiceberg.expressions.parser import parse
-from pyiceberg.expressions.visitors import bind
-from pyiceberg.io.pyarrow import expression_to_pyarrow
+from pyiceberg.expressions.visitors import BooleanExpressionVisitor, bind, visit
+from pyiceberg.io.pyarrow import _ConvertToArrowExpression
 from pyiceberg.schema import Schema
 from pyparsing import ParseException
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.io.arrow.schemas import sql_type
+from lineage_bridge_dagster.spark.io.column_names import resolve
 from lineage_bridge_dagster.spark.io.slices import Dimension, Slice, bounds
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """The type of a partition column, by the name that Spark has for it."""
+    """A partition column as the table names it, and its type as Spark does."""
 
-    name: str
+    column: str
+    type: str
 
     def typeName(self) -> str:
-        return self.name
+        return self.type
 
 
 def slice_filter(slice_: Slice, schema: Schema, label: str) -> BooleanExpression:
@@ -49,7 +56,7 @@ def slice_filter(slice_: Slice, schema: Schema, label: str) -> BooleanExpression
     """
     types = slice_types(slice_, schema, label)
     return any_of(
-        all_of(_predicate(dimension, types[dimension.expr].name) for dimension in box) for box in slice_.boxes
+        all_of(_predicate(dimension, types[dimension.expr]) for dimension in box) for box in slice_.boxes
     )
 
 
@@ -81,18 +88,17 @@ def one_of(name: str, values: Iterable[Any]) -> BooleanExpression:
 
 
 def slice_types(slice_: Slice, schema: Schema, label: str) -> dict[str, ColumnType]:
-    """The types of the partition columns of a slice."""
+    """The columns of a slice by its partition expressions."""
     found = {}
     for expr in slice_.exprs:
-        try:
-            field = schema.find_field(expr, case_sensitive=False)
-        except ValueError as error:
+        if (path := resolve(expr, schema, f"partition_expr of {label}")) is None:
             raise ConfigurationError(
                 f"partition_expr of {label} is {expr}, which is not a column: it has "
                 f"{', '.join(schema.column_names[:30])}.",
                 hint="Name a column. SQL expressions need a Spark DataFrame.",
-            ) from error
-        found[expr] = ColumnType(sql_type(field.field_type))
+            )
+        name = ".".join(path)
+        found[expr] = ColumnType(name, sql_type(schema.find_field(name).field_type))
     return found
 
 
@@ -104,12 +110,15 @@ def parsed(text: str, schema: Schema, option: str) -> BooleanExpression:
         schema: the columns.
         option: where it is set, for messages.
 
+    Returns:
+        The condition, over the columns as the schema names them.
+
     Raises:
         ConfigurationError: it is not such a condition over these columns.
     """
     try:
-        expression = parse(text)
-        bind(schema, expression, case_sensitive=False)
+        expression = visit(parse(text), _Named(schema, option))
+        bind(schema, expression, case_sensitive=True)
     except (ParseException, ValueError, TypeError) as error:
         raise ConfigurationError(
             f"{option} is not a condition over its columns: {text}\n  {str(error).splitlines()[0]}",
@@ -121,7 +130,7 @@ def parsed(text: str, schema: Schema, option: str) -> BooleanExpression:
 
 def mask(condition: BooleanExpression, schema: Schema) -> pc.Expression:
     """A condition as Arrow's: true for the rows that satisfy it, false for all others, nulls included."""
-    found = expression_to_pyarrow(bind(schema, condition, case_sensitive=False))
+    found = visit(bind(schema, condition, case_sensitive=True), _Mask(schema))
     return pc.if_else(pc.is_valid(found), found, pc.scalar(False))
 
 
@@ -130,10 +139,54 @@ def outside(rows: pa.Table, condition: BooleanExpression, schema: Schema) -> pa.
     return rows.filter(~mask(condition, schema))
 
 
-def _predicate(dimension: Dimension, kind: str) -> BooleanExpression:
-    if (ranges := bounds(dimension, kind)) is None:
-        return one_of(dimension.expr, dimension.keys)
-    return any_of(_between(dimension.expr, low, high) for low, high in ranges)
+class _Mask(_ConvertToArrowExpression):
+    """A condition as Arrow's, which PyIceberg splits at the dots of names that are no paths."""
+
+    def __init__(self, schema: Schema) -> None:
+        super().__init__(schema)
+        self._columns = schema
+
+    def _get_field_name(self, term: BoundTerm) -> tuple[str, ...]:
+        name = self._columns.find_column_name(term.ref().field.field_id) or ""
+        return resolve(name, self._columns, name) or (name,)
+
+
+class _Named(BooleanExpressionVisitor[BooleanExpression]):
+    """A condition with the columns as a schema names them."""
+
+    def __init__(self, schema: Schema, option: str) -> None:
+        self._schema = schema
+        self._option = option
+
+    def visit_true(self) -> BooleanExpression:
+        return AlwaysTrue()
+
+    def visit_false(self) -> BooleanExpression:
+        return AlwaysFalse()
+
+    def visit_not(self, child_result: BooleanExpression) -> BooleanExpression:
+        return Not(child_result)
+
+    def visit_and(self, left_result: BooleanExpression, right_result: BooleanExpression) -> BooleanExpression:
+        return And(left_result, right_result)
+
+    def visit_or(self, left_result: BooleanExpression, right_result: BooleanExpression) -> BooleanExpression:
+        return Or(left_result, right_result)
+
+    def visit_unbound_predicate(self, predicate: UnboundPredicate) -> BooleanExpression:
+        term = predicate.term
+        if isinstance(term, Reference) and (path := resolve(term.name, self._schema, self._option)):
+            term = Reference(".".join(path))
+        return predicate.model_copy(update={"term": term})
+
+    def visit_bound_predicate(self, predicate: BoundPredicate) -> BooleanExpression:
+        return predicate
+
+
+def _predicate(dimension: Dimension, at: ColumnType) -> BooleanExpression:
+    if (ranges := bounds(dimension, at.type)) is None:
+        return one_of(at.column, dimension.keys)
+    return any_of(_between(at.column, low, high) for low, high in ranges)
 
 
 def _between(name: str, low: str, high: str) -> BooleanExpression:

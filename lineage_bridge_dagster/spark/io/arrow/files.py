@@ -9,14 +9,16 @@ import itertools
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.io.pyarrow import bin_pack_arrow_table, write_file
-from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
+from pyiceberg.partitioning import PartitionFieldValue, PartitionKey, partition_record_value
 from pyiceberg.schema import Schema
 from pyiceberg.table import TableProperties, WriteTask
+from pyiceberg.typedef import Record
 
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO
@@ -62,7 +64,15 @@ def _partitions(metadata: TableMetadata, rows: pa.Table) -> Iterator[tuple[Parti
         indices[values].append(number)
     for values, numbers in indices.items():
         named = [PartitionFieldValue(f, value) for f, value in zip(spec.fields, values, strict=True)]
-        yield PartitionKey(named, spec, schema), rows.take(numbers).combine_chunks()
+        yield _Key(named, spec, schema), rows.take(numbers).combine_chunks()
+
+
+class _Key(PartitionKey):
+    """A partition of a table that may have several fields of one column, which PyIceberg's own refuses."""
+
+    @cached_property
+    def partition(self) -> Record:
+        return Record(*(partition_record_value(v.field, v.value, self.schema) for v in self.field_values))
 
 
 def _column(rows: pa.Table, schema: Schema, field_id: int) -> pa.ChunkedArray:

@@ -5,6 +5,7 @@ A library is imported only when one of its frames is made: pandas and Polars may
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyiceberg.schema import Schema
 
 
 class FrameKind(StrEnum):
@@ -41,21 +43,38 @@ def frame_kind(annotation: object) -> FrameKind | None:
     return None
 
 
-def to_arrow(frame: Any, kind: FrameKind) -> pa.Table:
+def to_arrow(
+    frame: Any, kind: FrameKind, table: Callable[[], Schema | None] = lambda: None, label: str = ""
+) -> pa.Table:
     """The rows of a frame. A lazy one is computed, a reader is read to its end.
 
-    An index of pandas that has a name is a column; one without is dropped.
+    Args:
+        frame: the frame.
+        kind: its kind.
+        table: the columns of the table that it is written to, None if that does not exist; asked for where
+            pandas leaves a type open.
+        label: the table, for messages.
     """
-    import pyarrow as pa
-
     if kind is FrameKind.TABLE:
         return frame
     if kind is FrameKind.READER:
         return frame.read_all()
     if kind is FrameKind.PANDAS:
-        named = any(name is not None for name in frame.index.names)
-        return pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
+        from lineage_bridge_dagster.spark.io.arrow import pandas_frames
+
+        return pandas_frames.to_arrow(frame, table, label)
     return (frame.collect() if kind is FrameKind.POLARS_LAZY else frame).to_arrow()
+
+
+def typing_hint(kind: FrameKind, column: str) -> str:
+    """How a user gives a type to a column without one."""
+    if kind is FrameKind.PANDAS:
+        call, text = f"frame[{column!r}].astype(pandas.ArrowDtype(type))", "pyarrow.string()"
+    elif kind in (FrameKind.POLARS, FrameKind.POLARS_LAZY):
+        call, text = f"polars.col({column!r}).cast(type)", "polars.String"
+    else:
+        call, text = f"table.column({column!r}).cast(type)", "pyarrow.string()"
+    return f"Cast it to the type that it should have, by {call} with {text} for text, or leave it out."
 
 
 def from_arrow(rows: pa.Table, kind: FrameKind) -> Any:
@@ -66,7 +85,9 @@ def from_arrow(rows: pa.Table, kind: FrameKind) -> Any:
     """
     try:
         if kind is FrameKind.PANDAS:
-            return _pandas(rows)
+            from lineage_bridge_dagster.spark.io.arrow import pandas_frames
+
+            return pandas_frames.from_arrow(rows)
         if kind in (FrameKind.POLARS, FrameKind.POLARS_LAZY):
             import polars as pl
 
@@ -79,16 +100,3 @@ def from_arrow(rows: pa.Table, kind: FrameKind) -> Any:
             "for pandas; or annotate the input as pyarrow.Table.",
         ) from error
     return rows.to_reader() if kind is FrameKind.READER else rows
-
-
-def _pandas(rows: pa.Table) -> Any:
-    import pandas as pd  # type: ignore[import-untyped]
-    import pyarrow as pa
-
-    frame = rows.to_pandas()
-    nullable = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
-    for at, column in enumerate(rows.columns):
-        if column.null_count and column.type in nullable:
-            # As floats, which pandas chooses by default, long numbers would lose digits.
-            frame.isetitem(at, column.to_pandas(types_mapper=nullable.get))
-    return frame

@@ -12,6 +12,7 @@ from pyiceberg.schema import Schema
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.io.arrow.conditions import all_of, one_of
 from lineage_bridge_dagster.spark.io.arrow.schemas import conform, mismatch, sql_type
+from lineage_bridge_dagster.spark.io.column_names import match
 from lineage_bridge_dagster.spark.io.mismatch import Difference
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 
@@ -42,16 +43,16 @@ class MergeRows:
     label: str
 
     @classmethod
-    def of(cls, frame: pa.Table, schema: Schema, options: WriteOptions, label: str) -> Self:
-        """Match a frame by its keys.
+    def of(
+        cls, frame: pa.Table, flags: list[bool], schema: Schema, options: WriteOptions, label: str
+    ) -> Self:
+        """Match a frame, which is aligned with the table, by its keys; flags are true for rows that delete.
 
         Raises:
             LineageBridgeError: a key is null and null_keys is error, or several rows have the same key.
         """
         keys = _keys(schema, options)
-        names = {name.lower() for name in frame.column_names}
-        flags = _flags(frame, options)
-        found = Schema(*(each for each in schema.fields if each.name.lower() in names))
+        found = Schema(*(each for each in schema.fields if each.name in frame.column_names))
         rows: dict[Key, dict[str, Any] | None] = {}
         duplicates: list[Key] = []
         for row, deleted in zip(conform(frame, found, label).to_pylist(), flags, strict=True):
@@ -74,7 +75,9 @@ class MergeRows:
         return cls(keys, rows, columns, schema, _condition(keys, rows), label)
 
     @staticmethod
-    def without_deleted(frame: pa.Table, schema: Schema, options: WriteOptions, label: str) -> pa.Table:
+    def without_deleted(
+        frame: pa.Table, flags: list[bool], schema: Schema, options: WriteOptions, label: str
+    ) -> pa.Table:
         """The rows that stay if a merge replaces all rows for once; its keys apply all the same.
 
         Raises:
@@ -82,8 +85,8 @@ class MergeRows:
         """
         if not options.join_cols:
             return frame
-        MergeRows.of(frame, schema, options, label)
-        return frame.filter(pa.array([not flag for flag in _flags(frame, options)]))
+        MergeRows.of(frame, flags, schema, options, label)
+        return frame.filter(pa.array([not flag for flag in flags]))
 
     def applied_to(self, existing: pa.Table) -> pa.Table:
         """The rows that the table has for these keys after the merge.
@@ -114,14 +117,8 @@ class MergeRows:
 
 
 def _keys(schema: Schema, options: WriteOptions) -> tuple[str, ...]:
-    return tuple(schema.find_field(name, case_sensitive=False).name for name in options.join_cols)
-
-
-def _flags(frame: pa.Table, options: WriteOptions) -> list[bool]:
-    """Which rows the frame deletes."""
-    wanted = options.delete_column.lower()
-    index = next((n for n, name in enumerate(frame.column_names) if wanted and name.lower() == wanted), None)
-    return [False] * frame.num_rows if index is None else [bool(v) for v in frame.column(index).to_pylist()]
+    names = [field.name for field in schema.fields]
+    return tuple(match(name, names, "join_cols") or name for name in options.join_cols)
 
 
 def _condition(keys: tuple[str, ...], rows: dict[Key, dict[str, Any] | None]) -> BooleanExpression:

@@ -37,7 +37,7 @@ def arrow_output_metadata(written: ArrowResult, *, partitions: int, preview_rows
     snapshots = written.result.snapshots
     last = snapshots[0] if snapshots else None
     scan = table.scan(snapshot_id=last.snapshot_id if last else None)
-    in_slice = scan.update(row_filter=written.condition, case_sensitive=False)
+    in_slice = scan.update(row_filter=written.condition)
     deletes = last and (last.count("total-position-deletes") or last.count("total-equality-deletes"))
     total = scan.count() if deletes or last is None else last.count("total-records")
     one_slice = partitions == 1 and not isinstance(written.condition, AlwaysTrue)

@@ -24,6 +24,7 @@ from lineage_bridge_dagster.spark.io.arrow.schemas import (
     same_columns,
     sql_type,
 )
+from lineage_bridge_dagster.spark.io.column_names import match
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
 from lineage_bridge_dagster.spark.io.slices import Slice
@@ -73,7 +74,7 @@ def plan_creation(
     texts = options.partition_by
     if not texts and slice_ is not None:
         texts = slice_.transforms(slice_types(slice_, schema, str(table)))
-    return schema, partitioning.parse(texts, frame, str(table))
+    return schema, partitioning.parse(texts, schema, str(table))
 
 
 def plan_arrow_write(
@@ -86,7 +87,7 @@ def plan_arrow_write(
         LineageBridgeError: the table cannot take the frame.
     """
     schema = iceberg_schema(frame)
-    wanted = partitioning.parse(options.partition_by, frame, str(table))
+    wanted = partitioning.parse(options.partition_by, schema, str(table))
     warnings: tuple[str, ...] = ()
     if wanted and not partitioning.same(wanted, state.partition_by):
         warnings = (
@@ -97,8 +98,8 @@ def plan_arrow_write(
         return replace(_plan_replacement(schema, table, state), warnings=warnings)
     found = differences(schema, state.schema)
     if options.write_mode == "merge":
-        # Only new rows need what the frame lacks.
-        found = [difference for difference in found if difference.frame]
+        # Only new rows need the columns that the frame lacks.
+        found = [difference for difference in found if difference.frame or len(difference.path) > 1]
     evolve = None
     if found:
         if options.schema_update_mode == "error" or any(each.kind not in ("new", "wider") for each in found):
@@ -114,8 +115,8 @@ def plan_arrow_write(
 def _condition(
     schema: Schema, table: TableName, state: ArrowState, options: WriteOptions, slice_: Slice | None
 ) -> BooleanExpression:
-    names = {field.name.lower() for field in state.schema.fields}
-    new = [field for field in schema.fields if field.name.lower() not in names]
+    names = {field.name for field in state.schema.fields}
+    new = [field for field in schema.fields if field.name not in names]
     known = Schema(*state.schema.fields, *(_renumbered(new, state.schema.highest_field_id)))
     if slice_ is not None:
         return slice_filter(slice_, known, str(table))
@@ -125,38 +126,43 @@ def _condition(
 
 
 def _plan_replacement(schema: Schema, table: TableName, state: ArrowState) -> ArrowPlan:
-    kept = {field.name.lower(): sql_type(field.field_type) for field in schema.fields}
-    before = {field.name.lower(): sql_type(field.field_type) for field in state.schema.fields}
-    drop = tuple(
-        field.name
-        for field in state.schema.fields
-        if kept.get(field.name.lower()) != before[field.name.lower()]
-    )
+    kept = {field.name: sql_type(field.field_type) for field in schema.fields}
+    before = {field.name: sql_type(field.field_type) for field in state.schema.fields}
+    drop = tuple(name for name, kind in before.items() if kept.get(name) != kind)
     if fixed := sorted(set(drop) & state.fixed):
         raise LineageBridgeError(
             f"{table} is or was partitioned or sorted by {fixed[0]}, which the DataFrame lacks or has in "
             "another type.",
             hint="Keep that column, or drop the table first; its snapshots go with it.",
         )
-    add = [field for field in schema.fields if before.get(field.name.lower()) != sql_type(field.field_type)]
+    add = [field for field in schema.fields if before.get(field.name) != sql_type(field.field_type)]
     return ArrowPlan(ArrowAction.REPLACE, AlwaysTrue(), evolve=Schema(*add) if add else None, drop=drop)
 
 
-def check_merge_columns(options: WriteOptions, columns: list[str], table: TableName) -> None:
-    """Check that a frame has the columns that its merge names.
+def with_merge_columns(options: WriteOptions, frame: pa.Schema, table: TableName) -> WriteOptions:
+    """The options with the names that a frame has for the columns of its merge.
 
     Raises:
-        ConfigurationError: it lacks one.
+        ConfigurationError: it lacks one, or has several that are meant, or the delete column is no boolean.
     """
-    names = {name.lower() for name in columns}
-    for option in ("join_cols", "delete_column"):
-        value = getattr(options, option)
-        for name in (value,) if isinstance(value, str) else value:
-            if name and name.lower() not in names:
-                raise ConfigurationError(
-                    f"{option} of {table} names {name}, which is not a column of the DataFrame.",
-                    hint=f"The columns are {', '.join(columns[:30])}.",
-                )
+    columns = frame.names
+
+    def named(name: str, option: str) -> str:
+        if (found := match(name, columns, f"{option} of {table}")) is None:
+            raise ConfigurationError(
+                f"{option} of {table} names {name}, which is not a column of the DataFrame.",
+                hint=f"The columns are {', '.join(columns[:30])}.",
+            )
+        return found
+
+    flag = named(options.delete_column, "delete_column") if options.delete_column else ""
+    if flag and not pa.types.is_boolean(kind := frame.field(flag).type):
+        raise ConfigurationError(
+            f"delete_column {flag} of {table} is {kind}.",
+            hint="Make it a boolean that is true on rows to delete.",
+        )
+    keys = tuple(named(name, "join_cols") for name in options.join_cols)
+    return replace(options, join_cols=keys, delete_column=flag)
 
 
 def _renumbered(fields: list, highest: int) -> list:  # type: ignore[type-arg]

@@ -19,6 +19,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.arrow import tables
 from lineage_bridge_dagster.spark.io.arrow.conditions import all_of, one_of, parsed, slice_filter
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, from_arrow
+from lineage_bridge_dagster.spark.io.column_names import resolve
 from lineage_bridge_dagster.spark.io.increments import check_history, full_refresh_hint, position_in
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.requests import ReadRequest
@@ -60,7 +61,7 @@ def read_rows(request: ReadRequest, kind: FrameKind) -> Any:
         option = f"The filter of input {request.label}"
         conditions.append(parsed(request.options.filter, schema, option))
     paths = [_path(column, schema, request.label) for column in request.options.columns]
-    scan = scan.update(row_filter=all_of(conditions), case_sensitive=False)
+    scan = scan.update(row_filter=all_of(conditions))
     if paths and not chain:
         scan = scan.update(selected_fields=tuple(dict.fromkeys(path[0] for path in paths)))
     try:
@@ -144,20 +145,14 @@ def _snapshot_id(table: Table, options: ReadOptions, label: str) -> int | None:
 
 
 def _path(name: str, schema: Schema, label: str) -> tuple[str, ...]:
-    """A column's name, dots included, else the path of a field within a column."""
-    columns = {each.name.lower(): each.name for each in schema.fields}
-    if name.lower() in columns:
-        return (columns[name.lower()],)
-    first, *rest = name.split(".")
-    try:
-        schema.find_field(name, case_sensitive=False)
-    except ValueError as error:
-        near = difflib.get_close_matches(name, list(columns.values()), 1)
+    if (found := resolve(name, schema, f"the columns of input {label}")) is None:
+        columns = [each.name for each in schema.fields]
+        near = difflib.get_close_matches(name, columns, 1)
         raise ConfigurationError(
             f"{label} does not have the column {name}.",
-            hint=f"Did you mean {near[0]}?" if near else f"It has {', '.join(list(columns.values())[:30])}.",
-        ) from error
-    return (columns[first.lower()], *rest)
+            hint=f"Did you mean {near[0]}?" if near else f"It has {', '.join(columns[:30])}.",
+        )
+    return found
 
 
 def _column(rows: pa.Table, path: tuple[str, ...]) -> Any:

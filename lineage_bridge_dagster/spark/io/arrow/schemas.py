@@ -1,7 +1,8 @@
 """The columns of Arrow data compared with those of an Iceberg table, by the rules of the Spark path.
 
-Names are compared without regard to case. What a table can widen follows Iceberg's specification ("Schema
-Evolution"): int to long, float to double, a decimal to more digits of the same scale.
+The data is aligned with the table before, so names are compared as they are. What a table can widen follows
+Iceberg's specification ("Schema Evolution"): int to long, float to double, a decimal to more digits of the
+same scale.
 """
 
 from __future__ import annotations
@@ -35,10 +36,33 @@ from lineage_bridge_dagster.spark.io.mismatch import Difference, SchemaMismatchE
 def storable(schema: pa.Schema, table: str) -> pa.Schema:
     """The columns in types that Iceberg stores: int for small integers, microseconds, no dictionaries.
 
+    What has no type, because all its values are null, stays so.
+
     Raises:
         LineageBridgeError: a column has a type without a counterpart.
     """
     return pa.schema([(each.name, _storable(each.type, each.name, table)) for each in schema])
+
+
+def stored(rows: pa.Table, table: str) -> pa.Table:
+    """Rows in storable types.
+
+    Raises:
+        LineageBridgeError: a column has a type without a counterpart, or a value does not fit, such as
+            nanoseconds that are not whole microseconds.
+    """
+    schema = storable(rows.schema, table)
+    columns = []
+    for column, field in zip(rows.columns, schema, strict=True):
+        try:
+            columns.append(column.cast(field.type))
+        except pa.lib.ArrowException as error:
+            raise LineageBridgeError(
+                f"Column {field.name} of the DataFrame for {table} has a value that Iceberg cannot store: "
+                f"{error}",
+                hint="Round or cast the column; Iceberg stores times in microseconds.",
+            ) from error
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def iceberg_schema(schema: pa.Schema) -> Schema:
@@ -54,9 +78,8 @@ def differences(frame: Schema, table: Schema) -> list[Difference]:
 
 def same_columns(frame: Schema, table: Schema) -> bool:
     """Whether a frame has exactly the table's columns, in any order."""
-    left = {each.name.lower(): sql_type(each.field_type) for each in frame.fields}
-    right = {each.name.lower(): sql_type(each.field_type) for each in table.fields}
-    return left == right and len(frame.fields) == len(table.fields)
+    left, right = ({each.name: sql_type(each.field_type) for each in one.fields} for one in (frame, table))
+    return left == right
 
 
 def mismatch(found: list[Difference], table: str) -> SchemaMismatchError:
@@ -75,16 +98,15 @@ def conform(rows: pa.Table, schema: Schema, table: str) -> pa.Table:
     Raises:
         LineageBridgeError: a value does not fit.
     """
-    at = {name.lower(): index for index, name in enumerate(rows.column_names)}
     columns = []
     wanted = schema_to_pyarrow(schema, include_field_ids=False)
     for field in wanted:
-        index = at.get(field.name.lower())
+        known = field.name in rows.column_names
         try:
             columns.append(
-                pa.nulls(rows.num_rows, field.type) if index is None else rows.column(index).cast(field.type)
+                rows.column(field.name).cast(field.type) if known else pa.nulls(rows.num_rows, field.type)
             )
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except pa.lib.ArrowException as error:
             raise LineageBridgeError(
                 f"Column {field.name} of the DataFrame for {table} has a value that is no {field.type}: "
                 f"{error}",
@@ -122,17 +144,17 @@ def sql_type(kind: IcebergType) -> str:
 
 
 def _struct(frame: StructType, table: StructType, path: tuple[str, ...]) -> Iterator[Difference]:
-    sources = {field.name.lower(): field for field in frame.fields}
-    targets = {field.name.lower(): field for field in table.fields}
-    for key, source in sources.items():
-        target = targets.get(key)
+    sources = {field.name: field for field in frame.fields}
+    targets = {field.name: field for field in table.fields}
+    for name, source in sources.items():
+        target = targets.get(name)
         at = (*path, source.name)
         if target is None:
             yield Difference(at, "new", sql_type(source.field_type), "")
         else:
             yield from _types(source.field_type, target.field_type, at)
-    for key, target in targets.items():
-        if key not in sources and target.required:
+    for name, target in targets.items():
+        if name not in sources and target.required:
             yield Difference((*path, target.name), "required", "", sql_type(target.field_type))
 
 
@@ -179,11 +201,6 @@ def _storable(kind: pa.DataType, name: str, table: str) -> pa.DataType:
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if types.is_integer(kind) and not types.is_uint64(kind):
         return pa.int64() if kind.bit_width == 64 or types.is_uint32(kind) else pa.int32()
-    if types.is_null(kind):
-        raise LineageBridgeError(
-            f"Column {name} of the DataFrame for {table} has no type: all its values are null.",
-            hint="Cast it to the type that it should have, such as pyarrow.string().",
-        )
     for applies, stored in (
         (types.is_date, pa.date32()),
         (types.is_time, pa.time64("us")),
@@ -194,12 +211,14 @@ def _storable(kind: pa.DataType, name: str, table: str) -> pa.DataType:
         if applies(kind):
             return stored
     if (
-        types.is_boolean(kind)
+        types.is_null(kind)
+        or types.is_boolean(kind)
         or types.is_floating(kind)
         or types.is_string(kind)
         or types.is_binary(kind)
         or types.is_fixed_size_binary(kind)
         or types.is_decimal(kind)
+        or isinstance(kind, pa.UuidType)
     ):
         return kind
     raise LineageBridgeError(

@@ -6,7 +6,12 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.exceptions import (
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    TableAlreadyExistsError,
+    ValidationError,
+)
 from pyiceberg.partitioning import PartitionField as IcebergField
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
@@ -17,6 +22,7 @@ from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.iceberg.table_errors import translate
 from lineage_bridge_dagster.iceberg.tableflow import is_tableflow_location
 from lineage_bridge_dagster.spark.iceberg_tables import MissingTableError, TableName
+from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.arrow.plan import ArrowState
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
 from lineage_bridge_dagster.spark.io.requests import WriteRequest
@@ -90,6 +96,7 @@ def create(
         _create_namespace(catalog, table)
     else:
         _require_namespace(catalog, table)
+    names = partitioning.names(fields, [column.name for column in schema.fields])
     spec = PartitionSpec(
         *(
             IcebergField(
@@ -98,12 +105,13 @@ def create(
                 parse_transform(
                     f"{field.transform}[{field.argument}]" if field.argument else field.transform
                 ),
-                _field_name(field),
+                name,
             )
-            for number, field in enumerate(fields)
+            for number, (field, name) in enumerate(zip(fields, names, strict=True))
         )
     )
     try:
+        spec.check_compatible(schema)
         return catalog.create_table(
             (table.database, table.table), schema, partition_spec=spec, properties={"format-version": "2"}
         )
@@ -114,6 +122,12 @@ def create(
             raise ConfigurationError(
                 f"Catalog {table.catalog} has no warehouse, so a new table has no location.",
                 hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE to an S3 location, such as s3://bucket/prefix.",
+            ) from error
+        if isinstance(error, ValidationError) or type(error) is ValueError:
+            # What PyIceberg itself refuses, before it asks the catalog.
+            raise LineageBridgeError(
+                f"Iceberg cannot create the table {table}: {error}",
+                hint="Correct the columns of the DataFrame, or partition_by.",
             ) from error
         raise translate(error, action="Creating", where=f"the table {table}") from error
 
@@ -168,13 +182,6 @@ def _snapshot(found: IcebergSnapshot) -> Snapshot:
         dict(summary.additional_properties) if summary else {},
         found.timestamp_ms,
     )
-
-
-def _field_name(field: PartitionField) -> str:
-    """The name that Iceberg's Java library gives a partition field."""
-    name = ".".join(field.path)
-    suffix = "trunc" if field.transform == "truncate" else field.transform
-    return name if field.transform == "identity" else f"{name}_{suffix}"
 
 
 def _create_namespace(catalog: Catalog, table: TableName) -> None:

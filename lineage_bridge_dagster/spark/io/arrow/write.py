@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -30,19 +31,20 @@ from lineage_bridge_dagster.iceberg.guarded import writable
 from lineage_bridge_dagster.iceberg.table_errors import TableConflictError, translate
 from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitConflictError, changed_meanwhile
 from lineage_bridge_dagster.spark.io.arrow import tables
+from lineage_bridge_dagster.spark.io.arrow.alignment import aligned
 from lineage_bridge_dagster.spark.io.arrow.conditions import mask, outside
 from lineage_bridge_dagster.spark.io.arrow.files import write_files
-from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, to_arrow
+from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, to_arrow, typing_hint
 from lineage_bridge_dagster.spark.io.arrow.merge import MergeRows
 from lineage_bridge_dagster.spark.io.arrow.plan import (
     ArrowAction,
     ArrowPlan,
     ArrowState,
-    check_merge_columns,
     plan_arrow_write,
     plan_creation,
+    with_merge_columns,
 )
-from lineage_bridge_dagster.spark.io.arrow.schemas import conform, storable
+from lineage_bridge_dagster.spark.io.arrow.schemas import conform, stored
 from lineage_bridge_dagster.spark.io.requests import WriteRequest
 from lineage_bridge_dagster.spark.io.results import WriteResult
 from lineage_bridge_dagster.spark.snapshot import Snapshot
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.manifest import DataFile
+    from pyiceberg.schema import Schema
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
 
@@ -81,13 +84,22 @@ def write_rows(request: WriteRequest, frame: Any, kind: FrameKind) -> ArrowResul
         CommitConflictError: another writer interfered; nothing was written.
         LineageBridgeError: the table cannot take the frame, or the commit failed; the message says which.
     """
-    rows = to_arrow(frame, kind)
+    name, label = request.table, str(request.table)
+    catalog = open_catalog(request.catalogs, name.catalog)
+
+    def columns() -> Schema | None:
+        found = tables.find(catalog, name)
+        return None if found is None else found.schema()
+
+    rows = to_arrow(frame, kind, columns, label)
     if not rows.column_names:
-        raise LineageBridgeError(f"The DataFrame for {request.table} has no columns.", hint="Select some.")
-    schema = storable(rows.schema, str(request.table))
-    check_merge_columns(request.options, rows.column_names, request.table)
-    catalog = open_catalog(request.catalogs, request.table.catalog)
-    write = _Write(request, catalog, conform_types(rows, schema, request))
+        raise LineageBridgeError(f"The DataFrame for {name} has no columns.", hint="Select some.")
+    options = with_merge_columns(request.options, rows.schema, name)
+    flags = [False] * rows.num_rows
+    if options.delete_column:
+        flags = [bool(flag) for flag in rows.column(options.delete_column).to_pylist()]
+        rows = rows.drop_columns(options.delete_column)
+    write = _Write(replace(request, options=options), catalog, kind, stored(rows, label), flags)
     retrying = Retrying(
         retry=retry_if_exception_type(_MovedError),
         stop=stop_after_attempt(_ATTEMPTS),
@@ -106,49 +118,38 @@ def write_rows(request: WriteRequest, frame: Any, kind: FrameKind) -> ArrowResul
         ) from error
 
 
-def conform_types(rows: pa.Table, schema: pa.Schema, request: WriteRequest) -> pa.Table:
-    """The rows in storable types.
-
-    Raises:
-        LineageBridgeError: a value does not fit, such as nanoseconds that are not whole microseconds.
-    """
-    try:
-        return rows.cast(schema)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise LineageBridgeError(
-            f"The DataFrame for {request.table} has a value that Iceberg cannot store: {error}",
-            hint="Round or cast the column; Iceberg stores times in microseconds.",
-        ) from error
-
-
 @dataclass(slots=True)
 class _Write:
     request: WriteRequest
     catalog: Catalog
+    kind: FrameKind
+    #: In storable types; the flags are true for rows that delete.
     rows: pa.Table
+    flags: list[bool]
     #: The snapshot that the first attempt found, and whether there was an attempt.
     base: int | None = None
     started: bool = False
     #: The files of the rows, by the ids of the table's schema and partitioning: written once.
     files: dict[tuple[int, int], list[DataFile]] = field(default_factory=dict)
 
-    @property
-    def columns(self) -> pa.Schema:
-        """The columns of the rows that are stored."""
-        flag = self.request.options.delete_column.lower()
-        return pa.schema([each for each in self.rows.schema if not flag or each.name.lower() != flag])
+    def aligned(self, table: Table | None) -> pa.Table:
+        """The rows in the names and types of a table."""
+        schema = None if table is None else table.schema()
+        return aligned(self.rows, schema, str(self.request.table), partial(typing_hint, self.kind))
 
     def attempt(self) -> ArrowResult:
         request, name = self.request, self.request.table
         table = tables.find(self.catalog, name)
         if table is None:
-            planned = plan_creation(self.columns, name, request.options, request.slice_)
+            columns = self.aligned(None).schema
+            planned = plan_creation(columns, name, request.options, request.slice_)
             # Before a table is created for it, the write has to be possible at all.
             state = ArrowState(planned[0], planned[1])
-            plan_arrow_write(self.columns, name, state, request.options, request.slice_)
+            plan_arrow_write(columns, name, state, request.options, request.slice_)
             table = tables.create(self.catalog, request, *planned)
         tables.refuse_tableflows_location(table, name)
-        plan = plan_arrow_write(self.columns, name, tables.state_of(table), request.options, request.slice_)
+        rows = self.aligned(table)
+        plan = plan_arrow_write(rows.schema, name, tables.state_of(table), request.options, request.slice_)
         head = table.current_snapshot()
         current = head.snapshot_id if head else None
         if not self.started:
@@ -158,31 +159,30 @@ class _Write:
         elif plan.action is ArrowAction.REPLACE and not _unchanged(table, plan.condition, self.base, current):
             raise changed_meanwhile(name)
         transaction = table.transaction()
-        self._stage(table, transaction, plan)
+        self._stage(table, transaction, plan, rows)
         self._commit(transaction)
         return self._result(table, plan)
 
-    def _stage(self, table: Table, transaction: Transaction, plan: ArrowPlan) -> None:
+    def _stage(self, table: Table, transaction: Transaction, plan: ArrowPlan, rows: pa.Table) -> None:
         if plan.drop or plan.evolve is not None:
-            with transaction.update_schema(allow_incompatible_changes=True, case_sensitive=False) as update:
-                for column in plan.drop:
-                    update.delete_column((column,))
-                if plan.drop and plan.evolve is not None:
-                    for added in plan.evolve.fields:
-                        update.add_column((added.name,), added.field_type)
-                elif plan.evolve is not None:
-                    update.union_by_name(plan.evolve)
+            try:
+                _update_columns(transaction, plan)
+            except ValueError as error:
+                raise LineageBridgeError(
+                    f"{self.request.table} cannot take the columns of this DataFrame: {error}",
+                    hint="Rename the column that the message names, or write to another table.",
+                ) from error
         schema = transaction.table_metadata.schema()
         label = str(self.request.table)
         condition, options = plan.condition, self.request.options
         if plan.action is ArrowAction.MERGE:
-            merge = MergeRows.of(self.rows, schema, options, label)
+            merge = MergeRows.of(rows, self.flags, schema, options, label)
             condition = merge.condition
-            existing = table.scan(row_filter=condition, case_sensitive=False).to_arrow()
+            existing = table.scan(row_filter=condition).to_arrow()
             merged = merge.applied_to(conform(existing, schema, label))
             files = self._written(transaction.table_metadata, table, merged)
         else:
-            kept = MergeRows.without_deleted(self.rows, schema, options, label)
+            kept = MergeRows.without_deleted(rows, self.flags, schema, options, label)
             rows = conform(kept, schema, label)
             self._check_inside(rows, condition, transaction)
             at = (schema.schema_id, transaction.table_metadata.default_spec_id)
@@ -195,7 +195,7 @@ class _Write:
         else:
             replaced = list(self._replaced(table, transaction, condition))
             producer = snapshot.overwrite()
-            producer.delete_by_predicate(condition, case_sensitive=False)
+            producer.delete_by_predicate(condition)
             for old, rest in replaced:
                 producer.delete_data_file(old)
                 files = [*files, *rest]
@@ -212,7 +212,7 @@ class _Write:
         """The files with rows to replace, each with files of the other rows that it has."""
         metadata = transaction.table_metadata
         found: list[tuple[DataFile, list[DataFile]]] = []
-        for task in table.scan(row_filter=condition, case_sensitive=False).plan_files():
+        for task in table.scan(row_filter=condition).plan_files():
             if isinstance(task.residual, AlwaysTrue):
                 found.append((task.file, []))
                 continue
@@ -279,6 +279,17 @@ class _Write:
         return tuple(each for each in tables.ancestors(table) if each.summary.get(WRITE_ID) == ours)
 
 
+def _update_columns(transaction: Transaction, plan: ArrowPlan) -> None:
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for column in plan.drop:
+            update.delete_column((column,))
+        if plan.drop and plan.evolve is not None:
+            for added in plan.evolve.fields:
+                update.add_column((added.name,), added.field_type)
+        elif plan.evolve is not None:
+            update.union_by_name(plan.evolve)
+
+
 def _unchanged(table: Table, condition: BooleanExpression, before: int | None, after: int | None) -> bool:
     """Whether the rows of a condition are the same in two snapshots, whichever files they are in."""
     if before == after:
@@ -287,7 +298,7 @@ def _unchanged(table: Table, condition: BooleanExpression, before: int | None, a
     def rows(snapshot_id: int | None) -> Counter[str]:
         if snapshot_id is None:
             return Counter()
-        scan = table.scan(row_filter=condition, case_sensitive=False, snapshot_id=snapshot_id)
+        scan = table.scan(row_filter=condition, snapshot_id=snapshot_id)
         return Counter(map(repr, scan.to_arrow().to_pylist()))
 
     return rows(before) == rows(after)
