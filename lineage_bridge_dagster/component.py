@@ -31,8 +31,9 @@ from lineage_bridge_dagster.assets.definitions import asset_definitions
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
+from lineage_bridge_dagster.assets.placeholders import placeholders
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
-from lineage_bridge_dagster.automation.jobs import lineage_job, push_job, refresh_job
+from lineage_bridge_dagster.automation.jobs import failing_job, lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.list_updates import list_updates
 from lineage_bridge_dagster.automation.loaded import loaded_tables
@@ -76,7 +77,7 @@ from lineage_bridge_dagster.config.yaml_fields import (
     SparkConfig,
 )
 from lineage_bridge_dagster.config.yaml_section import YamlSection
-from lineage_bridge_dagster.dagster_internals import DefsStateStorage
+from lineage_bridge_dagster.dagster_internals import DefsStateStorage, other_definitions
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
@@ -87,7 +88,7 @@ from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translation import NodeTranslation
-from lineage_bridge_dagster.specs.translator import LineageTranslator
+from lineage_bridge_dagster.specs.translator import LineageTranslator, is_default_key
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
 
 #: `dg` lists the components of this module.
@@ -152,6 +153,8 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     _fetched: bool = PrivateAttr(default=False)
     #: The components of the code location that load topics into tables.
     _loading: Sequence[TopicToIcebergComponent] = PrivateAttr(default=())
+    #: What the build that goes on has built so far.
+    _built: Definitions | None = PrivateAttr(default=None)
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
@@ -190,8 +193,19 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         Raises:
             ConfigurationError: another instance in the code location has the same name or stored state.
         """
-        _check_distinct(context.component_tree.get_all_components(of_type=LineageBridgeComponent))
+        if self._built is not None:
+            # Another component builds on these, and is itself looked through for what it loads.
+            return self._built
+        instances = context.component_tree.get_all_components(of_type=LineageBridgeComponent)
+        _check_distinct(instances)
         self._loading = context.component_tree.get_all_components(of_type=TopicToIcebergComponent)
+        built = self._build(context)
+        if not instances or instances[0] is self:
+            missing = self._placeholders(context, built, instances)
+            return Definitions.merge(built, Definitions(assets=missing)) if missing else built
+        return built
+
+    def _build(self, context: ComponentLoadContext) -> Definitions:
         self._fetched = False
         try:
             return super().build_defs(context)
@@ -201,12 +215,30 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             warn_unreadable(error)
             return self.build_defs_from_state(context, None)
 
+    def _placeholders(
+        self, context: ComponentLoadContext, built: Definitions, instances: Sequence[LineageBridgeComponent]
+    ) -> list[AssetSpec]:
+        """Placeholders for what the code location's assets load and no instance has found."""
+        own_keys = any(each._translates_keys for each in instances)
+        self._built = built
+        try:
+            everything = [built, *other_definitions(context)]
+        finally:
+            self._built = None
+        return placeholders(everything, Names(self.name), lambda key: own_keys or is_default_key(key))
+
+    @property
+    def _translates_keys(self) -> bool:
+        """Whether keys of assets may be others than the default ones."""
+        own = type(self).get_asset_spec is not LineageBridgeComponent.get_asset_spec
+        return own or self.translation is not None
+
     def build_defs_from_state(
         self,
         context: ComponentLoadContext,  # noqa: ARG002 - the definitions depend on the state alone
         state_path: Path | None,
     ) -> Definitions:
-        """Build the definitions of a state; without one, those of the sensor and the refresh job."""
+        """Build the definitions of a state; without one, the sensor, the refresh job, and jobs that fail."""
         self._fetched = True
         with no_garbage_collection():
             return self._definitions(state_path)
@@ -223,15 +255,19 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             discovery_asset=self.checks,
             carried_limit=self.freshness.carried_limit,
         )
-        push = push_job(instance) if instance else None
-        upkeep = upkeep_job(instance, self.spark.history_days) if instance else None
+        push = push_job(instance) if instance else failing_job(names.push_job, names)
+        upkeep = (
+            upkeep_job(instance, self.spark.history_days)
+            if instance
+            else failing_job(names.upkeep_job, names)
+        )
         lineage = lineage_job(names, inventory)
         on = self.sensor.running
         lists = ListClient(settings)
         watched = inventory if self.checks and self.freshness.limits else None
         return Definitions(
             assets=self._assets(instance) if instance else [],
-            jobs=[refresh, *([push] if push else []), lineage, *([upkeep] if upkeep else [])],
+            jobs=[refresh, push, lineage, upkeep],
             sensors=[
                 lineage_sensor(
                     names,
@@ -251,8 +287,8 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
             ],
             schedules=[
                 *refresh_schedule(names, refresh, self.sensor.refresh_cron, on),
-                *(push_schedule(names, push, self.sensor.push_cron, on) if push else []),
-                *(upkeep_schedule(names, upkeep, self.sensor.upkeep_cron, on) if upkeep else []),
+                *(push_schedule(names, push, self.sensor.push_cron, on) if instance else []),
+                *(upkeep_schedule(names, upkeep, self.sensor.upkeep_cron, on) if instance else []),
                 *nightly_schedule(names, lineage, inventory, self.sensor.nightly_cron, on),
                 *freshness_schedule(names, lineage, watched, self.freshness.check_cron, on),
             ],

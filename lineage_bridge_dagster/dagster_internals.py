@@ -10,7 +10,7 @@ import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from dagster import AssetKey, DagsterInstance, DagsterRun
+from dagster import AssetKey, ComponentLoadContext, DagsterInstance, DagsterRun, Definitions
 
 #: Raised where a step's context has no repository.
 from dagster._check import CheckError
@@ -106,6 +106,7 @@ __all__ = [
     "get_run_crash_explanation",
     "is_of_this_python",
     "is_valid_cron_schedule",
+    "other_definitions",
     "reverse_cron_string_iterator",
     "run_dagster_api",
     "state_folder",
@@ -154,6 +155,22 @@ def assets_beside(step_context: Any) -> Iterator[tuple[AssetKey, Mapping[str, An
         graph = step_context.job_def.asset_layer.asset_graph
     for node in graph.asset_nodes:
         yield node.key, node.metadata
+
+
+def other_definitions(context: ComponentLoadContext) -> Iterator[Definitions]:
+    """The definitions of everything else in the `defs` folder of the component that is being built.
+
+    They are built once for all: each is kept for the load that goes on. What the component is part of is not
+    among them, as it cannot be built yet.
+    """
+    own = context.component_decl.loc
+    pending: list[Any] = [context.component_tree.find_root_decl()]
+    while pending:
+        for each in pending.pop().iterate_child_component_decls():
+            if own not in dict(each.iterate_loc_component_decl_pairs()):
+                yield context.build_defs(each.loc)
+            elif each.loc != own:
+                pending.append(each)
 
 
 def run_dagster_api(arguments: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -48,11 +49,16 @@ def instance(local_instance: DagsterInstance) -> Iterator[DagsterInstance]:
         yield local_instance
 
 
+def loading() -> AbstractContextManager[DefinitionsLoadContext]:
+    """A load as of a starting code server, with the newest stored states."""
+    return DefinitionsLoadContext.scoped(DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION))
+
+
 def load() -> Definitions:
     """Load the project's definitions as a starting code server does."""
     from lineage_bridge_dagster.definitions import defs
 
-    with DefinitionsLoadContext.scoped(DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION)):
+    with loading():
         loaded = defs()
         assert isinstance(loaded, Definitions)
         return loaded

@@ -18,7 +18,7 @@ from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.graph_view import NodeContext
-from lineage_bridge_dagster_tests.assets.world import EAST, many, world
+from lineage_bridge_dagster_tests.assets.world import EAST, World, many, world
 from lineage_bridge_dagster_tests.project import load
 
 KEY = "LineageBridgeComponent"
@@ -129,3 +129,31 @@ def test_a_subclass_can_override_get_asset_spec(tmp_path: Path) -> None:
     # Dependencies follow the keys that the hook returned.
     table = next(key for key in graph.get_all_asset_keys() if key.path[1] == "glue")
     assert all(parent.path[0] == "ours" for parent in graph.get(table).parent_keys)
+
+
+@pytest.mark.parametrize("job", ["push", "materialize_lineage", "lineage_upkeep"])
+def test_jobs_fail_and_name_the_one_to_run_first(instance: DagsterInstance, job: str) -> None:
+    run = (
+        load()
+        .get_job_def(job)
+        .execute_in_process(
+            run_config={"ops": {"push": {"config": {"dry_run": True}}}} if job == "push" else None,
+            instance=instance,
+            raise_on_error=False,
+        )
+    )
+    (failed,) = [event.step_failure_data for event in run.all_events if event.is_step_failure]
+    assert failed.user_failure_data is not None
+    assert failed.user_failure_data.description is not None
+    assert "no discovery is stored yet" in failed.user_failure_data.description
+    assert "dg launch --job refresh" in failed.user_failure_data.description
+
+
+def test_a_discovery_without_topics_says_where_to_look(instance: DagsterInstance) -> None:
+    StateStore.of(instance, KEY).store(World().discovery())
+    run = (
+        load().get_job_def("materialize_lineage").execute_in_process(instance=instance, raise_on_error=False)
+    )
+    (failed,) = [event.step_failure_data for event in run.all_events if event.is_step_failure]
+    assert failed.user_failure_data is not None
+    assert "confluent.environments" in (failed.user_failure_data.description or "")

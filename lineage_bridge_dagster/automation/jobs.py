@@ -298,7 +298,7 @@ def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJob
     """
     keys = [asset.key for asset in inventory.materializable] if inventory else []
     if not keys:
-        return _empty_job(names)
+        return failing_job(names.lineage_job, names, found=inventory is not None)
     return define_asset_job(
         names.lineage_job,
         selection=AssetSelection.assets(*keys) | AssetSelection.checks_for_assets(names.discovery_key),
@@ -309,18 +309,36 @@ def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJob
     )
 
 
-def _empty_job(names: Names) -> JobDefinition:
-    """A job that only reports that there are no tables."""
+def failing_job(name: str, names: Names, *, found: bool = False) -> JobDefinition:
+    """A job that fails with what to run before it has anything to do; whatever config a run has.
 
-    @op(name=names.lineage_job + "_no_tables")
-    def no_tables(context: OpExecutionContext) -> None:
-        context.log.warning(f"No tables have been discovered yet; run the {names.refresh_job} job.")
+    Args:
+        name: its name.
+        names: of the instance.
+        found: whether a discovery is stored, in which there is nothing.
+    """
+    if found:
+        reason = "the last discovery found no topics and no tables"
+        step = (
+            f"Look at the coverage of {names.discovery_key.to_user_string()}, and at confluent.environments "
+            f"and confluent.clusters in the YAML, which limit what is read; then run the {names.refresh_job} "
+            "job again."
+        )
+    else:
+        reason = "no discovery is stored yet"
+        step = f"Run the {names.refresh_job} job first: dg launch --job {names.refresh_job}"
 
-    @graph(name=names.lineage_job)
-    def no_tables_graph() -> None:
-        no_tables()
+    @op(name=name)
+    def nothing_to_do() -> None:
+        with readable_failures():
+            raise LineageBridgeError(f"{name} has nothing to do: {reason}.", hint=step)
 
-    return no_tables_graph.to_job(
-        description=f"Nothing to do: no tables have been discovered yet. Run the {names.refresh_job} job.",
+    @graph(name=f"{name}_graph")
+    def nothing_to_do_graph() -> None:
+        nothing_to_do()
+
+    return nothing_to_do_graph.to_job(
+        name=name,
         executor_def=in_process_executor,
+        description=f"Has nothing to do and fails: {reason}. {step}",
     )

@@ -14,6 +14,7 @@ from dagster import (
     RunRequest,
     ScheduleDefinition,
     ScheduleEvaluationContext,
+    SkipReason,
 )
 
 from lineage_bridge_dagster.assets.inventory import Inventory
@@ -26,7 +27,7 @@ from lineage_bridge_dagster.specs.names import Names
 T = TypeVar("T")
 AnyJob = JobDefinition | UnresolvedAssetJobDefinition
 #: The run requests of one tick of a schedule.
-Requests = Callable[[ScheduleEvaluationContext], Iterator[RunRequest]]
+Requests = Callable[[ScheduleEvaluationContext], Iterator[RunRequest | SkipReason]]
 
 
 def refresh_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
@@ -56,8 +57,11 @@ def nightly_schedule(
     10,000 tables. The runs start one by one.
     """
 
-    def requests(context: ScheduleEvaluationContext) -> Iterator[RunRequest]:
+    def requests(context: ScheduleEvaluationContext) -> Iterator[RunRequest | SkipReason]:
         found = parts(inventory) if inventory else []
+        if not found:
+            yield SkipReason("No topic and no table has been discovered yet.")
+            return
         at = context.scheduled_execution_time.isoformat()
         if len(found) < 2:
             yield RunRequest(run_key=at)

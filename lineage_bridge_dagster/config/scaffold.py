@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -70,11 +72,34 @@ def instance_yaml(component: type[YamlSection], type_name: str, *, instance_name
 
 def _instance_name(request: ScaffoldRequest[Any], path: Path) -> str:
     """A name for an instance beside another one, from its folder; the first instance needs none."""
-    root = request.project_root or request.target_path.parent
-    others = (other for other in root.rglob("defs.yaml") if request.append or other != path)
+    files = _defs_folder(request).rglob("defs.yaml")
+    others = (other for other in files if request.append or other != path)
     if not any(request.type_name in other.read_text(encoding="utf-8") for other in others):
         return ""
     return re.sub(r"\W+", "_", (path.parent if request.append else request.target_path).name, flags=re.ASCII)
+
+
+def _defs_folder(request: ScaffoldRequest[Any]) -> Path:
+    """The folder of the project's definitions: others, such as its `.venv`, have instances of their own."""
+    module = _defs_module(request.project_root).split(".") if request.project_root else ["defs"]
+    for folder in request.target_path.parents:
+        if list(folder.parts[-len(module) :]) == module:
+            return folder
+    return request.target_path.parent
+
+
+def _defs_module(root: Path) -> str:
+    """The module of a project's definitions, as its `pyproject.toml` or `dg.toml` names it."""
+    for name, path in (("dg.toml", ("project",)), ("pyproject.toml", ("tool", "dg", "project"))):
+        with suppress(OSError, ValueError):
+            found: Any = tomllib.loads((root / name).read_text(encoding="utf-8"))
+            for key in path:
+                found = found.get(key, {})
+            if module := found.get("defs_module"):
+                return str(module)
+            if package := found.get("root_module"):
+                return f"{package}.defs"
+    return "defs"
 
 
 def _section(

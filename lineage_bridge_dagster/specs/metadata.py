@@ -60,6 +60,7 @@ class LineageMetadata(_MetadataSet):
 
     # Definitions of assets: what people look for first, identifiers last.
     not_in_glue: str | None = None
+    not_discovered: str | None = None
     source: UrlMetadataValue | None = None
     console: UrlMetadataValue | None = None
     athena: str | None = None

@@ -94,6 +94,15 @@ _DATASET_KINDS: Mapping[str, str] = {
 }
 
 
+#: The first parts of keys as they are translated by default.
+_FIRST_PARTS = frozenset({"kafka", "connect", "ksqldb", "flink", "external", "glue", "upstream_chain"})
+
+
+def is_default_key(key: AssetKey) -> bool:
+    """Whether a node may have this key, unless a user translates nodes to others."""
+    return len(key.path) > 1 and key.path[0] in _FIRST_PARTS
+
+
 class LineageTranslator:
     """The default translation."""
 

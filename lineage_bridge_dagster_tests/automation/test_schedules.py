@@ -73,15 +73,17 @@ def test_the_lineage_job_runs_without_checks(
     assert location(many(1), off).materialize(instance, job="materialize_lineage").success
 
 
-def test_without_tables_the_lineage_job_reports_that_and_succeeds(
-    instance: DagsterInstance, capfd: pytest.CaptureFixture[str]
+def test_without_a_discovery_the_lineage_job_fails_and_no_schedule_runs_a_job_that_would(
+    instance: DagsterInstance,
 ) -> None:
     empty = LineageBridgeComponent(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
     job = empty.resolve_job_def("materialize_lineage")
-    assert "no tables have been discovered" in str(job.description)
-    assert job.execute_in_process(instance=instance).success
-    assert "run the refresh job" in capfd.readouterr().err
+    assert "no discovery is stored yet" in str(job.description)
+    assert not job.execute_in_process(instance=instance, raise_on_error=False).success
     assert {s.name for s in empty.schedules or []} == {"refresh_schedule", "nightly_schedule"}  # type: ignore[union-attr]
+    nightly = empty.resolve_schedule_def("nightly_schedule")
+    context = build_schedule_context(instance, scheduled_execution_time=NIGHT)
+    assert nightly.evaluate_tick(context).run_requests == []
 
 
 def test_few_tables_are_one_nightly_run() -> None:

@@ -108,3 +108,33 @@ def test_a_second_instance_gets_the_name_of_its_folder_and_keys_of_its_own(tmp_p
     assert (second["name"], second["translation"]) == ("eu_west", {"key_prefix": "eu_west"})
     assert second["spark"]["namespace"] == "lineage_bridge_eu_west"
     LineageBridgeComponent.model().model_validate(second)
+
+
+@pytest.mark.parametrize(
+    ("project", "defs"),
+    [
+        ('[tool.dg.project]\nroot_module = "ours"', "src/ours/defs"),
+        ('[tool.dg.project]\nroot_module = "ours"', "ours/defs"),
+        ('[tool.dg.project]\nroot_module = "ours"\ndefs_module = "ours.assets.all"', "ours/assets/all"),
+        ("", "ours/defs"),
+    ],
+)
+def test_instances_outside_the_projects_definitions_do_not_count(
+    tmp_path: Path, project: str, defs: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(project)
+    package = "lineage_bridge_dagster/defs/confluent_to_glue/defs.yaml"
+    for folder in (".venv/lib/python3.12/site-packages", "env", "build/lib", "tests/data"):
+        other = tmp_path / folder / package
+        other.parent.mkdir(parents=True)
+        other.write_text(scaffolded())
+    names = []
+    for place in ("lineage", "europe/eu"):
+        path = tmp_path / defs / place
+        path.mkdir(parents=True)
+        request: ScaffoldRequest[Any] = ScaffoldRequest(
+            type_name=TYPE, target_path=path, scaffold_format="yaml", project_root=tmp_path, params=None
+        )
+        InstanceScaffolder().scaffold(request)
+        names.append(yaml.safe_load((path / "defs.yaml").read_text())["attributes"]["name"])
+    assert names == ["", "eu"]

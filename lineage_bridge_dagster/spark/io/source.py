@@ -6,6 +6,7 @@ The keys of the metadata, which the translator sets:
 |---|---|---|
 | `lineage_bridge/node_id` | all | the node's id; on a chain, the table's |
 | `lineage_bridge/node_type` | all | `kafka_topic`, `catalog_table` or `upstream_chain` |
+| `lineage_bridge/not_discovered` | placeholders | why there are no rows to read |
 | `lineage_bridge/catalog` | tables | the name of its catalog in the settings |
 | `dagster/table_name` | tables | `database.table`; the parts below take precedence |
 | `lineage_bridge/database`, `lineage_bridge/table` | tables | the parts, for names with dots |
@@ -85,6 +86,11 @@ class AssetSource:
         Raises:
             LineageBridgeError: the asset has no rows, or its metadata does not identify them.
         """
+        if reason := _text(metadata, LineageMetadata.key("not_discovered")):
+            raise LineageBridgeError(
+                f"{'/'.join(key)} is only a placeholder. {reason}.",
+                hint=_text(metadata, LineageMetadata.key("next_step")) + ".",
+            )
         texts: dict[str, Any] = {name: _text(metadata, LineageMetadata.key(name)) for name in _TEXTS}
         node_type = _text(metadata, LineageMetadata.key("node_type"))
         kind = _KINDS.get(node_type) if node_type else "table"

@@ -28,3 +28,13 @@ def test_table_name_takes_precedence_over_the_asset_key() -> None:
 def test_metadata_without_the_topic_is_refused() -> None:
     with pytest.raises(LineageBridgeError, match="does not identify its topic"):
         AssetSource.from_metadata({"lineage_bridge/node_type": "kafka_topic"})
+
+
+def test_a_placeholder_has_no_rows_whatever_its_key_looks_like() -> None:
+    metadata = {
+        "lineage_bridge/not_discovered": "No discovery has it",
+        "lineage_bridge/next_step": "Run refresh",
+    }
+    with pytest.raises(LineageBridgeError, match=r"placeholder\. No discovery has it") as raised:
+        AssetSource.from_metadata(metadata, ("upstream_chain", "lkc-1", "o.v1"))
+    assert raised.value.hint == "Run refresh."
