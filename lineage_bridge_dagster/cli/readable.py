@@ -7,10 +7,10 @@ import sys
 from typing import Any
 
 import click
-from dotenv import find_dotenv, load_dotenv
 
 from lineage_bridge_dagster.cli.environment import set_log_level, warn_of_unread_variables
 from lineage_bridge_dagster.cli.output import EXIT_FAILED, err
+from lineage_bridge_dagster.config.env_file import load_env_file
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
@@ -21,7 +21,7 @@ class ReadableCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         # boto3 reads AWS's own variables from the environment only.
-        load_dotenv(find_dotenv(usecwd=True))
+        load_env_file()
         if ctx.parent is None:
             set_log_level(os.environ)
             warn_of_unread_variables(os.environ)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from lineage_bridge_dagster.config import tableflow_catalog
+from lineage_bridge_dagster.config.addresses import is_in_clear
 from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
 from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -175,9 +176,21 @@ def _secrets(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[str
         properties["scope"] = catalog.scope or "catalog"
         url = catalog.oauth2_server_uri or f"{(catalog.uri or '').rstrip('/')}/v1/oauth/tokens"
         properties["oauth2-server-uri"] = url
+        _require_encryption(catalog, "oauth2_server_uri" if catalog.oauth2_server_uri else "uri", url)
     if catalog.type != TABLEFLOW and (token := _secret(catalog, "token_variable", variables)):
         properties["token"] = token
+    if properties:
+        # Every request has the token.
+        _require_encryption(catalog, "uri", catalog.uri or "")
     return properties
+
+
+def _require_encryption(catalog: CatalogSettings, field: str, url: str) -> None:
+    if is_in_clear(url):
+        raise ConfigurationError(
+            f"The {field} of catalog {catalog.name!r} is not encrypted: {url}",
+            hint="Write it with https: a credential or a token is sent there.",
+        )
 
 
 def _credential(catalog: CatalogSettings, variables: Mapping[str, str]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -230,6 +231,12 @@ class Catalogs(Mapping[str, CatalogSettings]):
                 + f" If {name} takes them, remove its read_only.",
             )
         return found
+
+    def without(self, names: Collection[str]) -> Self:
+        """The catalogs but for these, of which none is the default one or that of the lineage tables."""
+        left = copy.copy(self)
+        left._by_name = {name: each for name, each in self._by_name.items() if name not in names}
+        return left
 
     def spark_conf(self) -> dict[str, str]:
         """Spark's configuration of all catalogs.

@@ -10,8 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from dotenv import dotenv_values, find_dotenv
-
+from lineage_bridge_dagster.config.env_file import env_variables
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.secrets import ReadSecrets, read_secrets
 
@@ -36,7 +35,7 @@ _SECRET_ARN = re.compile(r"arn:[^:]+:secretsmanager:(?P<region>[^:]+):")
 
 def local_variables() -> dict[str, str]:
     """The variables of the environment, else of `.env`; none that is empty."""
-    found = {**dotenv_values(find_dotenv(usecwd=True)), **os.environ}
+    found = {**env_variables(), **os.environ}
     return {name: value for name, value in found.items() if value}
 
 

@@ -12,7 +12,6 @@ from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from dotenv import dotenv_values, find_dotenv
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
@@ -21,6 +20,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from lineage_bridge_dagster.config.addresses import is_in_clear
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs, CatalogsSettings
 from lineage_bridge_dagster.config.credentials import (
@@ -31,6 +31,7 @@ from lineage_bridge_dagster.config.credentials import (
     slot_of,
     variable_of,
 )
+from lineage_bridge_dagster.config.env_file import env_variables
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.profiles import region_of_profile
 from lineage_bridge_dagster.config.secrets import ReadSecrets, SecretsManagerSource, read_secrets
@@ -93,7 +94,9 @@ class ConfluentSettings(BaseModel):
 
     @field_validator("api_url")
     @classmethod
-    def _without_slash(cls, url: str) -> str:
+    def _encrypted(cls, url: str) -> str:
+        if is_in_clear(url):
+            raise ValueError("keys are sent there, so it has to be https beyond this machine")
         return url.rstrip("/")
 
     def credential(self, plane: Plane, *qualifiers: str) -> Credential | None:
@@ -242,8 +245,7 @@ class Settings(BaseSettings):
         A region that no variable sets is that of the AWS profile, if it has one.
 
         Args:
-            env: the variables; by default the environment's and those of a `.env` file in this folder or
-                above it.
+            env: the variables; by default the environment's and those of the project's `.env` file.
             given: fields by group that take precedence; empty ones count as unset.
             groups: the groups to read; `catalogs` includes `catalog`, and both `aws`, whose identity they
                 share. The others keep their defaults, and errors in them are ignored.
@@ -252,9 +254,7 @@ class Settings(BaseSettings):
         Raises:
             ConfigurationError: a value is malformed, a key has no secret, or a secret can't be read.
         """
-        variables: list[Mapping[str, str | None]] = (
-            [os.environ, dotenv_values(find_dotenv(usecwd=True))] if env is None else [env]
-        )
+        variables: list[Mapping[str, str | None]] = [os.environ, env_variables()] if env is None else [env]
         if "catalogs" in groups:
             groups = {*groups, "catalog"}
         if "catalog" in groups:

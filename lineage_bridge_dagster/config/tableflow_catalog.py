@@ -8,12 +8,12 @@ credentials, and may only read.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from lineage_bridge_dagster.config.addresses import is_in_clear
 from lineage_bridge_dagster.config.credentials import read_credentials, slot_of, variable_of
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -77,7 +77,7 @@ def check(name: str, uri: str | None) -> None:
             hint="Leave it out, or write that of the Tableflow page in Confluent's console, or one with "
             f"placeholders, as in {_HOST}.",
         )
-    if url.scheme == "http" and not _is_loopback(url.hostname):
+    if is_in_clear(url.geturl()):
         raise ConfigurationError(
             f"The uri of Tableflow's catalog {name!r} is not encrypted: {text}",
             hint="Write it with https: an API key is sent there.",
@@ -146,10 +146,3 @@ def credential(name: str, uri: str, variables: Mapping[str, str]) -> str:
         f"Tableflow's catalog {name!r} takes a Tableflow API key, and none is set.",
         hint=f"Set {KEY_VARIABLES}. A Cloud key does not open this catalog.",
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from dotenv import dotenv_values, find_dotenv
-
 from lineage_bridge_dagster.config import tableflow_catalog
 from lineage_bridge_dagster.config.collector import collector_variables
 from lineage_bridge_dagster.config.collector_variables import NOT_IN_A_FILE
@@ -18,6 +16,7 @@ from lineage_bridge_dagster.config.credentials import (
     credential_variables,
     is_credential,
 )
+from lineage_bridge_dagster.config.env_file import env_variables
 from lineage_bridge_dagster.config.prefix import LOG_LEVEL, PREFIX
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.spark_remote import TOKEN_HEADER_VARIABLE, TOKEN_VARIABLE
@@ -91,7 +90,7 @@ def unread_variables(variables: Mapping[str, str | None] | None = None) -> list[
             file.
     """
     if variables is None:
-        variables = {**dotenv_values(find_dotenv(usecwd=True)), **os.environ}
+        variables = {**env_variables(), **os.environ}
     return [
         f"{name} is set, but nothing reads it. {_instead(name)}"
         for name, value in sorted(variables.items())

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from pydantic import SecretStr
 
+from lineage_bridge_dagster.config.addresses import is_in_clear
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.config.topic_tables import KafkaConfig
@@ -115,6 +116,13 @@ def _self_managed(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterCon
             "credentials": {"schema_registry": _ANONYMOUS, **settings.credentials},
         }
     )
+    key = settings.credential("schema_registry", kafka.cluster)
+    if key is not None and is_in_clear(kafka.schema_registry_url):
+        raise ConfigurationError(
+            f"The Schema Registry of {kafka.cluster} is not encrypted, and {key.variable} is its key: "
+            f"{kafka.schema_registry_url}",
+            hint="Write kafka.schema_registry_url with https, or unset the key if the registry needs none.",
+        )
     # Keys may be named after the cluster, as those of its brokers.
     return ClusterConnection("", kafka.cluster, bootstrap, kafka.schema_registry_url, kafka.cluster, registry)
 

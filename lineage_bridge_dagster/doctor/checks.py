@@ -26,6 +26,7 @@ from lineage_bridge_dagster.text import did_you_mean
 def all_checks() -> list[Check]:
     """Every check; their names are unique."""
     return [
+        Check("machine.env_file", "Which variables does a .env file set?", machine.env_file_read),
         Check("machine.variables", "Are our variables well-formed and read?", machine.variables),
         Check("machine.packages", "Are Python's packages complete?", machine.packages),
         Check("machine.java", "Is there a Java that Spark and Flink's parser run on?", machine.java),

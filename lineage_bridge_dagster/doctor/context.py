@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from botocore.config import Config
-from dotenv import dotenv_values, find_dotenv
 
 from lineage_bridge_dagster.config.aws import aws_session
+from lineage_bridge_dagster.config.env_file import env_variables
 from lineage_bridge_dagster.config.identity import caller_of, identity_of
 from lineage_bridge_dagster.config.settings import (
     AwsSettings,
@@ -98,8 +98,7 @@ class Context:
     ) -> None:
         self._given = given
         self._explicit = variables is not None
-        dotenv = {} if self._explicit else dotenv_values(find_dotenv(usecwd=True))
-        self.dotenv: Mapping[str, str] = {name: text for name, text in dotenv.items() if text}
+        self.dotenv: Mapping[str, str] = {} if self._explicit else env_variables()
         self.variables: Mapping[str, str] = (
             dict(variables) if variables is not None else {**self.dotenv, **os.environ}
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from lineage_bridge_dagster.config.env_file import env_file
 from lineage_bridge_dagster.config.unread_variables import unread_variables
 from lineage_bridge_dagster.doctor.context import Context
 from lineage_bridge_dagster.doctor.finding import Result, failed, ok, warning
@@ -96,6 +97,21 @@ def _problem(requirement: Requirement) -> str:
     if requirement.specifier.contains(installed, prereleases=True):
         return ""
     return f"{requirement.name} is {installed}, and {requirement.specifier} is required"
+
+
+def env_file_read(context: Context) -> Iterator[Result]:
+    """Which `.env` file is read, and which variables it sets; their values are not shown."""
+    tried = "Looked for a .env file in this folder, and in that of its project."
+    path = env_file()
+    if path is None:
+        yield ok(tried, "There is none: all variables are those of the environment.")
+        return
+    ours = sorted(name for name, value in context.dotenv.items() if context.variables.get(name) == value)
+    exported = sorted(context.dotenv.keys() - set(ours))
+    found = f"{path} sets {', '.join(ours) or 'nothing'}."
+    if exported:
+        found += f" The environment has other values of {', '.join(exported)}, which win."
+    yield ok(tried, found)
 
 
 def variables(context: Context) -> Iterator[Result]:

@@ -124,6 +124,11 @@ _PLACE = re.compile(
 _UNREAD = re.compile(r".+refresh-credentials-endpoint")
 
 
+def is_code(key: str) -> bool:
+    """Whether a server's property names code to load, or how to sign in."""
+    return bool(_CODE.fullmatch(key))
+
+
 def code_in(properties: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[str, ...]:
     """A table's properties that name code, sorted, but for those that our own configuration has alike.
 
@@ -178,7 +183,7 @@ def allowed(said: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[dict[str, 
         key
         for key, value in said.items()
         if key not in heeded
-        and (_CODE.fullmatch(key) or _PLACE.fullmatch(key))
+        and (is_code(key) or _PLACE.fullmatch(key))
         and not _UNREAD.fullmatch(key)
         and not (key == "io-impl" and str(value).startswith("org.apache.iceberg."))
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 #: One line per archive: need, SHA-256, size in bytes, file name.
@@ -24,16 +25,24 @@ class Archive:
     size: int
     name: str
 
-    def exists_in(self, folder: Path) -> bool:
-        """Whether the file exists with its full size: the cheap check, after `matches` at download."""
+    def matches(self, folder: Path) -> bool:
+        """Whether the file is there with its full size and the pinned SHA-256.
+
+        Java runs what is in it, so its content counts, whoever may write to the folder. The archives of Spark
+        take 0.2 seconds, once in a process unless the file is changed.
+        """
+        path = folder / self.name
         try:
-            return (folder / self.name).stat().st_size == self.size
+            found = path.stat()
         except OSError:
             return False
+        identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        return found.st_size == self.size and _sha256_of_file(path, identity) == self.sha256
 
-    def matches(self, folder: Path) -> bool:
-        """Whether the file's content has the pinned SHA-256."""
-        return self.exists_in(folder) and sha256_of(folder / self.name) == self.sha256
+
+@cache
+def _sha256_of_file(path: Path, _identity: tuple[int, ...]) -> str:
+    return sha256_of(path)
 
 
 def pinned(need: str, path: Path = LIST) -> list[Archive]:

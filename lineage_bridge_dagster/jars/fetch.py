@@ -191,7 +191,7 @@ def _try_lock(lock: FileLock) -> bool:
 
 
 def _complete(archives: list[Archive], folder: Path) -> bool:
-    return all(archive.exists_in(folder) for archive in archives)
+    return all(archive.matches(folder) for archive in archives)
 
 
 def _folder(need: str, archives: list[Archive]) -> Path:

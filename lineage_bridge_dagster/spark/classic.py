@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.spark.foreign_code import PROVIDER, refuse_code
 from lineage_bridge_dagster.spark.java_errors import java_classes, spark_errors
 
 if TYPE_CHECKING:
@@ -102,11 +103,16 @@ def load_table(spark: SparkSession, name: str) -> Any:
     """Load Iceberg's Java `Table` from the catalog, by its quoted name.
 
     Its API answers several times as fast as a query of the metadata tables.
+
+    Raises:
+        ConfigurationError: the table names code.
     """
     session = java_session(spark)
     # A session finds its catalogs by the configuration of the thread's active one, which a new thread lacks.
     java_class(spark, "org.apache.spark.sql.classic.SparkSession").setActiveSession(session)
-    return java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergTable(session, name)
+    table = java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergTable(session, name)
+    refuse_code(spark, name, table.properties().get(PROVIDER))
+    return table
 
 
 def find_table(spark: SparkSession, name: str) -> Any | None:

@@ -29,6 +29,7 @@ from lineage_bridge_dagster.config.spark_remote import MASTER, SECRET_NAMES, rem
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.jvm import home
 from lineage_bridge_dagster.spark import classic, remote
+from lineage_bridge_dagster.spark.foreign_code import without_servers_code
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,6 +108,7 @@ def spark_session(
         from pyspark.sql import SparkSession
 
         user = _flat(conf)
+        catalogs = without_servers_code(catalogs)
         server = remote_of(user, os.environ)
         running = classic.running()
         if (running is not None and server is not None) or (server is None and remote.is_connected()):

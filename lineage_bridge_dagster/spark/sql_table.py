@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted, string_literal
+from lineage_bridge_dagster.spark.foreign_code import PROVIDER, refuse_code
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField
 from lineage_bridge_dagster.spark.remote import ddl
 from lineage_bridge_dagster.spark.snapshot import Snapshot
@@ -37,11 +38,16 @@ class SqlTable:
             spark: the session.
             catalog: the name of the catalog in Spark.
             name: the table's quoted name, the catalog included.
+
+        Raises:
+            ConfigurationError: the table names code.
         """
         self._spark = spark
         self._catalog = catalog
         self._name = name
         self._loaded: tuple[int | None, dict[int, Row]] | None = None
+        properties = {row.key: row.value for row in self._collect(f"SHOW TBLPROPERTIES {name}")}
+        refuse_code(spark, name, properties.get(PROVIDER))
 
     @property
     def location(self) -> str:

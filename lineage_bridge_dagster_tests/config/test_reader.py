@@ -123,7 +123,8 @@ def test_dotenv_file_serves_below_the_environment(
     (tmp_path / ".env").write_text(
         "LINEAGE_BRIDGE_PUSH_SQL=none\nLINEAGE_BRIDGE_PUSH_MAX_ATTEMPTS=3\nLINEAGE_BRIDGE_ENVIRONMENTS=\n"
     )
-    inner = tmp_path / "project"
+    (tmp_path / "pyproject.toml").touch()
+    inner = tmp_path / "inner"
     inner.mkdir()
     monkeypatch.chdir(inner)
     push = SettingsReader().push()

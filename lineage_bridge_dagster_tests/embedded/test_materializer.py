@@ -77,7 +77,7 @@ class Local:
     def registry(self) -> TestClient:
         key = world.api_key("schema_registry")
         path = f"/schema-registry/{world.SCHEMA_REGISTRY_ID}"
-        client = TestClient(self.client.app, base_url=f"http://testserver{path}")
+        client = TestClient(self.client.app, base_url=f"http://localhost{path}")
         client.auth = (key.key, key.secret)  # type: ignore[assignment]
         return client
 
@@ -138,7 +138,7 @@ class Connection(ClusterConnection):
 
     @classmethod
     def of(cls, kafka: KafkaConfig, servers: str, confluent: ConfluentSession, client: TestClient) -> Self:
-        registry = f"http://testserver/schema-registry/{world.SCHEMA_REGISTRY_ID}"
+        registry = f"http://localhost/schema-registry/{world.SCHEMA_REGISTRY_ID}"
         bootstrap = Bootstrap.parse(servers)
         return cls(
             kafka.environment, kafka.cluster, bootstrap, registry, "", confluent.settings, client=client
@@ -164,11 +164,9 @@ def local(
         monkeypatch.setattr(engine, "KafkaTopic", partial(MemoryTopic, by_address))
         monkeypatch.setattr(engine, "oldest_after", lambda *_: None)
         monkeypatch.setattr(tableflow_service, "KafkaBroker", by_address.__getitem__)
-        emulator = Emulator(
-            "http://testserver", TestClient(client.app, base_url="http://testserver/emulator/")
-        )
+        emulator = Emulator("http://localhost", TestClient(client.app, base_url="http://localhost/emulator/"))
         progress: list[dict[str, int]] = []
-        env = {**world.credentials_env(), "LINEAGE_BRIDGE_CONFLUENT_API_URL": "http://testserver"}
+        env = {**world.credentials_env(), "LINEAGE_BRIDGE_CONFLUENT_API_URL": "http://localhost"}
         with ConfluentSession(Settings.from_env(env).confluent, client._transport) as confluent:
 
             def connect(kafka: KafkaConfig) -> ClusterConnection:

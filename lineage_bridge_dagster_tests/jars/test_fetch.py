@@ -82,6 +82,33 @@ def test_missing_or_truncated_archive_is_downloaded_again(
     assert second.read_bytes() == b"second"
 
 
+def test_an_archive_of_the_same_size_with_other_content_is_downloaded_again(
+    pinned: list[Archive], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "download", _ivy())
+    _, second = jars.ensure("spark", progress=lambda _: None)
+    before = second.stat()
+    second.write_bytes(b"SECOND")
+    os.utime(second, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert not jars.is_cached("spark")
+    jars.ensure("spark", progress=lambda _: None)
+    assert second.read_bytes() == b"second"
+
+
+def test_an_archive_is_hashed_once_unless_it_changes(
+    pinned: list[Archive], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "download", _ivy())
+    jars.ensure("spark", progress=lambda _: None)
+    assert jars.is_cached("spark")
+
+    def hashed(path: Path) -> str:
+        raise AssertionError(path)
+
+    monkeypatch.setattr(checksums, "sha256_of", hashed)
+    assert jars.is_cached("spark")
+
+
 def test_unpinned_files_are_deleted(pinned: list[Archive], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "download", _ivy({**CONTENT, "stray.jar": b"x"}))
     first = jars.ensure("spark", progress=lambda _: None)[0]

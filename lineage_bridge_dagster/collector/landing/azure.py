@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from lineage_bridge_dagster.collector.landing.landed import Landed
+from lineage_bridge_dagster.config.addresses import is_loopback
 from lineage_bridge_dagster.config.collector import LandingSettings
 from lineage_bridge_dagster.config.collector_variables import LANDING_SAS
 from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
@@ -15,7 +16,6 @@ from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError
 
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 #: Uploads of more bytes than this are cut into blocks of the same size.
 _BLOCK_BYTES = 8 * 1024 * 1024
 _TIMEOUT_SECONDS = 60
@@ -43,7 +43,8 @@ class AzureLanding:
                 "The URL of the landing place holds a token.",
                 hint=f"Write the URL without what follows the question mark, and that in {LANDING_SAS}.",
             )
-        if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+        local = is_loopback(parts.hostname or "")
+        if parts.scheme != "https" and not local:
             raise ConfigurationError(
                 "The SAS token is not sent over plain HTTP.", hint="Write https:// in the landing place."
             )
@@ -54,7 +55,7 @@ class AzureLanding:
             )
         # An emulator has the account as the first part of the path.
         segments = [part for part in parts.path.split("/") if part]
-        depth = 2 if parts.hostname in _LOOPBACK else 1
+        depth = 2 if local else 1
         if len(segments) < depth:
             raise ConfigurationError(
                 "The landing place has no container.",

@@ -21,6 +21,7 @@ import httpx
 import tenacity
 from tenacity.stop import stop_base
 
+from lineage_bridge_dagster.config.addresses import is_loopback
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api import retry_after, trusted_hosts
@@ -83,7 +84,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
                 max_connections=settings.max_concurrency, max_keepalive_connections=settings.max_concurrency
             ),
             # A proxy from the environment cannot reach this machine's loopback.
-            trust_env=not trusted_hosts.is_loopback(self.base.host),
+            trust_env=not is_loopback(self.base.host),
         )
         # A request that waits for its next attempt occupies a thread, but no slot in flight.
         self._pool = ThreadPoolExecutor(

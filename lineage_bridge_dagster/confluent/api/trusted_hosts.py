@@ -6,10 +6,9 @@ attacker could forge both, so a key goes only to the vendor's domain or to the c
 
 from __future__ import annotations
 
-import ipaddress
-
 import httpx
 
+from lineage_bridge_dagster.config.addresses import is_loopback
 from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
 
 VENDOR_DOMAINS = ("confluent.cloud", "confluentgov.com")
@@ -19,16 +18,6 @@ def on_vendor_domain(host: str) -> bool:
     """Whether a host is one of the vendor's domains or below one."""
     name = host.lower().rstrip(".")
     return any(name == domain or name.endswith("." + domain) for domain in VENDOR_DOMAINS)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is a loopback address. The only name that counts is `localhost`."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def is_trusted_host(host: str, configured: httpx.URL) -> bool:

@@ -154,6 +154,7 @@ def _read_table(
     try:
         rows = spark.table(table.sql)
         _ = rows.schema
+        iceberg_tables.open_table(spark, table)
     except spark_errors() as error:
         raise _unreadable(spark, table, error) from error
     if options.incremental and downstream is not None:

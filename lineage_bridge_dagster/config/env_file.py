@@ -1,0 +1,52 @@
+"""The project's `.env` file: where it is, and the variables in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+NAME = ".env"
+
+#: What shows that a folder is that of a project: `dg`'s or Python's file, or Dagster's.
+_MARKS = ("pyproject.toml", "dg.toml", "workspace.yaml")
+
+
+def env_file() -> Path | None:
+    """The `.env` of the current folder; else that of the project that the current folder is part of.
+
+    Who may write to a folder further up, such as a shared one, could otherwise say where exported keys are
+    sent. So the search ends at the first folder with a project's file, and a file above the current folder
+    has to belong to this user, to root, or to whom the current folder belongs.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        found = folder / NAME
+        if folder == here and found.is_file():
+            return found
+        if _is_project(folder):
+            return found if found.is_file() and _is_ours(found, here) else None
+    return None
+
+
+def env_variables() -> dict[str, str]:
+    """The variables of the file that are not empty; those of the environment win over them."""
+    path = env_file()
+    values: Mapping[str, str | None] = dotenv_values(path) if path else {}
+    return {name: value for name, value in values.items() if value}
+
+
+def load_env_file() -> None:
+    """Add the variables of the file to the environment, unless it has them."""
+    for name, value in env_variables().items():
+        os.environ.setdefault(name, value)
+
+
+def _is_project(folder: Path) -> bool:
+    return any((folder / mark).is_file() for mark in _MARKS)
+
+
+def _is_ours(found: Path, here: Path) -> bool:
+    return found.stat().st_uid in (os.getuid(), 0, here.stat().st_uid)
