@@ -44,9 +44,12 @@ def test_the_file_beside_the_projects_own_is_read(project: Path, mark: str) -> N
     assert "evil" in read()
 
 
-def test_the_file_of_the_current_folder_is_read_whatever_it_is(tmp_path: Path) -> None:
-    Path(".env").write_text(REDIRECT)
-    assert env_file() == Path.cwd() / ".env"
+def test_the_file_of_the_current_folder_is_read_whatever_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text(REDIRECT)
+    assert env_file() == tmp_path / ".env"
 
 
 @pytest.mark.parametrize("has_project", [True, False])
