@@ -17,7 +17,7 @@ _VARIANT = re.compile(r"([a-z][a-z0-9+_-]*):(?=//)", re.I)
 #: Redshift's `jdbc:redshift:iam://cluster:region/database`.
 _IAM = re.compile(r"^//([\w-]+):([a-z]+-[a-z]+-\d+)(?=[/?;]|$)", re.I)
 #: Drivers that name the database as their variant.
-_DRIVERS = ("jtds", "microsoft")
+_DRIVERS = ("datadirect", "jtds", "microsoft")
 _SETTING = re.compile(r"(?:^|[?;:&,])\s*([A-Za-z_][\w. ]*?)\s*=\s*(\{[^{}]*\}|[^?;&,]*)")
 #: `address=(host=db)(port=3306)`, and Oracle's `(ADDRESS=(PROTOCOL=TCP)(HOST=db)(PORT=1521))`.
 _ATTRIBUTE = r"[(,]\s*{}\s*=\s*[\"']?([^(),\s\"']+)"

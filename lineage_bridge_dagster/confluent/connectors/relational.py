@@ -16,8 +16,8 @@ from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, Confi
 from lineage_bridge_dagster.confluent.connectors.jdbc_url import JdbcUrl, parse_jdbc_url
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
-#: A part of a qualified name, in the quotes of any database or in none.
-_NAME_PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[((?:[^\]]|\]\])*)\]|([^.]+)')
+#: A part of a qualified name, in the quotes of any database or in none; empty between two dots.
+_NAME_PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[((?:[^\]]|\]\])*)\]|([^.]+)|(?<=\.)(?=\.)')
 _USER = re.compile(rf'"?([\w$#{UNRESOLVED}]+)"?')
 _SEARCH_PATH = re.compile(r"search_path\s*=\s*\"?([\w$]+)")
 
@@ -52,6 +52,7 @@ class Dialect:
         path: The parts of the rule that are a table's qualified name.
         schema: Where unqualified tables are, if the connection doesn't say; `{user}` for the user's own.
         fold: Names that are not quoted.
+        database: Where a connection leads that names none; `{user}` for the one called as the user.
         address: The parts of the rule that a host gives.
         across: Whether a qualified name may lead to another database.
         port: In place of the rule's, for a database that shares another one's protocol.
@@ -60,6 +61,7 @@ class Dialect:
     rule: Rule
     path: tuple[str, ...] = ("database", "schema", "table")
     schema: str = ""
+    database: str = ""
     fold: Callable[[str], str] = _keep
     address: Callable[[str], Mapping[str, str]] = _host
     across: bool = True
@@ -67,9 +69,10 @@ class Dialect:
 
 
 _MYSQL = Dialect(naming.MYSQL, ("database", "table"))
-_POSTGRES = Dialect(naming.POSTGRES, schema="public", fold=str.lower, across=False)
+_POSTGRES = Dialect(naming.POSTGRES, schema="public", database="{user}", fold=str.lower, across=False)
 _MSSQL = Dialect(naming.MSSQL, schema="dbo")
 _DB2 = Dialect(naming.DB2, schema="{user}", fold=str.upper, across=False)
+_HIVE = Dialect(naming.HIVE, ("database", "table"), fold=str.lower, port="10000")
 _ATHENA = Dialect(naming.ATHENA, ("catalog", "schema", "table"), schema="default", fold=str.lower)
 
 #: By the kind of a JDBC URL.
@@ -103,7 +106,8 @@ DIALECTS: Mapping[str, Dialect] = {
     "snowflake": Dialect(naming.SNOWFLAKE, schema="PUBLIC", fold=str.upper, address=_snowflake),
     "trino": Dialect(naming.TRINO, ("catalog", "schema", "table"), fold=str.lower),
     "presto": Dialect(naming.TRINO, ("catalog", "schema", "table"), fold=str.lower),
-    "hive2": Dialect(naming.HIVE, ("database", "table"), fold=str.lower, port="10000"),
+    "hive": _HIVE,
+    "hive2": _HIVE,
     "teradata": Dialect(naming.TERADATA, ("database", "table")),
     "vertica": Dialect(naming.VERTICA, schema="public"),
     "clickhouse": Dialect(naming.CLICKHOUSE, ("database", "table")),
@@ -144,6 +148,9 @@ class Database:
             *parts: The table's name, qualified or not, as the catalog spells it.
         """
         path = self.dialect.path
+        if len(parts) == 3 and not parts[1]:
+            # database..table
+            parts = (parts[0], self.schema, parts[2])
         if not parts or not all(parts) or len(parts) > len(path):
             return ""
         given = dict(zip(reversed(path), reversed(parts), strict=False))
@@ -193,11 +200,11 @@ def database_of(config: Config, kind: str = "") -> Database | None:
         )
     if dialect.path[0] == "schema":
         name, schema = "", schema or name
+    user = _USER.match(config.get("connection.user", "connection.username") or url.user)
+    users = {"{user}": user[1] if user else ""}
+    name = name or users.get(dialect.database, dialect.database)
     if not schema:
-        schema = dialect.schema
-        if schema == "{user}":
-            user = _USER.match(config.get("connection.user", "connection.username") or url.user)
-            schema = dialect.fold(user[1]) if user else ""
+        schema = dialect.fold(users["{user}"]) if dialect.schema in users else dialect.schema
     return Database(dialect, url.host, name, schema)
 
 

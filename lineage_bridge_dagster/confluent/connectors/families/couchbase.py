@@ -59,7 +59,11 @@ def couchbase_source(context: SourceContext) -> Iterator[Written]:
         return Written(topic, _dataset(config, bucket, scope, name) if name else "")
 
     if listed := config.items("couchbase.collections"):
-        yield from map(written, listed)
+        for name in listed:
+            if "." in name:
+                yield written(name)
+            else:
+                context.warnings.append(f"couchbase.collections: {name} lacks its scope; write scope.{name}")
         return
     only = config.get("couchbase.scope")
     known = [name for name in mapped if not only or name.startswith(f"{only}.")]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lineage_bridge_dagster.confluent.connectors.config import split_list
+from lineage_bridge_dagster.confluent.connectors.config import Config, split_list
+from lineage_bridge_dagster.confluent.connectors.families.common import topic_of
 from lineage_bridge_dagster.confluent.connectors.family import (
     Family,
     SinkContext,
@@ -14,6 +15,7 @@ from lineage_bridge_dagster.confluent.connectors.family import (
 )
 from lineage_bridge_dagster.confluent.connectors.naming import http_url
 
+_TWITTER = "com.github.jcustenborder.kafka.connect.twitter.TwitterSourceConnector"
 #: A variable that a record or an offset fills in, and all after it.
 _VARIABLE = re.compile(r"[^/?&]*\$\{.*", re.DOTALL)
 
@@ -46,8 +48,19 @@ def apis(context: SourceContext) -> Iterator[Written]:
 
 
 def twitter(context: SourceContext) -> Iterator[Written]:
-    for topic in context.config.items("twitter.topics"):
+    for topic in context.config.items("twitter.topics", "kafka.status.topic"):
         yield Written(topic, "https://api.twitter.com")
+
+
+def rest(context: SourceContext) -> Iterator[Written]:
+    """The community's source of one address: llofberg/kafka-connect-rest."""
+    for topic in context.config.items("rest.source.destination.topics"):
+        yield Written(topic, api_url(context.config.get("rest.source.url")))
+
+
+def feeds(config: Config) -> Iterator[str]:
+    """The addresses of `rss.urls`, with spaces between them."""
+    return map(api_url, config.get("rss.urls").split())
 
 
 def http_sink(context: SinkContext, topic: str) -> str:
@@ -63,7 +76,9 @@ def http_sink(context: SinkContext, topic: str) -> str:
 SOURCES = (
     Family("http-v1", ("HttpSource",), ("io.confluent.connect.http.HttpSourceConnector",), entities),
     Family("http", ("HttpSourceV2",), ("io.confluent.connect.http.source.GenericHttpSourceConnector",), apis),
-    Family("twitter", ("TwitterSource",), (), twitter),
+    Family("http-rest", (), ("com.tm.kafka.connect.rest.RestSourceConnector",), rest),
+    Family("rss", (), ("org.kaliy.kafka.connect.rss.RssSourceConnector",), topic_of(feeds)),
+    Family("twitter", ("TwitterSource",), (_TWITTER,), twitter),
 )
 
 

@@ -100,8 +100,8 @@ def iceberg(context: SinkContext, topic: str) -> Iterator[str]:
         dataset = table(config, name)
         if not dataset:
             context.warnings.append(
-                f"{name} is not shown: its catalog is not known, or it refuses the name, as AWS Glue does "
-                "without a namespace"
+                f"{name} is not shown: its catalog or its address is not known, or the catalog refuses the "
+                "name, as AWS Glue does without a namespace"
             )
         yield dataset
 

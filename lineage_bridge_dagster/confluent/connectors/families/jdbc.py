@@ -71,7 +71,7 @@ def jdbc(kind: str = "") -> Source:
 
 def _dataset(database: Database | None, path: Path) -> str:
     """A table's dataset; the path is empty in front where the schema is not known."""
-    return "" if database is None or not all(path) else database.table(*path)
+    return "" if database is None or not (path[0] and path[-1]) else database.table(*path)
 
 
 def _narrowed(context: SourceContext, database: Database) -> Database:

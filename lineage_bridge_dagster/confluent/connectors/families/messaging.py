@@ -38,11 +38,11 @@ def _ibm_mq(config: Config) -> list[str]:
 
 
 def _rabbitmq(config: Config) -> list[str]:
-    host, port = config.get("rabbitmq.host"), config.get("rabbitmq.port")
+    host, port = config.get("rabbitmq.host", "amqp.host"), config.get("rabbitmq.port", "amqp.port")
     space = config.get("rabbitmq.virtual.host").strip("/")
     return [
         naming.AMQP(host=host, port=port, virtual_host=space, name=queue)
-        for queue in config.items("rabbitmq.queue")
+        for queue in config.items("rabbitmq.queue", "amqp.address")
     ]
 
 
@@ -181,6 +181,7 @@ SOURCES = (
             "io.confluent.connect.rabbitmq.RabbitMQSourceConnector",
             "com.github.themeetgroup.kafka.connect.rabbitmq.source.RabbitMQSourceConnector",
             "com.github.jcustenborder.kafka.connect.rabbitmq.RabbitMQSourceConnector",
+            "io.aiven.kafka.connect.amqp.source.AmqpSourceConnector",
         ),
         topic_of(_rabbitmq),
     ),

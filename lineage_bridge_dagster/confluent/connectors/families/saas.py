@@ -18,6 +18,7 @@ from lineage_bridge_dagster.confluent.connectors.family import (
 )
 from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches
 
+_SOQL = re.compile(r"\bfrom\s+(\w+)", re.IGNORECASE)
 _LOGIN = "https://login.salesforce.com"
 #: Keys of the one event or channel that is read.
 _CHANNEL = (
@@ -30,7 +31,8 @@ _CHANNEL = (
 
 
 def _salesforce(config: Config, name: str) -> str:
-    return naming.SALESFORCE(host=config.get("salesforce.instance", default=_LOGIN), object=name)
+    host = config.get("salesforce.instance", "salesforce.uri", default=_LOGIN)
+    return naming.SALESFORCE(host=host, object=name)
 
 
 def _salesforce_objects(context: SourceContext) -> Iterator[Written]:
@@ -43,12 +45,13 @@ def _salesforce_objects(context: SourceContext) -> Iterator[Written]:
     topic = template.replace("${_ObjectType}", name)
     if config.flag("kafka.topic.lowercase", True):
         topic = topic.lower()
-    pattern = "[^.]+".join(re.escape(part) for part in re.split(r"\$\{_eventtype\}", topic, flags=re.I))
+    parts = re.split(r"\$\{_eventtype\}", topic, flags=re.I)
+    pattern = "[^.]+".join(map(re.escape, parts))
     topics = full_matches(pattern, context.cluster_topics)
     if not topics:
         context.warnings.append(f"kafka.topic {template} matches no topic of the cluster")
     for found in topics or [""]:
-        yield Written(found, _salesforce(config, name), by_name=True)
+        yield Written(found, _salesforce(config, name), by_name=len(parts) > 1)
 
 
 def _salesforce_prefixed(context: SourceContext) -> Iterator[Written]:
@@ -57,6 +60,16 @@ def _salesforce_prefixed(context: SourceContext) -> Iterator[Written]:
     prefix = config.get("topic.prefix")
     for name in config.items("sobject.names"):
         yield Written(f"{prefix}.{name}" if prefix else "", _salesforce(config, name))
+
+
+def _salesforce_queries(context: SourceContext) -> Iterator[Written]:
+    """Aiven's source: a query for each object; one topic, or `{topic.prefix}.bulkApi.{object}`."""
+    config = context.config
+    for query in config.get("salesforce.bulk.api.queries").split(";"):
+        if match := _SOQL.search(query):
+            prefix, name = config.get("topic.prefix"), match[1]
+            topic = config.get("topic") or (f"{prefix}.bulkApi.{name}" if prefix else "")
+            yield Written(topic, _salesforce(config, name))
 
 
 def _salesforce_channel(context: SourceContext) -> Iterator[Written]:
@@ -72,7 +85,8 @@ def _salesforce_sink(context: SinkContext, topic: str) -> str:
     config = context.config
     number = config.number_of("salesforce.object{n}.topics", topic)
     keys = (f"salesforce.object{number}",) if number else ()
-    return _salesforce(config, config.get(*keys, "salesforce.object", "salesforce.platform.event.name"))
+    names = ("salesforce.object", "salesforce.platform.event.name", "salesforce.bulk.api.sink.object")
+    return _salesforce(config, config.get(*keys, *names))
 
 
 def _servicenow(config: Config) -> list[str]:
@@ -131,6 +145,12 @@ SOURCES = (
         ),
         _salesforce_objects,
     ),
+    Family(
+        "salesforce-aiven",
+        (),
+        ("io.aiven.kafka.connect.salesforce.source.SalesforceSourceConnector",),
+        _salesforce_queries,
+    ),
     Family("salesforce-v2", ("SalesforceSourceV2",), (), _salesforce_prefixed),
     Family(
         "salesforce-events",
@@ -178,6 +198,7 @@ SINKS = (
             "io.confluent.salesforce.SalesforceSObjectSinkConnector",
             "io.confluent.connect.salesforce.SalesforceBulkApiSinkConnector",
             "io.confluent.salesforce.SalesforcePlatformEventSinkConnector",
+            "io.aiven.kafka.connect.salesforce.sink.SalesforceSinkConnector",
         ),
         sink=_salesforce_sink,
         topics=("salesforce.object{n}.topics",),

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors.families.common import topic_of
 from lineage_bridge_dagster.confluent.connectors.family import Family, SourceContext, Written
+
+#: `genkp.{topic}.with`, `genv.{topic}.{field}.sometimes.matching`
+_GENERATOR = re.compile(r"gen[kv]p?\.([^.]+)\..+")
 
 
 def syslog(context: SourceContext) -> Iterator[Written]:
     yield Written(context.config.get("topic", "kafka.topic", "topic.prefix", default="syslog"))
 
 
+def voluble(context: SourceContext) -> Iterator[Written]:
+    """The topics of the generators' keys: MichaelDrogalis/voluble."""
+    for topic in dict.fromkeys(match[1] for match in context.config.keys_like(_GENERATOR)):
+        yield Written(topic)
+
+
 SOURCES = (
+    Family("voluble", (), ("io.mdrogalis.voluble.VolubleSourceConnector",), voluble, has_dataset=False),
     Family(
         "datagen",
-        ("DatagenSource",),
+        ("DatagenSource", "DatagenSourceInternal"),
         ("io.confluent.kafka.connect.datagen.DatagenConnector",),
         topic_of(lambda _config: []),
         has_dataset=False,

@@ -26,6 +26,7 @@ _CLASSES: Mapping[str, str] = {
     "io.debezium.transforms.openlineage": "OpenLineage",
     "io.debezium.transforms.partitions": "ComputePartition PartitionRouting",
     "io.debezium.transforms.tracing": "ActivateTracingSpan",
+    "io.debezium.aggregation.smt": "ExpandJsonSmt",
     "io.debezium.ai.docling": "FieldToDocling",
     "io.debezium.ai.embeddings": "FieldToEmbedding",
     "io.debezium.connector.cassandra.transforms": "EnvelopeTransformation",
