@@ -8,24 +8,31 @@ applied again wherever something leaves the process; one that shows more takes e
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.description import with_sql_notes
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.model import Graph, Node
-from lineage_bridge_dagster.lineage.nodes import is_glue_table
-from lineage_bridge_dagster.lineage.redaction import MASK, redact_config, redact_sql, redact_text
+from lineage_bridge_dagster.lineage.redaction import MASK, redact_key, redact_sql, redact_text, redact_value
 from lineage_bridge_dagster.lineage.sql_modes import at_least_as_strict, is_sql, shown_text, sql_hash
 
-#: Key in `Discovery.caches`: `{"mode", "hashes": {node id: hash}}`, the mode that limits the discovery and
-#: the hashes of the statements whose text it does not have.
+#: Key in `Discovery.caches`: `{"mode", "rules", "hashes": {node id: hash}}`, the mode and the rules that
+#: limit the discovery, and the hashes of the statements whose text it does not have.
 CACHE = "sql"
+#: Raise it when the rules in `redaction` change, so that they apply to discoveries that are stored.
+_RULES = 2
 
 #: The second is LineageBridge's name.
 _STATEMENTS = ("sql", "query")
+#: Attributes whose keys are the names of columns, and whose values are types.
+_OF_COLUMNS = ("column_types", COLUMN_LINEAGE)
+#: A literal in a parser's message.
+_QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,8192}+'(?!\w)")
 #: In place of a parser's message, which quotes the statement.
 _NOT_SHOWN = "the parser's message is not shown, since SQL is not"
 
@@ -42,17 +49,19 @@ def limited(discovery: Discovery, mode: str) -> Discovery:
     """
     known = mode_of(discovery)
     if known is not None and at_least_as_strict(known, mode):
-        return discovery
+        if discovery.caches[CACHE].get("rules") == _RULES:
+            return discovery
+        mode = known
     nodes = discovery.graph.nodes
     hashes = {node_id: found for node_id in nodes if (found := statement_hash(discovery, node_id))}
-    cache = {"mode": mode, **({"hashes": hashes} if mode == "none" and hashes else {})}
+    cache = {"mode": mode, "rules": _RULES, **({"hashes": hashes} if mode == "none" and hashes else {})}
     graph = Graph((limited_node(node, mode) for node in nodes.values()), discovery.graph.edges.values())
     return replace(discovery, graph=graph, caches={**discovery.caches, CACHE: cache})
 
 
 def limited_to(mode: str) -> dict[str, Any]:
     """The caches of a discovery that is limited to a mode, where hashes of its statements are not known."""
-    return {CACHE: {"mode": mode}}
+    return {CACHE: {"mode": mode, "rules": _RULES}}
 
 
 def mode_of(discovery: Discovery) -> str | None:
@@ -71,9 +80,10 @@ def statement_hash(discovery: Discovery, node_id: str) -> str | None:
 
     It is of the redacted text: it tells nothing of a secret, and another mode does not change it.
     """
-    text = discovery.graph.nodes[node_id].attributes.get("sql")
+    node = discovery.graph.nodes[node_id]
+    text = node.attributes.get("sql")
     if isinstance(text, str) and text.strip():
-        return sql_hash(redact_sql(text))
+        return sql_hash(redact_sql(text, is_parsed=_is_parsed(node)))
     cache = discovery.caches.get(CACHE)
     hashes = cache.get("hashes") if isinstance(cache, Mapping) else None
     found = hashes.get(node_id) if isinstance(hashes, Mapping) else None
@@ -81,39 +91,39 @@ def statement_hash(discovery: Discovery, node_id: str) -> str | None:
 
 
 def limited_node(node: Node, mode: str) -> Node:
-    """Return a node of any kind with the SQL in its attributes as the mode shows it."""
-    glue = is_glue_table(node)
+    """Return a node of any kind without secrets, with the SQL in its attributes as the mode shows it."""
+    is_parsed = _is_parsed(node)
     attributes: dict[str, Any] = {}
     for name, value in node.attributes.items():
-        shown = value
         if name in _STATEMENTS and isinstance(value, str):
-            shown = _stored(value, mode)
+            shown: Any = _stored(value, mode, is_parsed=is_parsed)
         elif name == "formatted_sql" and isinstance(value, str):
-            shown = _stored(value, mode) if _shows_text(mode) else ""
-        elif name == "parse_error" and value and not _shows_text(mode):
-            shown = _NOT_SHOWN
-        elif name == "config" and isinstance(value, Mapping):
-            shown = _config(value, mode)
-        elif glue and name == "parameters" and isinstance(value, Mapping):
+            shown = _stored(value, mode, is_parsed=is_parsed) if _shows_text(mode) else ""
+        elif name == "parse_error" and isinstance(value, str) and value:
+            # It quotes the statement.
+            shown = _QUOTED.sub(f"'{MASK}'", redact_text(value)) if _shows_text(mode) else _NOT_SHOWN
+        elif name == "parameters" and isinstance(value, Mapping):
             shown = shown_parameters(value, mode)
-        elif glue and name == "description" and isinstance(value, str):
+        elif name == "description" and isinstance(value, str):
             shown = shown_description(value, mode)
+        elif name in _OF_COLUMNS:
+            shown = value
+        else:
+            shown = _shown(name, value, mode)
         if shown or not value:
             attributes[name] = shown
-    return node if attributes == node.attributes else replace(node, attributes=attributes)
+    url = redact_text(node.url) if node.url else node.url
+    if attributes == node.attributes and url == node.url:
+        return node
+    return replace(node, attributes=attributes, url=url)
 
 
 def shown_parameters(parameters: Mapping[str, Any], mode: str) -> dict[str, Any]:
-    """Return a Glue table's parameters without secrets, with the SQL of a pushed chain as the mode shows it.
+    """Return a table's parameters without secrets, with the SQL of a pushed chain as the mode shows it.
 
     SQL that is there and not shown is `****`.
     """
-    shown = redact_config({key: value for key, value in parameters.items() if key != KEY_UPSTREAM_CHAIN})
-    # In the order of the table.
-    return {
-        key: _chain(value, mode) if key == KEY_UPSTREAM_CHAIN else shown[str(key)]
-        for key, value in parameters.items()
-    }
+    return {str(key): _parameter(str(key), value, mode) for key, value in parameters.items()}
 
 
 def shown_description(description: str, mode: str) -> str:
@@ -121,28 +131,44 @@ def shown_description(description: str, mode: str) -> str:
     return with_sql_notes(redact_text(description), lambda sql: _pushed(sql, mode))
 
 
-def _stored(text: str, mode: str) -> str:
+def _stored(text: str, mode: str, *, is_parsed: bool = True) -> str:
     """A statement as a discovery stores it; a hash is of the redacted text, whatever the discovery had."""
-    return shown_text(redact_sql(text) if mode == "hash" else text, mode)
+    if mode in ("redacted", "hash"):
+        text = redact_sql(text, is_parsed=is_parsed)
+    return shown_text(text, mode)
 
 
 def _pushed(text: str, mode: str) -> str:
     return _stored(text, mode) or MASK
 
 
+def _is_parsed(node: Node) -> bool:
+    """Whether the parser accepted a node's statement: only then is it known what each literal is."""
+    return not node.attributes.get("parse_error")
+
+
 def _shows_text(mode: str) -> bool:
     return not at_least_as_strict(mode, "hash")
 
 
-def _config(config: Mapping[str, Any], mode: str) -> dict[str, Any]:
-    """A connector's configuration; its SQL is redacted as any text is, too."""
-    found: dict[str, Any] = {}
-    for key, value in config.items():
-        if not is_sql(str(key), value):
-            found[str(key)] = value
-        elif text := _stored(value, mode):
-            found[str(key)] = redact_text(text) if mode == "redacted" else text
-    return found
+def _shown(key: str, value: Any, mode: str) -> Any:
+    """What an attribute, or a setting in one, shows; empty if it is SQL and none is shown."""
+    if isinstance(value, Mapping):
+        settings = {str(name): (_shown(str(name), item, mode), item) for name, item in value.items()}
+        return {redact_key(name): shown for name, (shown, item) in settings.items() if shown or not item}
+    if isinstance(value, list | tuple):
+        return [_shown(key, item, mode) for item in value]
+    if not is_sql(key, value):
+        return redact_value(key, value)
+    # In the words of its own dialect, which may hide from a reader of SQL what a reader of text finds.
+    text = _stored(value, mode)
+    return redact_text(text) if mode == "redacted" else text
+
+
+def _parameter(key: str, value: Any, mode: str) -> Any:
+    if key == KEY_UPSTREAM_CHAIN:
+        return _chain(value, mode)
+    return _shown(key, value, mode) or (MASK if value else value)
 
 
 def _chain(text: Any, mode: str) -> Any:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage.redaction import MASK, redact_config, redact_sql, redact_text
+from lineage_bridge_dagster_tests.secret_cases import Case, cases
 
 
 @pytest.mark.parametrize(
@@ -254,3 +255,21 @@ def test_container_of_an_azure_address_is_no_user(scheme: str) -> None:
     address = f"{scheme}://land-ing@acme.dfs.core.windows.net/raw"
     assert redact_text(f"reads {address}") == f"reads {address}"
     assert redact_text(f"{scheme}://user:hunter2@acme.dfs.core.windows.net/raw").count("hunter2") == 0
+
+
+@pytest.mark.parametrize("case", cases("planted"), ids=lambda case: f"{case.place}-{case.secret}")
+def test_planted_secret_is_masked(case: Case) -> None:
+    assert case.secret in case.whole
+    assert case.secret not in case.redacted
+
+
+@pytest.mark.parametrize("case", cases("harmless"), ids=lambda case: f"{case.place}-{case.whole[:40]}")
+def test_harmless_value_is_unchanged(case: Case) -> None:
+    assert case.redacted == case.whole
+
+
+def test_a_text_that_the_engine_rejects_shows_no_literal() -> None:
+    assert redact_sql("SELEC 'a1' FRM t") == redact_sql("SELECT 'a1' FROM t", is_parsed=False).replace(
+        "SELECT", "SELEC"
+    ).replace("FROM", "FRM")
+    assert "a1" not in redact_sql("SELECT f('a1' FROM t")

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
+from lineage_bridge_dagster.lineage.template_secrets import TEMPLATE_SECRETS
+from lineage_bridge_dagster_tests.secret_cases import connector_keys
 
 
 @pytest.mark.parametrize(
@@ -87,3 +89,23 @@ def test_key_is_secret(key: str) -> None:
 )
 def test_key_is_not_secret(key: str) -> None:
     assert not is_secret_key(key)
+
+
+def test_keys_that_connectors_have_as_passwords_are_secret() -> None:
+    passwords, _ = connector_keys()
+
+    # An account is part of a dataset's name, and how a query is shown is a setting of its own.
+    assert [key for key in passwords if not is_secret_key(key)] == ["azblob.account.name", "query"]
+
+
+def test_keys_that_connectors_have_as_other_types_are_not_secret() -> None:
+    _, others = connector_keys()
+
+    assert [key for key in others if is_secret_key(key)] == []
+
+
+def test_template_secrets_are_those_that_their_words_do_not_tell() -> None:
+    passwords, _ = connector_keys()
+    names = {key.lower().replace("-", ".").replace("_", ".") for key in passwords}
+
+    assert names >= TEMPLATE_SECRETS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -111,3 +112,40 @@ def test_a_description_loses_only_sql_and_secrets() -> None:
         "SELECT a[1] FROM zebra", "****"
     )
     assert shown_description(block, "redacted") == block
+
+
+@pytest.mark.parametrize("mode", SQL_MODES)
+def test_a_node_of_any_kind_and_attribute_is_limited(mode: str) -> None:
+    attributes = {
+        "parameters": {"view_sql": SQL, "s3.secret-access-key": "hunter2", "owner": "ops"},
+        "catalog_settings": {"uri": "https://u:hunter2@h"},
+        "configs": {"basic.auth.user.info": "u:hunter2", "retention.ms": "1"},
+        "schema_columns": [{"name": "password", "type": "string", "comment": "api_key=hunter2"}],
+        "column_types": {"password": "string"},
+        "view": {"definition": f"CREATE VIEW v AS {SQL.replace('INSERT INTO a ', '')}"},
+        "error": "401 for https://u:hunter2@h",
+    }
+    for kind in ("catalog_table", "kafka_topic", "tableflow_table", "of_someone_else"):
+        node = Node("n", "iceberg", kind, "n", catalog_type="ICEBERG_REST", attributes=attributes)
+        shown = limited(Discovery(Graph([node])), mode).graph.nodes["n"].attributes
+        text = json.dumps(dict(shown))
+        assert text.count("hunter2") == (2 if mode == "full" else 0)
+        assert ("zebra" in text) == (mode in ("full", "redacted"))
+        assert shown["column_types"] == {"password": "string"}
+        assert shown["configs"]["retention.ms"] == "1"
+        assert shown["parameters"]["owner"] == "ops"
+
+
+def test_a_stored_discovery_is_limited_again_by_newer_rules() -> None:
+    found = limited(job(), "redacted")
+    older = replace(found, caches={"sql": {"mode": "redacted"}}, graph=job().graph)
+    assert "hunter2" not in json.dumps(dict(limited(older, "full").graph.nodes["j"].attributes))
+    assert mode_of(limited(older, "full")) == "redacted"
+
+
+def test_a_statement_that_the_engine_rejects_shows_no_literal() -> None:
+    shown = limited(job(sql="SELECT 'zebra'", parse_error="Encountered 'zebra' at line 1"), "redacted")
+    assert dict(shown.graph.nodes["j"].attributes) == {
+        "sql": "SELECT '****'",
+        "parse_error": "Encountered '****' at line 1",
+    }

@@ -1,0 +1,168 @@
+"""Masking secrets in any text: values that are secrets anywhere, and those of secret keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
+from lineage_bridge_dagster.lineage.secret_values import MASK, is_harmless, masked_values
+
+#: Two rounds suffice except for adversarial texts.
+_MAX_ROUNDS = 8
+
+#: `key=`, `key: `, `"key": `. A key starts at a word boundary, so that each is tried once.
+_KEY = re.compile(
+    r"""(?<![\w.\-])(?P<key>[\w.\-]{1,128}+)(?![\w.\-])
+    (?P<quote>\\?["']?)\s{0,8}+(?P<sign>=>|==?|:=|:)\s{0,8}+""",
+    re.VERBOSE,
+)
+_QUOTED = re.compile(
+    r"""(?P<quote>\\["'])[^"'\\]{0,8192}+(?P=quote)
+      | "(?:[^"\\]|\\.){0,8192}+"
+      | '(?:[^'\\]|\\.|''){0,8192}+'
+      | (?P<open>["'])[^\s"']{1,8192}+""",
+    re.VERBOSE | re.DOTALL,
+)
+_BARE = re.compile(r"""[^\s,;&'"]{1,8192}+""")
+#: A piece of a value after a separator, unless it is the next key.
+_MORE = re.compile(
+    r"""[,;&](?![\w.\-]{1,128}+\\?["']?\s{0,8}+[:=]|\\?["'])[^\s,;&'"]{1,8192}+""", re.MULTILINE
+)
+_PROSE_BEFORE = re.compile(
+    r"(?i)(?:unexpected|invalid|illegal|unknown|near|at|missing|extraneous|offending)\s{1,4}+\Z"
+)
+_PROSE_KEYS = frozenset({"token", "authorization", "auth", "cookie", "credentials"})
+_PROSE_AFTER = re.compile(r"[a-z]{1,32}+[.,]?(?=\s|\Z)")
+_OPENING, _CLOSING = "([{<", ")]}>"
+#: A value in brackets, as drivers of ODBC have passwords with semicolons: `PWD={a;b}`.
+_BRACES = re.compile(r"\{[^{}\n]{1,8192}+\}")
+#: `<password>x</password>`, with or without attributes.
+_ELEMENT = re.compile(
+    r"""<(?P<name>[A-Za-z_][\w:.\-]{0,127}+)(?P<attributes>\s[^<>]{0,1024}+)?>
+    (?P<text>\s{0,64}+<!\[CDATA\[[^\]]{0,8192}+\]\]>|[^<]{1,8192}+)(?=</)""",
+    re.VERBOSE,
+)
+_ATTRIBUTE = re.compile(r"""(?:name|key|id)\s{0,8}+=\s{0,8}+["']([^"']{1,128}+)["']""", re.IGNORECASE)
+#: A name and its value as two pairs: `name="password" value="x"`, `{"key": "api.key", "value": "x"}`.
+_NAMED = re.compile(
+    r"""(?i)(?<![\w.\-])(?:name|key|header|property)\\?["']?\s{0,8}+[:=]\s{0,8}+\\?["'](?P<name>[^"'\\]{1,128}+)\\?["']
+    [\s,;]{1,16}+\\?["']?(?:value|val|content)\\?["']?\s{0,8}+[:=]\s{0,8}+(?P<quote>\\?["'])
+    (?P<value>[^"'\\]{1,8192}+)(?=(?P=quote))""",
+    re.VERBOSE,
+)
+_VALUED = re.compile(
+    r"""(?i)(?<![\w.\-])(?:value|val|content)\\?["']?\s{0,8}+[:=]\s{0,8}+(?P<quote>\\?["'])
+    (?P<value>[^"'\\]{1,8192}+)(?P=quote)
+    [\s,;]{1,16}+\\?["']?(?:name|key|header|property)\\?["']?\s{0,8}+[:=]\s{0,8}+\\?["'](?P<name>[^"'\\]{1,128}+)""",
+    re.VERBOSE,
+)
+#: An option of a command line: `--password x`.
+_OPTION = re.compile(
+    r"""(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{2,64}+)[ \t]{1,8}+(?P<value>[^\s\-'"][^\s'"]{0,1024}+)"""
+)
+
+
+def redact_text(text: str) -> str:
+    """Mask passwords in URLs, AWS key ids, tokens, PEM blocks and `password=...` in any text."""
+    return text if text.isidentifier() and len(text) < 16 else until_stable(_once, text)
+
+
+def until_stable(once: Callable[[str], str], text: str) -> str:
+    """Repeat until nothing changes: a mask may bring a key and a value together that were apart."""
+    for _ in range(_MAX_ROUNDS):
+        masked = once(text)
+        if masked == text:
+            break
+        text = masked
+    return text
+
+
+def _once(text: str) -> str:
+    text = masked_values(text)
+    if "</" in text:
+        text = _ELEMENT.sub(_element, text)
+    if "val" in (lower := text.lower()) or "content" in lower:
+        text = _VALUED.sub(_named, _NAMED.sub(_named, text))
+    if "-" in text:
+        text = _OPTION.sub(_option, text)
+    return _assignments(text)
+
+
+def _element(match: re.Match[str]) -> str:
+    named = _ATTRIBUTE.search(match["attributes"] or "")
+    names = [match["name"].rpartition(":")[2], named[1] if named else ""]
+    if not any(map(is_secret_key, names)) or is_harmless(match["text"]):
+        return match[0]
+    return _replaced(match, "text")
+
+
+def _named(match: re.Match[str]) -> str:
+    if not is_secret_key(match["name"]) or is_harmless(match["value"]):
+        return match[0]
+    return _replaced(match, "value")
+
+
+def _option(match: re.Match[str]) -> str:
+    # A sign after the name makes it an assignment, and the first word of prose is one in lower case.
+    if not is_secret_key(match["name"]) or is_harmless(match["value"]) or match["value"][0] in "=:|":
+        return match[0]
+    return _replaced(match, "value")
+
+
+def _replaced(match: re.Match[str], group: str) -> str:
+    start, end = match.start(group) - match.start(), match.end(group) - match.start()
+    return match[0][:start] + MASK + match[0][end:]
+
+
+def _assignments(text: str) -> str:
+    """Mask `password=...` in any text, also inside the values of other keys, such as URLs."""
+    parts: list[str] = []
+    copied = position = 0
+    while found := _KEY.search(text, position):
+        position = found.end()
+        key = found["key"]
+        if not is_secret_key(key):
+            continue
+        if found["sign"] == ":" and not found["quote"] and _is_prose(text, found):
+            continue
+        if (span := _value(text, position)) is None:
+            continue
+        start, end, position = span
+        if not is_harmless(text[start:end]):
+            parts += (text[copied:start], MASK)
+            copied = end
+    parts.append(text[copied:])
+    return "".join(parts)
+
+
+def _is_prose(text: str, found: re.Match[str]) -> bool:
+    """Whether "unexpected token: FROM" is a parser's error message, "authorization: missing" a sentence."""
+    if _PROSE_BEFORE.search(text, max(0, found.start() - 32), found.start()):
+        return found["key"].lower() == "token"
+    return found["key"].lower() in _PROSE_KEYS and _PROSE_AFTER.match(text, found.end()) is not None
+
+
+def _value(text: str, position: int) -> tuple[int, int, int] | None:
+    """The span of the value that starts at a position, and its end with quotes; None if none does."""
+    if quoted := _QUOTED.match(text, position):
+        opening = len(quoted["quote"] or quoted[0][0])
+        # A truncated text has no closing quote.
+        closing = 0 if quoted["open"] else opening
+        return position + opening, quoted.end() - closing, quoted.end()
+    if braces := _BRACES.match(text, position):
+        return position, braces.end(), braces.end()
+    first = _BARE.match(text, position)
+    if first is None:
+        return None
+    end = first.end()
+    while more := _MORE.match(text, end):
+        end = more.end()
+    # Brackets around the assignment are not the value's.
+    while end > position + 1 and (index := _CLOSING.find(text[end - 1])) >= 0:
+        if text.count(_OPENING[index], position, end) >= text.count(_CLOSING[index], position, end):
+            break
+        end -= 1
+    if text[position] in _CLOSING:
+        return None
+    return position, end, end
