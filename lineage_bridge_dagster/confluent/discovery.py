@@ -18,15 +18,15 @@ from lineage_bridge_dagster.confluent.fetching import EnvironmentListing, Fetche
 from lineage_bridge_dagster.confluent.graph.builder import Builder
 from lineage_bridge_dagster.confluent.graph.connectors import add_connectors
 from lineage_bridge_dagster.confluent.graph.console_links import Console
-from lineage_bridge_dagster.confluent.graph.flink import (
+from lineage_bridge_dagster.confluent.graph.flink import add_jobs
+from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
+from lineage_bridge_dagster.confluent.graph.flink_columns import JobTexts, add_columns
+from lineage_bridge_dagster.confluent.graph.flink_jobs import (
     Job,
-    add_jobs,
     is_table_statement,
     statement_job,
     table_job,
 )
-from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
-from lineage_bridge_dagster.confluent.graph.flink_columns import JobTexts, add_columns
 from lineage_bridge_dagster.confluent.graph.ksqldb import add_ksqldb
 from lineage_bridge_dagster.confluent.graph.ksqldb_columns import add_ksqldb_columns
 from lineage_bridge_dagster.confluent.graph.tableflow import add_tableflow

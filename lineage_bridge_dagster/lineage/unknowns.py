@@ -27,6 +27,7 @@ class Unknown(StrEnum):
     TOPICS = "topics"
     DATASETS = "datasets"
     INPUTS = "inputs"
+    EXTERNAL = "external_tables"
     SQL = "sql"
 
 
@@ -49,6 +50,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     Unknown.TOPICS: ("connector", "whose topics are not all known"),
     Unknown.DATASETS: ("connector", "whose datasets are not all known"),
     Unknown.INPUTS: ("statement", "of which it is not known what feeds which output"),
+    Unknown.EXTERNAL: ("statement", "with external tables of which it is not known what they stand for"),
     Unknown.SQL: ("statement", "that could not be parsed"),
     ABSENT_TOPICS: ("topic", "missing that connectors should write"),
     LINKED_DATABASES: ("linked database", "whose tables are not read"),

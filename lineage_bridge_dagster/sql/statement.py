@@ -37,7 +37,7 @@ class ViewChange:
     Attributes:
         action: What the statement does to the view.
         path: The view's name.
-        reads: Tables and views that its query reads; empty for rename and drop.
+        reads: Tables and views that its query reads or searches; empty for rename and drop.
         temporary: Whether it ends with its session.
         if_not_exists: Whether an existing view of that name is left unchanged.
         new_path: The new name of a renamed view.
@@ -54,6 +54,25 @@ class ViewChange:
     def defines(self) -> bool:
         """Whether the statement contains the view's query."""
         return self.action in ("create", "alter")
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """A table that a statement creates, replaces, drops or configures, or a connection that tables use.
+
+    Attributes:
+        action: What the statement does; `connect` to create or configure a connection.
+        path: The table's or the connection's name.
+        options: Those that tell what the table stands for, without secrets; an empty value resets one.
+        if_not_exists: Whether an existing table of that name is left unchanged.
+        base: The table whose options it takes over (`LIKE`).
+    """
+
+    action: Literal["create", "replace", "drop", "set", "connect"]
+    path: TablePath
+    options: tuple[tuple[str, str], ...] = ()
+    if_not_exists: bool = False
+    base: TablePath = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +107,7 @@ class Statement:
         searches: External tables passed to a search function by name (`VECTOR_SEARCH_AGG(docs, ...)`). They
             are columns in Flink's grammar, so they are not among the reads.
         view: The view that it changes, if any.
+        table: The table or connection that it changes, if any.
         session: What it changes for later statements, if anything.
         parts: The writes of a statement set, each with its own reads; empty for another statement.
     """
@@ -99,13 +119,19 @@ class Statement:
     position: Position | None = None
     searches: tuple[TablePath, ...] = ()
     view: ViewChange | None = None
+    table: TableChange | None = None
     session: SessionChange | None = None
     parts: tuple[Sink, ...] = ()
 
     @property
+    def sources(self) -> tuple[TablePath, ...]:
+        """Tables and views that data comes from: those read, then those searched."""
+        return unique((*self.reads, *self.searches))
+
+    @property
     def sinks(self) -> tuple[Sink, ...]:
         """The tables and views that it writes, each with those that it is made of."""
-        return self.parts or tuple(Sink(path, self.reads) for path in self.writes)
+        return self.parts or tuple(Sink(path, self.sources) for path in self.writes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,13 @@ class Builder:
             )
         )
 
+    def add_dataset(self, dataset: str, scope: Scope) -> str:
+        """Add an external dataset, which belongs to no environment, and return its id."""
+        node = self.add_node(
+            ids.external_dataset_id(dataset), NodeType.EXTERNAL_DATASET, dataset, scope, system="external"
+        )
+        return node.node_id
+
     def has_topic(self, key: tuple[str, str], topic: str) -> bool:
         return topic in self.topics.get(key, ())
 

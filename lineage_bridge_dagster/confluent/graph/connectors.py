@@ -123,8 +123,8 @@ def _add(
         url=builder.console.connector(*place.key, connector.name),
         **place.names,
     )
-    sources = read | {name: _dataset(builder, name, scope_of(name)) for name in lineage.datasets_read}
-    targets = written | {name: _dataset(builder, name, scope_of(name)) for name in lineage.datasets_written}
+    sources = read | {name: builder.add_dataset(name, scope_of(name)) for name in lineage.datasets_read}
+    targets = written | {name: builder.add_dataset(name, scope_of(name)) for name in lineage.datasets_written}
     inputs: dict[str, list[str]] = {}
     for source, target in lineage.pairs:
         inputs.setdefault(target, []).extend([sources[source]] if source in sources else [])
@@ -172,15 +172,3 @@ def _marked_internal(topic: Node) -> Node:
     return replace(
         topic, attributes={**topic.attributes, "is_internal": True}, tags=(*topic.tags, "internal")
     )
-
-
-def _dataset(builder: Builder, dataset: str, scope: Scope) -> str:
-    """Add an external dataset. Without an environment, it is shared by all connectors to it."""
-    node = builder.add_node(
-        ids.external_dataset_id(dataset),
-        NodeType.EXTERNAL_DATASET,
-        dataset,
-        scope,
-        system="external",
-    )
-    return node.node_id

@@ -12,20 +12,26 @@ Which statements become nodes, by phase:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.confluent.api.flink import FlinkStatement, MaterializedTable, RegionKey
-from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, absent_warning
 from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.confluent.graph.flink_columns import JobText, JobTexts, parsed_texts
+from lineage_bridge_dagster.confluent.graph.flink_history import FlinkTables
+from lineage_bridge_dagster.confluent.graph.flink_jobs import Job
+from lineage_bridge_dagster.confluent.graph.flink_names import Names, Output, Resolver
 from lineage_bridge_dagster.lineage import ids
-from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
-from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex, TopicRef, quoted
+from lineage_bridge_dagster.sql.flink.names import (
+    ClusterName,
+    NameIndex,
+    TopicRef,
+    quoted,
+    resolve_statements,
+)
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 from lineage_bridge_dagster.sql.flink.views import expand_views
 from lineage_bridge_dagster.sql.formatting import formatted
@@ -39,77 +45,6 @@ _FINISHED = frozenset({"COMPLETED", "STOPPED", "STOPPING", "FAILED", "FAILING"})
 _FAILED = frozenset({"FAILED", "FAILING"})
 #: Parts of `status.traits.sql_kind` of statements that write, used if the parser rejects the text.
 _WRITING_KINDS = ("INSERT", "CREATE_TABLE_AS", "STATEMENT_SET", "MATERIALIZED")
-
-_CATALOG, _DATABASE = "sql.current-catalog", "sql.current-database"
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A statement or materialized table of one region."""
-
-    environment: Environment
-    region: RegionKey
-    name: str
-    sql: str
-    phase: str
-    catalog: str
-    database: str
-    compute_pool_id: str = ""
-    principal: str = ""
-    created_at: str = ""
-    sql_kind: str = ""
-    read_topics: tuple[str, ...] = ()
-    #: A materialized table's topic.
-    table: TopicRef | None = None
-
-    @property
-    def scope(self) -> Scope:
-        return Scope("flink", self.environment.id, str(self.region))
-
-
-def statement_job(environment: Environment, region: RegionKey, statement: FlinkStatement) -> Job:
-    spec, status = statement.spec, statement.status
-    return Job(
-        environment=environment,
-        region=region,
-        name=statement.name,
-        sql=spec.statement,
-        phase=status.phase.upper(),
-        catalog=spec.properties.get(_CATALOG, ""),
-        database=spec.properties.get(_DATABASE, ""),
-        compute_pool_id=spec.compute_pool_id,
-        principal=spec.principal,
-        created_at=statement.created_at,
-        sql_kind=status.traits.sql_kind,
-        read_topics=tuple(status.latest_offsets),
-    )
-
-
-def table_job(environment: Environment, region: RegionKey, table: MaterializedTable) -> Job:
-    spec = table.spec
-    return Job(
-        environment=environment,
-        region=region,
-        name=table.name,
-        sql=spec.query,
-        phase=table.phase.upper(),
-        catalog=spec.session_options.get(_CATALOG, environment.id),
-        database=spec.session_options.get(_DATABASE, spec.kafka_cluster_id),
-        compute_pool_id=spec.compute_pool_id,
-        principal=spec.principal,
-        created_at=table.created_at,
-        sql_kind="MATERIALIZED_TABLE",
-        table=TopicRef(environment.id, spec.kafka_cluster_id, table.name),
-    )
-
-
-def is_table_statement(statement: FlinkStatement, tables: Iterable[MaterializedTable]) -> bool:
-    """Whether a statement created a materialized table that is listed, and so is the job itself."""
-    resource = statement.status.affected_resource
-    return resource.kind == "MATERIALIZED_TABLE" and any(
-        table.name == resource.resource_name and resource.database_id in ("", table.spec.kafka_cluster_id)
-        for table in tables
-    )
 
 
 def add_jobs(
@@ -150,18 +85,28 @@ def add_jobs(
         for job, lineage in zip(ordered, parsed, strict=True)
     ]
     expansions = expand_views(texts, index)
+    tables = FlinkTables()
+    searched: set[TablePath] = set()
+    for moment, (job, text) in enumerate(zip(ordered, texts, strict=True)):
+        statements = [resolved.statement for resolved in resolve_statements(text, index)]
+        tables.note(moment, job.created_at, job.phase, statements)
+        searched.update(path for statement in statements for path in statement.searches)
     job_texts: list[JobText] = []
-    for job, lineage, expansion in zip(ordered, parsed, expansions, strict=True):
-        reads = _Names.of(index, job, expansion.reads)
+    for moment, (job, lineage, expansion) in enumerate(zip(ordered, parsed, expansions, strict=True)):
+        resolver = Resolver(builder, index, job, tables, moment, searched)
+        # A job that has ended wrote nothing of what is in a table now that began anew since.
+        gone = {path for path in expansion.writes if job.phase in _FINISHED and resolver.is_gone(path)}
+        reads = resolver.names(expansion.reads)
         reads.unknown += [
             f"views that read each other cannot be resolved: {' -> '.join(map(quoted, (*cycle, cycle[0])))}"
             for cycle in expansion.cycles
         ]
-        writes = _Names.of(index, job, expansion.writes)
-        sinks = {
-            ref: _Names.of(index, job, sink.reads)
+        writes = resolver.names([path for path in expansion.writes if path not in gone])
+        sinks: dict[Output, Names] = {
+            output: resolver.names(sink.reads)
             for sink in expansion.sinks
-            if (ref := index.resolve(sink.path, job.catalog, job.database)) is not None
+            if sink.path not in gone
+            for output in resolver.names([sink.path]).outputs
         }
         if job.table is not None:
             writes.refs.append(job.table)
@@ -171,11 +116,12 @@ def add_jobs(
             sinks = {ref: replace(names, unknown=reads.unknown) for ref, names in sinks.items()}
         job_texts.append(_job_text(job, by_text[job.sql], [*reads.refs, *writes.refs]))
         if job.phase not in _DROPPED and _is_job(job, lineage, writes):
-            _add_job(builder, index, job, lineage, reads, writes, sinks)
-    names = sorted(
+            logs = resolver.error_logs(expansion.reads)
+            _add_job(builder, index, job, lineage, reads, writes, sinks, logs)
+    clusters = sorted(
         (place.key, place.environment.label, place.cluster.label) for place in builder.places.values()
     )
-    return JobTexts(index, repr(names), job_texts)
+    return JobTexts(index, repr(clusters), job_texts)
 
 
 def _job_text(job: Job, parsed: ParsedText, refs: Iterable[TopicRef]) -> JobText:
@@ -186,8 +132,8 @@ def _job_text(job: Job, parsed: ParsedText, refs: Iterable[TopicRef]) -> JobText
         node_id=_job_id(job),
         sql=job.sql,
         text=replace(parsed, catalog=job.catalog, database=job.database),
-        topics=tuple(ids.topic_id(*_key(ref), ref.topic) for ref in refs),
-        table=ids.topic_id(*_key(job.table), job.table.topic) if job.table else None,
+        topics=tuple(ids.topic_id(*ref.key, ref.topic) for ref in refs),
+        table=ids.topic_id(*job.table.key, job.table.topic) if job.table else None,
         environment=job.environment.id,
     )
 
@@ -196,34 +142,10 @@ def _job_id(job: Job) -> str:
     return ids.flink_job_id(job.environment.id, job.region.cloud, job.region.region, job.name)
 
 
-def _is_job(job: Job, lineage: TextLineage, writes: _Names) -> bool:
+def _is_job(job: Job, lineage: TextLineage, writes: Names) -> bool:
     if job.phase not in _FINISHED or writes.any:
         return True
     return lineage.error is not None and any(kind in job.sql_kind.upper() for kind in _WRITING_KINDS)
-
-
-@dataclass(slots=True)
-class _Names:
-    """The topics that the names in a statement refer to, and the names that refer to none."""
-
-    refs: list[TopicRef]
-    unknown: list[str]
-
-    @classmethod
-    def of(cls, index: NameIndex, job: Job, paths: Sequence[TablePath]) -> _Names:
-        refs: list[TopicRef] = []
-        unknown: list[str] = []
-        for path in paths:
-            resolution = index.explain(path, job.catalog, job.database)
-            if resolution.ref is None:
-                unknown.append(f"{quoted(path)} is not a known topic: {resolution.reason}")
-            else:
-                refs.append(resolution.ref)
-        return cls(list(dict.fromkeys(refs)), unknown)
-
-    @property
-    def any(self) -> bool:
-        return bool(self.refs or self.unknown)
 
 
 def _add_job(
@@ -231,31 +153,55 @@ def _add_job(
     index: NameIndex,
     job: Job,
     lineage: TextLineage,
-    reads: _Names,
-    writes: _Names,
-    sinks: Mapping[TopicRef, _Names],
+    reads: Names,
+    writes: Names,
+    sinks: Mapping[Output, Names],
+    logs: Mapping[TopicRef, Sequence[TopicRef]],
 ) -> None:
-    """Add a job with its edges; `sinks` are the names that each topic it writes is made of."""
+    """Add a job with its edges.
+
+    Args:
+        builder: Collects the nodes and edges.
+        index: Resolves names.
+        job: The job.
+        lineage: Of its text.
+        reads: What it reads.
+        writes: What it writes.
+        sinks: The names that each topic and dataset it writes is made of.
+        logs: The topics whose records go to a topic of dead letters.
+    """
     scope = job.scope
     node_id = _job_id(job)
     ran = job.phase not in _FAILED or bool(job.read_topics)
     read, not_read = _existing(builder, job, reads.refs if ran else ())
     written, not_written = _existing(builder, job, writes.refs if ran else ())
-    warnings = [*reads.unknown, *writes.unknown, *not_read, *not_written]
-    offsets = [ids.topic_id(*_key(ref), ref.topic) for ref in _offset_refs(builder, index, job)]
+    outside = [*reads.outside, *writes.outside]
+    warnings = [*reads.unknown, *writes.unknown, *outside, *not_read, *not_written]
+    datasets = {name: builder.add_dataset(name, scope) for name in (reads.datasets if ran else ())}
+    outside_written = {name: builder.add_dataset(name, scope) for name in (writes.datasets if ran else ())}
+    outputs = dict[Output, str]([*written.items(), *outside_written.items()])
+    offsets = [ids.topic_id(*ref.key, ref.topic) for ref in _offset_refs(builder, index, job)]
     # Read at run time but not named in the text, such as through a view whose statement is gone.
     hidden = [topic_id for topic_id in offsets if topic_id not in read.values()]
-    for topic_id in read.values():
-        builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.PARSED)
+    for source_id in (*read.values(), *datasets.values()):
+        builder.add_edge(source_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.PARSED)
     for topic_id in hidden:
         builder.add_edge(topic_id, node_id, EdgeType.CONSUMES, scope, evidence=Evidence.OBSERVED)
-    made_of = _inputs(sinks, read, hidden, rejected=lineage.error is not None)
-    for ref, topic_id in written.items():
-        inputs = made_of[ref]
+    sources = dict[Output, str]([*read.items(), *datasets.items()])
+    made_of = _inputs(sinks, sources, hidden, rejected=lineage.error is not None)
+    for output, output_id in outputs.items():
+        inputs = made_of[output]
         sure = UNKNOWN_INPUTS if inputs is None else 1.0
-        ends = (node_id, topic_id, EdgeType.PRODUCES)
+        ends = (node_id, output_id, EdgeType.PRODUCES)
         builder.add_edge(*ends, scope, confidence=sure, evidence=Evidence.PARSED, inputs=inputs)
-    evidence = [str(Evidence.PARSED)] if read or written else []
+    for log, logged in logs.items() if ran else ():
+        # It may be created at the first bad record only, so its absence is normal.
+        log_id = builder.resolve_topic(log.key, log.topic, scope)
+        if log_id is not None and log not in written:
+            inputs = [read[ref] for ref in logged if ref in read]
+            ends = (node_id, log_id, EdgeType.PRODUCES)
+            builder.add_edge(*ends, scope, evidence=Evidence.PARSED, inputs=inputs, role="dlq")
+    evidence = [str(Evidence.PARSED)] if read or datasets or outputs else []
     if offsets:
         evidence.append(str(Evidence.OBSERVED))
     if not ran:
@@ -267,7 +213,10 @@ def _add_job(
         scope,
         attributes={
             **_attributes(job, lineage, evidence, warnings),
-            UNKNOWN: [str(Unknown.INPUTS)] if None in [made_of[ref] for ref in written] else [],
+            UNKNOWN: [
+                *([str(Unknown.INPUTS)] if None in [made_of[output] for output in outputs] else []),
+                *([str(Unknown.EXTERNAL)] if outside else []),
+            ],
         },
         environment_id=job.environment.id,
         environment_name=job.environment.label,
@@ -281,7 +230,7 @@ def _existing(builder: Builder, job: Job, refs: Iterable[TopicRef]) -> tuple[dic
     absent: dict[str, list[str]] = {}
     for ref in refs:
         # Flink lists a materialized table, so its topic exists.
-        topic_id = builder.resolve_topic(_key(ref), ref.topic, job.scope, exists=ref == job.table)
+        topic_id = builder.resolve_topic(ref.key, ref.topic, job.scope, exists=ref == job.table)
         if topic_id is None:
             absent.setdefault(ref.cluster_id, []).append(ref.topic)
         else:
@@ -290,29 +239,33 @@ def _existing(builder: Builder, job: Job, refs: Iterable[TopicRef]) -> tuple[dic
 
 
 def _inputs(
-    sinks: Mapping[TopicRef, _Names], read: Mapping[TopicRef, str], hidden: Sequence[str], *, rejected: bool
-) -> dict[TopicRef, list[str] | None]:
-    """The ids of the topics that each sink is made of; None where that is unknown.
+    sinks: Mapping[Output, Names],
+    read: Mapping[Output, str],
+    hidden: Sequence[str],
+    *,
+    rejected: bool,
+) -> dict[Output, list[str] | None]:
+    """The ids of what each sink is made of; None where that is unknown.
 
     Args:
-        sinks: The names that each topic written is made of.
-        read: The ids of the topics that the text names.
+        sinks: The names that each topic and dataset written is made of.
+        read: The ids of the topics and datasets that the text names.
         hidden: The ids of topics that the job reads and the text does not name.
         rejected: Whether a statement of the text could not be parsed, so that it may be what reads those.
     """
-    vague = [ref for ref, names in sinks.items() if names.unknown or not read.keys() >= {*names.refs}]
+    vague = [sink for sink, names in sinks.items() if names.unknown or not read.keys() >= {*names.refs}]
     if not vague and not rejected:
         # The text explains none of what it reads besides.
         vague = list(sinks)
-    inputs: dict[TopicRef, list[str] | None] = {}
-    for ref, names in sinks.items():
-        own = [read[source] for source in names.refs if source in read]
-        if not hidden or ref not in vague:
-            inputs[ref] = own
+    inputs: dict[Output, list[str] | None] = {}
+    for sink, names in sinks.items():
+        own = [read[source] for source in names.outputs if source in read]
+        if not hidden or sink not in vague:
+            inputs[sink] = own
         elif len(vague) == 1 and not rejected:
-            inputs[ref] = [*own, *hidden]
+            inputs[sink] = [*own, *hidden]
         else:
-            inputs[ref] = None
+            inputs[sink] = None
     return inputs
 
 
@@ -339,10 +292,6 @@ def _offset_refs(builder: Builder, index: NameIndex, job: Job) -> list[TopicRef]
     refs: list[TopicRef] = []
     for name in job.read_topics:
         ref = index.resolve((name,), job.catalog, job.database)
-        if ref is not None and builder.has_topic(_key(ref), ref.topic):
+        if ref is not None and builder.has_topic(ref.key, ref.topic):
             refs.append(ref)
     return refs
-
-
-def _key(ref: TopicRef) -> tuple[str, str]:
-    return (ref.environment_id, ref.cluster_id)

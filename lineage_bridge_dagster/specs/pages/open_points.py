@@ -38,12 +38,17 @@ _OWN: Mapping[str, tuple[str, str]] = {
         "which of its inputs some of its outputs are made of, so all of them count",
         "Name every table in full, or put each INSERT in a statement of its own",
     ),
+    Unknown.EXTERNAL: (
+        "which outside datasets its external tables stand for",
+        "See the notes below; the statements that create the table and its connection have to be listed",
+    ),
 }
 
 #: Why the lineage ends at a process, in the order of precedence; `{class}` is the connector's class.
 _ENDS: Mapping[str, str] = {
     Unknown.CLASS: "its class {class} is unknown",
     Unknown.SQL: "its SQL could not be parsed",
+    Unknown.EXTERNAL: "it is not known what its external tables stand for",
     Unknown.DATASETS: "its configuration does not tell where {output} comes from",
     Unknown.TOPICS: "its configuration does not tell where {output} comes from",
 }

@@ -131,6 +131,13 @@ public class TreeWriter {
                 operands[0] = call("MODEL", ((SqlCharStringLiteral) model).toValue(), new int[0]);
             }
         }
+        if (operands.length > 0 && name.toUpperCase(java.util.Locale.ROOT).endsWith("_SEARCH_AGG")) {
+            Object table = node.getOperandList().get(0);
+            if (table instanceof SqlCharStringLiteral) {
+                String[] parts = ((SqlCharStringLiteral) table).toValue().replace("`", "").split("\\.");
+                operands[0] = identifier(java.util.Arrays.asList(parts), node.getParserPosition());
+            }
+        }
         return call(kind, name, operands);
     }
 

@@ -7,9 +7,12 @@ Source: Confluent Cloud's statement reference: `CREATE [OR ALTER] MATERIALIZED T
 
 from __future__ import annotations
 
+import re
 from itertools import chain, islice, pairwise
 
+from lineage_bridge_dagster.sql.flink.options import kept_address
 from lineage_bridge_dagster.sql.flink.split import Piece, blank, tokens
+from lineage_bridge_dagster.sql.statement import TableChange
 
 _ACTIONS = frozenset({"CREATE", "ALTER", "DROP", "SHOW", "DESCRIBE", "DESC"})
 _OBJECTS = frozenset({"CONNECTION", "CONNECTIONS", "TOOL", "TOOLS", "AGENT", "AGENTS"})
@@ -67,3 +70,32 @@ def kind_without_flow(piece: Piece) -> str | None:
         return None
     noun = next((word for word in words[1:] if word not in _FILLERS), "")
     return f"{words[0]} {noun}" if noun in _OBJECTS else None
+
+
+def connection(piece: Piece) -> TableChange | None:
+    """The connection that a statement creates or alters: its type and address, none of its credentials."""
+    if piece.words[:1] not in (("CREATE",), ("ALTER",)) or "CONNECTION" not in piece.words:
+        return None
+    found = list(tokens(piece.text))
+    words = [token.text for token in found]
+    start = words.index("CONNECTION") + 1
+    start += 3 if words[start : start + 3] == ["IF", "NOT", "EXISTS"] else 0
+    ends = (at for at in range(start, len(words)) if words[at] in ("WITH", "SET", "("))
+    end = next(ends, len(words))
+    # Without backticks, a name is as it is written: the documentation has `elastic-connection`.
+    name = piece.text[found[start].start : found[end - 1].end] if start < end else ""
+    path = tuple(part.strip("`").replace("``", "`") for part in _NAME.findall(name))
+    options = {
+        _literal(key): _literal(value)
+        for key, equals, value in zip(words[end:], words[end + 1 :], words[end + 2 :], strict=False)
+        if equals == "=" and key[:1] == "'" == value[:1]
+    }
+    kept = tuple((key, kept_address(options[key])) for key in ("type", "endpoint") if key in options)
+    return TableChange("connect", path, kept) if path else None
+
+
+_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`\s]+")
+
+
+def _literal(text: str) -> str:
+    return text[1:].removesuffix("'").replace("''", "'")

@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
-from lineage_bridge_dagster.sql.statement import Sink, Statement, TablePath, TextLineage, ViewChange, unique
+from lineage_bridge_dagster.sql.statement import (
+    Sink,
+    Statement,
+    TableChange,
+    TablePath,
+    TextLineage,
+    ViewChange,
+    unique,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,11 @@ class TopicRef:
     environment_id: str
     cluster_id: str
     topic: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Ids of the environment and the cluster."""
+        return (self.environment_id, self.cluster_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +148,7 @@ def resolve_statements(text: ParsedText, index: NameIndex) -> Iterator[ResolvedS
             writes=unique(map(canonical, statement.writes)),
             searches=unique(map(canonical, statement.searches)),
             view=_resolved_view(statement.view, canonical),
+            table=_resolved_table(statement.table, canonical),
             parts=tuple(
                 Sink(canonical(part.path), unique(map(canonical, part.reads))) for part in statement.parts
             ),
@@ -192,6 +206,14 @@ def _resolved_view(view: ViewChange | None, canonical: Callable[[TablePath], Tab
         # Catalog.renameTable).
         new_path=(*path[:-1], view.new_path[-1]) if view.new_path else (),
     )
+
+
+def _resolved_table(
+    table: TableChange | None, canonical: Callable[[TablePath], TablePath]
+) -> TableChange | None:
+    if table is None:
+        return None
+    return replace(table, path=canonical(table.path), base=canonical(table.base) if table.base else ())
 
 
 def _why_not(what: str, of: str, name: str, found: list[str]) -> str:

@@ -10,12 +10,13 @@ from lineage_bridge_dagster.sql.statement import (
     SessionChange,
     Sink,
     Statement,
+    TableChange,
     TablePath,
     TextLineage,
     ViewChange,
 )
 
-VERSION = "flink-sql-parser 2.2.0 / 2"
+VERSION = "flink-sql-parser 2.2.0 / 3"
 """What a cached lineage depends on besides the text. Raise the last number when the rules in `flink/`
 change."""
 
@@ -80,6 +81,10 @@ def _json(statement: Statement) -> dict[str, Any]:
             "if_not_exists": view.if_not_exists,
             "new_path": list(view.new_path),
         }
+    if statement.table is not None:
+        table = statement.table
+        options = [list(option) for option in table.options]
+        entry["table"] = [table.action, list(table.path), options, table.if_not_exists, list(table.base)]
     if statement.session is not None:
         entry["session"] = [statement.session.catalog, statement.session.database]
     if statement.parts:
@@ -105,6 +110,7 @@ def _statement(entry: Mapping[str, Any]) -> Statement:
             if_not_exists=view["if_not_exists"],
             new_path=tuple(view["new_path"]),
         ),
+        table=_table(*entry["table"]) if "table" in entry else None,
         session=None if session is None else SessionChange(*session),
         parts=tuple(Sink(tuple(path), _paths(reads)) for path, reads in entry.get("parts", ())),
     )
@@ -112,3 +118,8 @@ def _statement(entry: Mapping[str, Any]) -> Statement:
 
 def _paths(paths: Any) -> tuple[TablePath, ...]:
     return tuple(tuple(path) for path in paths)
+
+
+def _table(action: Any, path: Any, options: Any, if_not_exists: bool, base: Any) -> TableChange:
+    kept = tuple((str(key), str(value)) for key, value in options)
+    return TableChange(action, tuple(path), kept, if_not_exists, tuple(base))

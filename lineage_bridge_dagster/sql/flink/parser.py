@@ -196,7 +196,7 @@ def _statement(piece: Piece, response: _Response) -> tuple[Statement, Tree | Non
         return statement_of(tree), tree
     kind = dialect.kind_without_flow(piece)
     if kind is not None:
-        return Statement(kind=kind), None
+        return Statement(kind=kind, table=dialect.connection(piece)), None
     error = error_message(response["error"])
     if not response.get("line"):
         return Statement(error=error, kind=UNKNOWN_KIND), None

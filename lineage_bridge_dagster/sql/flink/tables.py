@@ -11,8 +11,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from lineage_bridge_dagster.sql.flink.options import kept_options
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, SET_OPERATIONS, TABLE_WRAPPERS, Tree
-from lineage_bridge_dagster.sql.statement import SessionChange, Sink, Statement, TablePath, ViewChange, unique
+from lineage_bridge_dagster.sql.statement import (
+    SessionChange,
+    Sink,
+    Statement,
+    TableChange,
+    TablePath,
+    ViewChange,
+    unique,
+)
 
 _Names = frozenset[str]
 
@@ -28,6 +37,7 @@ _QUERY_WRITERS = frozenset(
         *("SqlCreateMaterializedTable", "SqlAlterMaterializedTableAsQuery"),
     }
 )
+_TABLE_CREATES = frozenset({"SqlCreateTable", "SqlCreateTableLike", "SqlCreateTableAs", "SqlReplaceTableAs"})
 _KINDS = {
     "SqlCreateTableAs": "CREATE TABLE AS",
     "SqlReplaceTableAs": "REPLACE TABLE AS",
@@ -57,15 +67,19 @@ def statement_of(tree: Tree) -> Statement:
     kind = tree.kind(root)
     is_set = kind == "SqlStatementSet"
     parts = [_collect(tree, node) for node in (tree.children(root) if is_set else (root,))]
-    reads = unique(path for part in parts for path in part.reads)
+    sources = [unique((*part.reads, *part.searches)) for part in parts]
+    sinks = (
+        Sink(path, made_of) for part, made_of in zip(parts, sources, strict=True) for path in part.writes
+    )
     return Statement(
-        reads=reads,
+        reads=unique(path for part in parts for path in part.reads),
         writes=unique(path for part in parts for path in part.writes),
         kind=readable_kind(kind),
         searches=unique(path for part in parts for path in part.searches),
-        view=_view_change(tree, root, reads),
+        view=_view_change(tree, root, unique(path for paths in sources for path in paths)),
+        table=_table_change(tree, root),
         session=_session_change(tree, root),
-        parts=tuple(Sink(p, unique(part.reads)) for part in parts for p in part.writes) if is_set else (),
+        parts=tuple(sinks) if is_set else (),
     )
 
 
@@ -205,7 +219,8 @@ class _Walk:
         if kind == "SET_SEMANTICS_TABLE":
             return [(self._source, children[0], names), *((self._expression, c, names) for c in children[1:])]
         if kind == "OTHER_FUNCTION" and children and tree.name(node).upper() in _SEARCH_FUNCTIONS:
-            path = tree.path(children[0])
+            table = children[0]
+            path = tree.path(tree.child(table, 0) if tree.kind(table) == "ARGUMENT_ASSIGNMENT" else table)
             if path:
                 self._found.searches.append(path)
         return [(self._expression, child, names) for child in children]
@@ -230,6 +245,26 @@ def _view_change(tree: Tree, node: int, reads: tuple[TablePath, ...]) -> ViewCha
     if kind == "SqlDropView":
         return ViewChange("drop", path, reads, temporary="TEMPORARY" in tree.name(node))
     return None
+
+
+def _table_change(tree: Tree, node: int) -> TableChange | None:
+    kind = tree.kind(node)
+    path = tree.target(tree.child(node, 0))
+    if kind in ("SqlDropTable", "SqlDropMaterializedTable"):
+        return None if "TEMPORARY" in tree.name(node) else TableChange("drop", path)
+    if kind in ("SqlAlterTableOptions", "SqlAlterTableReset"):
+        reset = dict.fromkeys(tree.options(tree.child(node, 2)), "")
+        return TableChange("set", path, kept_options(tree.options(tree.child(node, 1)) | reset))
+    if kind not in _TABLE_CREATES or "TEMPORARY" in tree.name(node):
+        return None
+    like = tree.name(node).split(";")[1:] if kind == "SqlCreateTableLike" else None
+    return TableChange(
+        "replace" if kind == "SqlReplaceTableAs" else "create",
+        path,
+        kept_options(tree.options(tree.child(node, 3))),
+        if_not_exists="IF NOT EXISTS" in tree.name(node),
+        base=tree.path(tree.child(node, 1)) if like is not None and "EXCLUDING OPTIONS" not in like else (),
+    )
 
 
 def _session_change(tree: Tree, node: int) -> SessionChange | None:

@@ -29,7 +29,7 @@ class Expansion:
     completed with the current catalog and database. `NameIndex.resolve` takes them as they are.
 
     Attributes:
-        reads: Base tables read, in order of first appearance.
+        reads: Base tables read or searched, in order of first appearance.
         writes: Tables written, without the views that are defined.
         views: Views that were expanded.
         defines: Views that the text creates or alters.
@@ -143,11 +143,11 @@ def _expand(statements: list[Statement], catalog: ViewCatalog[_Reads]) -> Expans
     made_of: dict[TablePath, list[TablePath]] = {}
     for statement in statements:
         base: list[TablePath] = []
-        _follow(statement.reads, catalog, base, views, cycles)
+        _follow(statement.sources, catalog, base, views, cycles)
         reads += base
         for sink in statement.sinks if statement.view is None else ():
             own = base
-            if sink.reads != statement.reads:
+            if sink.reads != statement.sources:
                 _follow(sink.reads, catalog, own := [], [], [])
             made_of.setdefault(sink.path, []).extend(own)
         if statement.view is not None:

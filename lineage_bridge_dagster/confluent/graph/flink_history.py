@@ -1,0 +1,82 @@
+"""What statements make of Flink's tables: what they stand for, and when they began anew. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lineage_bridge_dagster.confluent.graph.flink_external import External, external_of
+from lineage_bridge_dagster.sql.statement import Statement, TableChange, TablePath
+
+_Options = dict[str, str]
+
+_DONE = frozenset({"COMPLETED", "STOPPED"})
+_NOT_DONE = frozenset({"FAILED", "FAILING", "PENDING"})
+
+
+@dataclass(slots=True)
+class FlinkTables:
+    """The tables of all statements; paths are canonical, moments those of statements by creation.
+
+    Attributes:
+        states: The options of each table since each moment.
+        connections: The options of each connection, by name.
+        began: When each table last began anew: what statements had written before is gone.
+    """
+
+    states: dict[TablePath, list[tuple[int, _Options]]] = field(default_factory=dict)
+    connections: dict[str, _Options] = field(default_factory=dict)
+    began: dict[TablePath, tuple[int, str]] = field(default_factory=dict)
+
+    def note(self, moment: int, created_at: str, phase: str, statements: Iterable[Statement]) -> None:
+        """Apply a text.
+
+        Args:
+            moment: Must rise.
+            created_at: Time of its creation.
+            phase: Of its statement resource: what failed has changed nothing.
+            statements: Those of the text.
+        """
+        for statement in statements:
+            change = statement.table
+            if change is None or phase in _NOT_DONE or (change.action == "drop" and phase not in _DONE):
+                continue
+            if change.action == "connect":
+                self.connections.setdefault(change.path[-1], {}).update(change.options)
+                continue
+            # A CREATE TABLE that succeeded proves that there was no such table.
+            if change.action in ("drop", "replace") or (
+                change.action == "create" and not change.if_not_exists
+            ):
+                self.began[change.path] = (moment, created_at)
+            if change.action != "create" or not (change.if_not_exists and change.path in self.states):
+                self.states.setdefault(change.path, []).append((moment, self._changed(moment, change)))
+
+    def external(self, path: TablePath, moment: int) -> External | None:
+        """What a table stood for; None if it is a topic, as far as is known."""
+        return external_of(self._options(path, moment), self.connections)
+
+    def error_log(self, path: TablePath, moment: int) -> str:
+        """The table to which records of a table go that cannot be read; empty if they fail the statement."""
+        options = self._options(path, moment)
+        if options.get("error-handling.mode", "").lower() != "log":
+            return ""
+        return options.get("error-handling.log.target") or "error_log"
+
+    def is_gone(self, path: TablePath, moment: int, created_at: str) -> bool:
+        """Whether a table began anew after a statement, so that nothing that it wrote is left there."""
+        at, time = self.began.get(path, (-1, ""))
+        return at > moment and time > created_at
+
+    def _options(self, path: TablePath, moment: int) -> _Options:
+        """A table's options; of one that is created later, its first."""
+        states = self.states.get(path)
+        if not states:
+            return {}
+        return states[max(0, bisect_right(states, moment, key=lambda state: state[0]) - 1)][1]
+
+    def _changed(self, moment: int, change: TableChange) -> _Options:
+        inherited = change.path if change.action == "set" else change.base
+        options = {**(self._options(inherited, moment) if inherited else {}), **dict(change.options)}
+        return {key: value for key, value in options.items() if value}

@@ -1,0 +1,93 @@
+"""What the names in a Flink statement refer to: topics, and outside datasets of other connectors. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+
+from lineage_bridge_dagster.confluent.graph.builder import Builder
+from lineage_bridge_dagster.confluent.graph.flink_history import FlinkTables
+from lineage_bridge_dagster.confluent.graph.flink_jobs import Job
+from lineage_bridge_dagster.sql.flink.names import NameIndex, TopicRef, quoted
+from lineage_bridge_dagster.sql.statement import TablePath
+
+Output = TopicRef | str
+"""A topic, or an outside dataset by its name."""
+
+
+@dataclass(slots=True)
+class Names:
+    """What the names in a statement refer to: topics, outside datasets, and what is in doubt.
+
+    Attributes:
+        refs: Topics.
+        datasets: What tables of other connectors stand for.
+        unknown: Names that refer to no topic, with the reason.
+        outside: Tables of other connectors of which it is not known what they stand for, likewise.
+    """
+
+    refs: list[TopicRef] = field(default_factory=list)
+    datasets: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    @property
+    def outputs(self) -> list[Output]:
+        """The topics and the datasets."""
+        return [*self.refs, *self.datasets]
+
+    @property
+    def any(self) -> bool:
+        return bool(self.refs or self.datasets or self.unknown or self.outside)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """Resolves the names in one job's statements."""
+
+    builder: Builder
+    index: NameIndex
+    job: Job
+    tables: FlinkTables
+    moment: int
+    searched: Collection[TablePath]
+
+    def names(self, paths: Iterable[TablePath]) -> Names:
+        found = Names()
+        for path in paths:
+            external = self.tables.external(path, self.moment)
+            resolution = self.index.explain(path, self.job.catalog, self.job.database)
+            ref = resolution.ref
+            if external is not None:
+                if external.dataset:
+                    found.datasets.append(external.dataset)
+                elif external.reason:
+                    found.outside.append(f"{quoted(path)} is an external table: {external.reason}")
+            elif path in self.searched and (ref is None or not self.builder.has_topic(ref.key, ref.topic)):
+                reason = "no statement that is listed creates it"
+                found.outside.append(f"{quoted(path)} is an external table: {reason}")
+            elif ref is None:
+                found.unknown.append(f"{quoted(path)} is not a known topic: {resolution.reason}")
+            else:
+                found.refs.append(ref)
+        found.refs = list(dict.fromkeys(found.refs))
+        found.datasets = list(dict.fromkeys(found.datasets))
+        return found
+
+    def is_gone(self, path: TablePath) -> bool:
+        return self.tables.is_gone(path, self.moment, self.job.created_at)
+
+    def error_logs(self, paths: Iterable[TablePath]) -> dict[TopicRef, list[TopicRef]]:
+        """The topics of tables' dead letters, each with the topics whose records go there."""
+        logs: dict[TopicRef, list[TopicRef]] = {}
+        for path in paths:
+            target = self.tables.error_log(path, self.moment)
+            source = self.index.resolve(path, self.job.catalog, self.job.database)
+            if not target or source is None:
+                continue
+            log = replace(source, topic=target)
+            if not self.builder.has_topic(log.key, target) and "." in target:
+                parts = tuple(part.strip("`") for part in target.split("."))
+                log = self.index.resolve(parts, *source.key) or log
+            logs.setdefault(log, []).append(source)
+        return logs
