@@ -11,6 +11,7 @@ from typing import TypeVar
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
 from lineage_bridge_dagster.config.aws import regions_of
+from lineage_bridge_dagster.config.aws_partitions import domain_of
 from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.config.collector_variables import VARIABLES
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -191,7 +192,7 @@ def _unreachable(failure: _Failure) -> str:
         guess = f" The closest are {', '.join(close)}." if close else ""
         return f"Correct regions: no AWS region with Glue is known as {region}.{guess}"
     cause = failure.error.__cause__
-    host = f"glue.{region}.amazonaws.com"
+    host = f"glue.{region}.{domain_of(region)}"
     if isinstance(cause, EndpointConnectionError) and (url := cause.kwargs.get("endpoint_url")):
         host = str(url).removeprefix("https://").rstrip("/")
     return (

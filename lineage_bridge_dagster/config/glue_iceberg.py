@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import urlsplit
 
+from lineage_bridge_dagster.config.aws_partitions import domain_of, domains
 from lineage_bridge_dagster.errors import ConfigurationError
 
 #: The catalog that the variables `ICEBERG_*` define.
@@ -25,19 +27,29 @@ _OFF = frozenset({"false", "off", "no", "0"})
 _ON = frozenset({"true", "on", "yes", "1"})
 
 _REGION = r"[a-z]{2,4}(?:-[a-z]+)+-\d+"
-_HOST = re.compile(
-    rf"(?:[a-z0-9-]+\.)?(?P<service>glue|s3tables)(?:-fips)?\.(?P<region>{_REGION})"
-    r"\.(?:vpce\.)?(?:amazonaws\.com(?:\.cn)?|api\.aws)"
-)
-_AWS_HOST = re.compile(
-    r"(?:[a-z0-9-]+\.)*(?:glue|s3tables)(?:-fips)?\.(?:[a-z0-9-]+\.)*(?:amazonaws\.com|api\.aws)"
-)
 #: Glue's own catalog, or one within it.
 _GLUE_CATALOG = re.compile(r"\d{12}(?::[^/\s]+(?:/[^/\s]+)*)?")
 _TABLE_BUCKET = re.compile(r"(\d{12}):s3tablescatalog/([^/\s]+)")
 _BUCKET_ARN = re.compile(
     rf"arn:aws[a-z-]*:s3tables:{_REGION}:(?P<account>\d{{12}}):bucket/(?P<bucket>[^/\s]+)"
 )
+
+
+@cache
+def _hosts() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """AWS's hosts with a region, and all that are AWS's."""
+    domain = f"(?:{'|'.join(map(re.escape, domains()))})"
+    return (
+        re.compile(
+            rf"(?:[a-z0-9-]+\.)?(?P<service>glue|s3tables)(?:-fips)?\.(?P<region>{_REGION})\.(?:vpce\.)?{domain}"
+        ),
+        re.compile(rf"(?:[a-z0-9-]+\.)*(?:glue|s3tables)(?:-fips)?\.(?:[a-z0-9-]+\.)*{domain}"),
+    )
+
+
+def _host(name: str) -> re.Match[str] | None:
+    """The service and the region of one of AWS's hosts."""
+    return _hosts()[0].fullmatch(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +85,19 @@ def switched_off(found: Mapping[str, str]) -> list[str]:
 
 def endpoint_of(region: str) -> str:
     """Glue's Iceberg endpoint in a region."""
-    suffix = ".cn" if region.startswith("cn-") else ""
-    return f"https://glue.{region}.amazonaws.com{suffix}/iceberg"
+    return f"https://glue.{region}.{domain_of(region)}/iceberg"
+
+
+def region_of(uri: str) -> str | None:
+    """The region of Glue's Iceberg endpoint; None for any other address.
+
+    >>> region_of("https://glue.us-gov-west-1.amazonaws.com/iceberg")
+    'us-gov-west-1'
+    """
+    url = urlsplit(uri)
+    host = _host(url.hostname or "")
+    is_glue = host is not None and host["service"] == "glue" and url.path.split("/")[1:2] == ["iceberg"]
+    return host["region"] if is_glue and host else None
 
 
 def is_glue_catalog(warehouse: str | None) -> bool:
@@ -104,8 +127,8 @@ def check(name: str, uri: str | None, warehouse: str | None, signing_name: str |
             f"The uri of the REST catalog {name!r} is not a URL with its scheme.",
             hint=f"Write {_field(name, 'uri')} as in {endpoint_of('us-east-1')}.",
         )
-    host = _HOST.fullmatch(url.hostname)
-    if host is None and _AWS_HOST.fullmatch(url.hostname):
+    host = _host(url.hostname)
+    if host is None and _hosts()[1].fullmatch(url.hostname):
         raise ConfigurationError(
             f"The uri of catalog {name!r} names no AWS region: {uri}",
             hint=f"Write {_field(name, 'uri')} with the region, as in {endpoint_of('us-east-1')}.",
@@ -152,7 +175,7 @@ def signing(
     service = signing_name or _service(name, hostname, warehouse)
     if not service:
         return None
-    host = _HOST.fullmatch(hostname)
+    host = _host(hostname)
     if host is not None:
         for field, value in (("signing_region", signing_region), ("region", region)):
             if value and value != host["region"]:
@@ -169,7 +192,7 @@ def _service(name: str, hostname: str, warehouse: str | None) -> str:
     A proxy or a private endpoint has a host of its own, but a warehouse that is a catalog of Glue; and the
     variables `ICEBERG_*` are for Glue's endpoint.
     """
-    if host := _HOST.fullmatch(hostname):
+    if host := _host(hostname):
         return host["service"]
     return "glue" if name == S3_TABLES or is_glue_catalog(warehouse) else ""
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from lineage_bridge_dagster.config.aws_partitions import partition_of
 from lineage_bridge_dagster.doctor.aws_places import RUN_DISCOVERY
 from lineage_bridge_dagster.doctor.context import Context
 from lineage_bridge_dagster.doctor.finding import Result, failed, ok, skipped, warning
 from lineage_bridge_dagster.doctor.refusals import aws_failure, error_code, glue_failure, is_denied
-from lineage_bridge_dagster.glue.links import partition_of
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.text import first_few, plural

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from lineage_bridge_dagster.config.aws_partitions import partition_of
+
 #: The database of the lineage tables, unless the component's YAML names another one.
 LINEAGE_DATABASE = "lineage_bridge"
 
@@ -19,20 +21,6 @@ _CONSOLES = {
     "aws-iso-f": "console.csphome.hci.ic.gov",
     "aws-eusc": "console.amazonaws-eusc.eu",
 }
-_PREFIXES = (
-    ("cn-", "aws-cn"),
-    ("us-gov-", "aws-us-gov"),
-    ("us-isob-", "aws-iso-b"),
-    ("us-iso-", "aws-iso"),
-    ("eu-isoe-", "aws-iso-e"),
-    ("us-isof-", "aws-iso-f"),
-    ("eusc-", "aws-eusc"),
-)
-
-
-def partition_of(region: str) -> str:
-    """The partition of a region, as in ARNs: `us-gov-west-1` -> `aws-us-gov`."""
-    return next((partition for prefix, partition in _PREFIXES if region.startswith(prefix)), "aws")
 
 
 def glue_table_url(region: str, database: str, table: str, *, catalog_id: str | None = None) -> str:

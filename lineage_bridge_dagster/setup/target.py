@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from lineage_bridge_dagster.config.aws_partitions import partition_of
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.glue.links import partition_of
 
 #: The catalog of Glue that mounts all table buckets of an account and region.
 CATALOG = "s3tablescatalog"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lineage_bridge_dagster.config.aws_partitions import partition_of
 from lineage_bridge_dagster.config.yaml_fields import SparkConfig
 from lineage_bridge_dagster.glue.links import (
     LINEAGE_DATABASE,
@@ -11,7 +12,6 @@ from lineage_bridge_dagster.glue.links import (
     athena_select,
     athena_url,
     glue_table_url,
-    partition_of,
 )
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from lineage_bridge_dagster.config import glue_iceberg
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
 
 _CATALOG = "iceberg.catalog."
-#: The REST endpoint of the AWS Glue Data Catalog; the warehouse is its account.
-_GLUE = re.compile(r"https?://glue\.([\w-]+)\.amazonaws\.com(?:\.cn)?/iceberg(?:/|$)")
 _GLUE_NAME = re.compile(r"[a-z0-9_]{1,252}")
 _UNITY = "/unity-catalog/iceberg"
 _INSERT_FIELD = "org.apache.kafka.connect.transforms.InsertField$Value"
@@ -39,8 +38,8 @@ def table(config: Config, name: str) -> str:
     federated = catalog != "glue" and ":" in warehouse and not stored
     if catalog == "glue" and not _fits_glue(config, database, last):
         return ""
-    if catalog == "glue" or ((match := _GLUE.match(address)) and not federated):
-        region = match[1] if catalog != "glue" and match else config.get(_CATALOG + "client.region")
+    if catalog == "glue" or ((at := glue_iceberg.region_of(address)) and not federated):
+        region = at if catalog != "glue" and at else config.get(_CATALOG + "client.region")
         account = config.get(_CATALOG + "glue.id") or ("" if stored else warehouse)
         named = naming.GLUE(region=region, account=account, database=database, table=last)
         return named or naming.location(warehouse, f"{database}.db", last)
