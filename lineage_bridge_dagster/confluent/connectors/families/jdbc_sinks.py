@@ -1,7 +1,6 @@
 """Sinks of relational databases by JDBC.
 
-Source: `JdbcDbWriter` of confluentinc/kafka-connect-jdbc and Aiven-Open/jdbc-connector-for-apache-kafka,
-`DefaultCollectionNamingStrategy` of debezium/debezium.
+Source: `JdbcDbWriter` of confluentinc/kafka-connect-jdbc and Aiven-Open/jdbc-connector-for-apache-kafka.
 """
 
 from __future__ import annotations
@@ -9,15 +8,9 @@ from __future__ import annotations
 import re
 
 from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, Config
-from lineage_bridge_dagster.confluent.connectors.families.common import table_name
+from lineage_bridge_dagster.confluent.connectors.families.common import debezium_collection, table_name
 from lineage_bridge_dagster.confluent.connectors.family import Family, Sink, SinkContext
 from lineage_bridge_dagster.confluent.connectors.relational import database_of, name_parts
-
-_DEBEZIUM_NAMING = (
-    "",
-    "io.debezium.connector.jdbc.naming.DefaultTableNamingStrategy",
-    "io.debezium.sink.naming.DefaultCollectionNamingStrategy",
-)
 
 
 def jdbc(kind: str = "") -> Sink:
@@ -42,18 +35,9 @@ def jdbc(kind: str = "") -> Sink:
 
 
 def debezium(context: SinkContext, topic: str) -> str:
-    """A table by `collection.name.format`, in which the topic's dots become underscores."""
-    config = context.config
-    strategy = config.get("collection.naming.strategy", "table.naming.strategy")
-    if strategy not in _DEBEZIUM_NAMING:
-        context.warnings.append(f"its naming strategy {strategy} is not known, so its tables are not")
-        return ""
-    template = config.get("collection.name.format", "table.name.format", default="${topic}")
-    name = template.replace("${topic}", topic.replace(".", "_"))
-    if "${" in name:
-        context.warnings.append(f"collection.name.format {template} takes the table's name from the record")
-        return ""
-    return _table(context, "", name, quoted=config.flag("quote.identifiers"))
+    """A table by Debezium's naming strategy."""
+    name = debezium_collection(context, topic)
+    return name and _table(context, "", name, quoted=context.config.flag("quote.identifiers"))
 
 
 def _table(context: SinkContext, kind: str, name: str, *, quoted: bool) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
+from lineage_bridge_dagster.confluent.connectors.families.common import debezium_collection
 from lineage_bridge_dagster.confluent.connectors.families.mongodb_pipeline import Selection
 from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import TopicNames
 from lineage_bridge_dagster.confluent.connectors.family import (
@@ -98,14 +99,11 @@ def mongodb_sink(context: SinkContext, topic: str) -> str:
 
 
 def debezium_sink(context: SinkContext, topic: str) -> str:
-    """Debezium's sink: `collection.name.format`, with underscores for the dots of a topic."""
+    """Debezium's sink: a collection by its naming strategy."""
     config = context.config
-    template = config.get("collection.name.format", "table.name.format", default="${topic}")
-    return naming.MONGODB(
-        host=config.get("mongodb.connection.string", "connection.string"),
-        database=config.get("sink.database"),
-        collection=template.replace("${topic}", topic.replace(".", "_")),
-    )
+    host = config.get("mongodb.connection.string", "connection.string")
+    name = debezium_collection(context, topic)
+    return name and naming.MONGODB(host=host, database=config.get("sink.database"), collection=name)
 
 
 def community_sink(context: SinkContext, topic: str) -> str:
