@@ -17,7 +17,7 @@ from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.kinds import SPARK_POOL, AssetKind
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
-from lineage_bridge_dagster.lineage.hops import hop_kind, shown_sql
+from lineage_bridge_dagster.lineage.hops import hop_kind, shown_sql, writer_note
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.specs.graph_view import GraphView
@@ -176,4 +176,4 @@ def chain_markdown(chain: Chain, sql: str) -> str:
 
 
 def _note(node: Node, sql: str) -> str:
-    return NodeView.of(node).connector_class or shown_sql(node, sql) or ""
+    return NodeView.of(node).connector_class or shown_sql(node, sql) or writer_note(node)

@@ -17,6 +17,7 @@ from lineage_bridge_dagster.lineage.hops import (
     hop_record,
     join_names,
     shown_sql,
+    writer_note,
 )
 from lineage_bridge_dagster.lineage.loaded_topics import TOPIC_TO_ICEBERG, loaded_topic_of
 from lineage_bridge_dagster.lineage.model import NodeType
@@ -211,14 +212,13 @@ def _line(hop: Hop, options: DocumentOptions) -> HopLine:
     elif fields := NodeView.of(node).schema_fields:
         note = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
     sql = shown_sql(node, options.sql) or ""
-    writer = NodeView.of(node).writer
     return HopLine(
         node_id=node.node_id,
         distance=hop.distance,
         kind=hop_kind(node.node_type),
         name=one_line(node.qualified_name or node.label),
         note=note,
-        mark=f"writer {clean(writer)} from its name" if writer else "",
+        mark=writer_note(node),
         sql=" ".join(sql.split()),
     )
 

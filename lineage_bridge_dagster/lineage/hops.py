@@ -35,6 +35,12 @@ def shown_sql(node: Node, mode: str) -> str | None:
     return clean(shown_text(NodeView.of(node).sql, mode)) or None
 
 
+def writer_note(node: Node) -> str:
+    """That only a topic's name tells who writes it; empty for any other node."""
+    writer = NodeView.of(node).writer
+    return f"writer {clean(writer)} from its name" if writer else ""
+
+
 def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, Any]:
     """Return `hop, kind, qualified_name, display_name` and, if any, `writer, sql, connector_class,
     schema_fields`."""
