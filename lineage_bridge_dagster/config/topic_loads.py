@@ -23,6 +23,7 @@ from lineage_bridge_dagster.config.topic_tables import (
     Mode,
     SliceLength,
     TopicConfig,
+    Truncations,
     start_time,
 )
 from lineage_bridge_dagster.config.yaml_fields import CatalogConfig, SparkConfig
@@ -61,6 +62,8 @@ class TopicLoad(BaseModel):
         batch_records: the most records in one commit.
         batch_bytes: about the most bytes of keys and values in one commit.
         start: `earliest`, `latest` or a time with its zone, for a new table.
+        unavailable_value: Debezium's placeholder; empty for its default, in values that are Debezium's.
+        truncations: what Debezium's truncate events do.
         max_lag_records: None if their number doesn't matter.
         backfill: None if the table cannot be loaded again by partitions.
     """
@@ -87,6 +90,8 @@ class TopicLoad(BaseModel):
     accept: frozenset[Accepted] = frozenset()
     max_lag_seconds: float = 3600.0
     max_lag_records: int | None = None
+    unavailable_value: str = ""
+    truncations: Truncations = "suspend"
     backfill: BackfillSlices | None = None
 
     @property

@@ -23,6 +23,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 Mode = Literal["append", "upsert", "debezium"]
 Failures = Literal["suspend", "skip", "log"]
 Accepted = Literal["lost_records", "recreated_topic"]
+Truncations = Literal["suspend", "apply"]
 SliceLength = Literal["day", "hour"]
 Running = Literal["schedule", "continuous", "manual"]
 
@@ -42,6 +43,7 @@ _TOPIC = pattern_type(
 )
 _DEAD_LETTER_TOPIC = pattern_type(r"[A-Za-z0-9._-]{1,249}", "the name of a topic")
 _NAME = pattern_type(r"[^\s/`'\"]{1,255}", "a name without spaces, slashes and quotes")
+_PLACEHOLDER = pattern_type(r"hex:([0-9A-Fa-f]{2})+|(?!hex:)[\s\S]+", "text, or hex: and pairs of digits")
 _POSITIVE = Annotated[int, Field(ge=1)]
 
 
@@ -228,6 +230,21 @@ class LoadFields(YamlSection):
         description="What a table goes on after instead of stopping: lost_records (retention removed records "
         "that were not read) and recreated_topic (the topic was deleted and created again).",
         examples=["[lost_records]"],
+    )
+    unavailable_value: Annotated[str | None, Accepts(_PLACEHOLDER)] = Field(
+        default=None,
+        description="Debezium's unavailable.value.placeholder, which stands for a value that did not change "
+        "and was not sent: text, or hex: and bytes. In a table by key the stored value stays; elsewhere it "
+        "is null. Default: __debezium_unavailable_value, in values that are Debezium's by their fields or by "
+        "the name of their schema; one that is set holds for any values.",
+        examples=["hex:00ff"],
+    )
+    truncations: Annotated[str | None, Accepts(Truncations)] = Field(
+        default=None,
+        description="What Debezium's truncate event does to a table of mode debezium: suspend (what failures "
+        "says of a record that can't become a row) or apply (its rows are deleted; the topic must have one "
+        "partition, as events of several have no order). Default: suspend.",
+        examples=["apply"],
     )
     backfill: BackfillConfig = Field(
         default_factory=BackfillConfig,

@@ -163,6 +163,7 @@ class LineageMetadata(_MetadataSet):
     rows_removed: int | None = None
     records_skipped: int | None = None
     dead_letters: int | None = None
+    values_unavailable: int | None = None
     rejected_records: MarkdownMetadataValue | None = None
     commits: int | None = None
     schema_ids: str | None = None

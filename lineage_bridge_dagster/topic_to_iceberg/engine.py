@@ -170,6 +170,7 @@ class TableLoader:
             removed=done.deleted,
             skipped=0 if self._logs else done.skipped,
             dead_letters=done.skipped if self._logs else 0,
+            unavailable=done.unavailable,
             committed=True,
             rejections=done.rejections,
         )
@@ -275,6 +276,8 @@ def table_config(load: TopicLoad, origin: LoadedTopic | None) -> TopicTableConfi
         properties=load.properties,
         origin=origin.stamp if origin else "",
         accept=load.accept,
+        unavailable_value=load.unavailable_value,
+        truncations=load.truncations,
         replace_moved=origin is None,
     )
 

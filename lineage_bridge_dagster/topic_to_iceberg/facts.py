@@ -100,6 +100,7 @@ def load_metadata(report: LoadReport) -> dict[str, Any]:
             rows_removed=totals.removed if report.load.mode != "append" else None,
             records_skipped=totals.skipped,
             dead_letters=totals.dead_letters,
+            values_unavailable=totals.unavailable or None,
             rejected_records=rejected_records(facts.rejections),
             commits=totals.commits,
             schema_ids=", ".join(map(str, look.schema_ids)) if look and look.schema_ids else None,

@@ -23,6 +23,7 @@ class Step:
         removed: rows of keys that were updated, whose new rows are among `rows`, or deleted.
         skipped: records that were left out for good.
         dead_letters: those that went to the dead letter topic.
+        unavailable: values that are null, as Debezium did not send them and the table did not have them.
         rejections: why records were left out, and where some of them are.
         committed: whether there is a new snapshot.
     """
@@ -33,6 +34,7 @@ class Step:
     removed: int = 0
     skipped: int = 0
     dead_letters: int = 0
+    unavailable: int = 0
     committed: bool = False
     rejections: Rejections = field(default_factory=Rejections)
 

@@ -19,6 +19,7 @@ class Totals:
     skipped: int = 0
     dead_letters: int = 0
     commits: int = 0
+    unavailable: int = 0
     rejections: Rejections = field(default_factory=Rejections)
 
     def plus(self, step: Step) -> Totals:
@@ -28,6 +29,7 @@ class Totals:
             self.skipped + step.skipped,
             self.dead_letters + step.dead_letters,
             self.commits + step.committed,
+            self.unavailable + step.unavailable,
             self.rejections.plus(step.rejections),
         )
 

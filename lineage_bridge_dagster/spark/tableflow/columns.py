@@ -9,15 +9,18 @@ a record's leader epoch, so that column is null.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self
+
+from pyiceberg.types import StructType
 
 from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_KEY, UNDECODABLE_VALUE
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.decoding.decoder import Decoder, decoder_for
 from lineage_bridge_dagster.spark.decoding.framing import schema_id
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
-from lineage_bridge_dagster.topics.columns import metadata_columns, metadata_name, table_schema
+from lineage_bridge_dagster.topics import debezium
+from lineage_bridge_dagster.topics.columns import metadata_columns, metadata_name, table_schema, value_type
 from lineage_bridge_dagster.topics.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -33,10 +36,15 @@ _UNDECODABLE = "undecodable: "
 
 @dataclass(frozen=True, slots=True)
 class Decoders:
-    """The decoders of a topic's keys and values."""
+    """The decoders of a topic's keys and values.
+
+    Attributes:
+        placeholder: what stands in Debezium's values for one that it did not get; None in all others.
+    """
 
     key: Decoder
     value: Decoder
+    placeholder: bytes | None = None
 
     @classmethod
     def of(cls, schemas: TopicSchemas) -> Self:
@@ -54,9 +62,21 @@ class Decoders:
                 portable=config.portable_names,
                 raw=config.raw_columns,
             )
-            return cls.of(schemas)
+            decoders = cls.of(schemas)
         except SchemaError as error:
             raise SuspendedError(f"{config.name}: {error.message}", hint=error.hint) from error
+        return replace(decoders, placeholder=_placeholder(schemas, config))
+
+
+def _placeholder(schemas: TopicSchemas, config: TopicTableConfig) -> bytes | None:
+    """What stands for a value that Debezium did not get, if the values are Debezium's."""
+    found, latest = value_type(schemas.value), schemas.value.latest
+    if config.mode != "debezium" and not config.unavailable_value:
+        kind = found.type if found else None
+        is_marked = isinstance(kind, StructType) and debezium.row_of(kind) is not None
+        if latest is None or not (is_marked or debezium.is_debeziums(latest.text)):
+            return None
+    return debezium.placeholder(config.unavailable_value or debezium.PLACEHOLDER)
 
 
 def with_decoded(records: DataFrame, decoders: Decoders) -> DataFrame:

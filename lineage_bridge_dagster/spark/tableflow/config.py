@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Failures = Literal["SUSPEND", "SKIP", "LOG"]
 Mode = Literal["append", "upsert", "debezium"]
+Truncations = Literal["suspend", "apply"]
 
 #: What a table goes on after, once someone has decided that it should.
 Acceptable = Literal["lost_records", "recreated_topic"]
@@ -82,6 +83,9 @@ class TopicTableConfig:
         properties: further table properties, set when the table is created.
         origin: the topic, as `{environment}/{cluster}/{topic}`; a table with another origin is refused.
         accept: what the table goes on after instead of raising an error.
+        unavailable_value: what stands for a value that Debezium did not get, if not its default.
+        truncations: whether Debezium's truncate events empty the table, or stop it as other records do that
+            change no row.
         replace_moved: whether a table of this name at another location makes way for a new one, as after
             Tableflow was disabled and enabled again; else it is refused.
     """
@@ -97,6 +101,8 @@ class TopicTableConfig:
     properties: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""
     accept: frozenset[Acceptable] = frozenset()
+    unavailable_value: str = ""
+    truncations: Truncations = "suspend"
     replace_moved: bool = False
 
 
@@ -109,6 +115,7 @@ class Advance:
         skipped: records left out.
         offsets: up to which the topic was read.
         caught_up: whether that was the end, when the step began.
+        unavailable: values that are null, as Debezium did not get them and the table did not have them.
         written: rows that the batch's snapshot added: by key, one for all records of a key.
         deleted: rows that were replaced or deleted.
         rejections: why records were left out, and where some of them are.
@@ -120,6 +127,7 @@ class Advance:
     caught_up: bool
     written: int = 0
     deleted: int = 0
+    unavailable: int = 0
     rejections: Rejections = field(default_factory=Rejections)
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.spark.tableflow.changes import DELETED, compared, latest, with_changes
+from lineage_bridge_dagster.spark.tableflow.changes import (
+    DELETED,
+    TRUNCATED,
+    compared,
+    latest,
+    with_changes,
+)
 from lineage_bridge_dagster.spark.tableflow.columns import (
     ERROR,
     KIND,
@@ -18,12 +25,18 @@ from lineage_bridge_dagster.spark.tableflow.columns import (
     with_decoded,
 )
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.unavailable import (
+    UNAVAILABLE,
+    kept_fields,
+    number,
+    with_unavailable,
+)
 from lineage_bridge_dagster.topics.columns import metadata_name, optional_key_fields
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Observation
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +44,32 @@ class TableRows:
     """Rows for a table, or the changes to them.
 
     Attributes:
-        frame: the table's columns, and `_deleted` unless they are appended.
+        frame: the table's columns, and those of `added`.
         keys: the columns that identify a row; empty if rows are appended.
+        kept: the columns that keep their values where `_unavailable` says so.
+        truncated: whether all other rows are to be deleted.
     """
 
     frame: DataFrame
     keys: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    truncated: bool = False
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The columns of the frame that are not the table's: `_deleted` and `_unavailable`."""
+        return (*((DELETED,) if self.keys else ()), *((UNAVAILABLE,) if self.kept else ()))
+
+    @property
+    def columns(self) -> StructType:
+        """The table's columns."""
+        return self.frame.drop(*self.added).schema
 
 
 def judged(records: DataFrame, topic: str, decoders: Decoders, config: TopicTableConfig) -> DataFrame:
     """Decoded records with `_error`, why one cannot be a row."""
-    return with_changes(with_decoded(records, decoders), topic, config.mode, decoders.key)
+    frame = with_changes(with_decoded(records, decoders), topic, config, decoders.key)
+    return frame if decoders.placeholder is None else with_unavailable(frame, decoders.placeholder)
 
 
 def measured(records: DataFrame) -> tuple[int, int]:
@@ -60,9 +88,10 @@ def _bytes(key: str, value: str) -> Column:
     return F.sum(sizes[0] + sizes[1]).alias("bytes")
 
 
-def all_become_rows(config: TopicTableConfig) -> bool:
-    """Whether each record becomes a row with its bytes, or the query fails."""
-    return config.mode == "append" and config.failures == "SUSPEND" and config.raw_columns
+def all_become_rows(config: TopicTableConfig, decoders: Decoders) -> bool:
+    """Whether each record becomes a row with its bytes and all of its values, or the query fails."""
+    is_strict = config.mode == "append" and config.failures == "SUSPEND" and config.raw_columns
+    return is_strict and decoders.placeholder is None
 
 
 def counted(rows: DataFrame, config: TopicTableConfig, observation: Observation) -> DataFrame:
@@ -87,7 +116,12 @@ def tallied(judged: DataFrame) -> tuple[int, int]:
 
 
 def table_rows(
-    judged: DataFrame, decoders: Decoders, config: TopicTableConfig, observation: Observation | None = None
+    judged: DataFrame,
+    decoders: Decoders,
+    config: TopicTableConfig,
+    observation: Observation | None = None,
+    *,
+    truncated_at: int | None = None,
 ) -> TableRows:
     """The rows for `judged` records.
 
@@ -95,7 +129,9 @@ def table_rows(
         judged: the records.
         decoders: the topic's.
         config: the table's.
-        observation: counts the records, as `n`, with their `bytes`, and as `good` those that can be rows.
+        observation: counts the records, as `n`, with their `bytes`, as `good` those that can be rows, and as
+            `unavailable` the values that Debezium did not get, if there can be any.
+        truncated_at: the offset of a truncation in the only partition: all before it is gone.
 
     Raises:
         SuspendedError: the record's key cannot identify a row.
@@ -106,7 +142,10 @@ def table_rows(
     if observation is not None:
         can_be_row = F.count_if(F.col(ERROR).isNull()).alias("good")
         count = F.count(F.lit(1)).alias("n")
-        frame = frame.observe(observation, count, can_be_row, _bytes("key", "value"))
+        counts = [can_be_row, _bytes("key", "value")]
+        if UNAVAILABLE in frame.columns:
+            counts.append(F.sum(F.when(F.col(ERROR).isNull(), number(frame))).alias("unavailable"))
+        frame = frame.observe(observation, count, *counts)
     frame = good(frame, strict=config.failures == "SUSPEND")
     portable, raw = config.portable_names, config.raw_columns
     if config.mode == "append":
@@ -117,10 +156,15 @@ def table_rows(
         _check_comparable(name, field.dataType, config)
     frame = frame.withColumns({f"_by_{name}": column for name, column in key.items()})
     by = [F.expr(compared(quoted(f"_by_{name}"), kinds[name].dataType)) for name in key]
-    frame = latest(frame, by)
+    frame = frame.where(
+        ~F.col(TRUNCATED) & (F.col("offset") > (-1 if truncated_at is None else truncated_at))
+    )
+    kept = tuple(name for name in kept_fields(frame) if name not in key)
+    frame = latest(frame, by, kept)
     columns = rows(frame, decoders, portable=portable, raw=raw, key_wins=True)
     keys = (metadata_name("partition", portable), *key)
-    return TableRows(frame.select(*columns, F.col(DELETED)), keys)
+    found = TableRows(frame, keys, kept, truncated_at is not None)
+    return replace(found, frame=frame.select(*columns, *found.added))
 
 
 def required_keys(rows: TableRows, key: SubjectSchemas) -> tuple[str, ...]:
@@ -136,7 +180,15 @@ def _check_comparable(name: str, kind: DataType, config: TopicTableConfig) -> No
         )
 
 
-def merge_statement(rows: TableRows, target: str, source: str, kinds: dict[str, DataType]) -> str:
+def matching(rows: TableRows, kinds: Mapping[str, DataType]) -> str:
+    """The condition that a row `t` of the table and a change `s` have one key, in SQL."""
+    return " AND ".join(
+        f"{compared(f't.{quoted(name)}', kinds[name])} <=> {compared(f's.{quoted(name)}', kinds[name])}"
+        for name in rows.keys
+    )
+
+
+def merge_statement(rows: TableRows, target: str, source: str, kinds: Mapping[str, DataType]) -> str:
     """The MERGE INTO statement of changes by key.
 
     Args:
@@ -145,18 +197,20 @@ def merge_statement(rows: TableRows, target: str, source: str, kinds: dict[str, 
         source: the name of the view of the changes, which have all of the table's columns.
         kinds: the table's columns with their types.
     """
-    on = " AND ".join(
-        f"{compared(f't.{quoted(name)}', kinds[name])} <=> {compared(f's.{quoted(name)}', kinds[name])}"
-        for name in rows.keys
-    )
-    sets = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in kinds)
-    names, values = ", ".join(map(quoted, kinds)), ", ".join(f"s.{quoted(name)}" for name in kinds)
+    on = matching(rows, kinds)
+    values = {name: f"s.{quoted(name)}" for name in kinds}
+    for name in rows.kept:
+        values[name] = f"if(s.{quoted(UNAVAILABLE, name)}, t.{quoted(name)}, s.{quoted(name)})"
+    sets = ", ".join(f"t.{quoted(name)} = {value}" for name, value in values.items())
+    names, new = ", ".join(map(quoted, kinds)), ", ".join(f"s.{quoted(name)}" for name in kinds)
+    rest = ("WHEN NOT MATCHED BY SOURCE THEN DELETE",) if rows.truncated else ()
     return "\n".join(
         (
             f"MERGE INTO {target} t USING {source} s ON {on}",
             f"WHEN MATCHED AND s.{quoted(DELETED)} THEN DELETE",
             f"WHEN MATCHED THEN UPDATE SET {sets}",
             f"WHEN NOT MATCHED AND NOT s.{quoted(DELETED)} THEN",
-            f"INSERT ({names}) VALUES ({values})",  # noqa: S608 - all quoted
+            f"INSERT ({names}) VALUES ({new})",  # noqa: S608 - all quoted
+            *rest,
         )
     )

@@ -33,7 +33,7 @@ from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.spark.python_workers import HANDED_BYTES, hand_over
 from lineage_bridge_dagster.spark.tableflow import creation
 from lineage_bridge_dagster.spark.tableflow.batch_size import BatchSize
-from lineage_bridge_dagster.spark.tableflow.changes import DELETED
+from lineage_bridge_dagster.spark.tableflow.changes import TRUNCATION, truncated_at
 from lineage_bridge_dagster.spark.tableflow.columns import Decoders, undecodable
 from lineage_bridge_dagster.spark.tableflow.config import (
     RECORD_DDL,
@@ -57,17 +57,26 @@ from lineage_bridge_dagster.spark.tableflow.table_rows import (
     table_rows,
     tallied,
 )
-from lineage_bridge_dagster.spark.tableflow.writes import append, merge
+from lineage_bridge_dagster.spark.tableflow.writes import append, merge, unavailable
 from lineage_bridge_dagster.topics.comments import Comments, comments
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 #: Rows that a snapshot took away: in files that it rewrote, or by files of positions.
 _REMOVED = ("deleted-records", "added-position-deletes")
 
 #: Times that a batch is written when compactions keep changing the table meanwhile.
 _ATTEMPTS = 5
+
+_RECORD_HINT = (
+    "Correct the record's schema or its producer. To leave such records out, set failures: skip or log "
+    "(error_handling SKIP or LOG in Tableflow)."
+)
+_TRUNCATION_HINT = (
+    "Set truncations: apply to delete the rows here too. To keep them and go on, set failures: skip or log; "
+    "to be spared such events, leave t in the connector's skipped.operations."
+)
 
 _log = logging.getLogger(__name__)
 
@@ -142,8 +151,7 @@ class TopicTable:
         decoders = Decoders.of_table(schemas, config)
         shaped = table_rows(judged(records, self._topic.name, decoders, config), decoders, config)
         required = required_keys(shaped, schemas.key)
-        columns = shaped.frame.drop(DELETED).schema
-        creation.ensure_table(session, config, columns, required, self._comments(schemas).latest)
+        creation.ensure_table(session, config, shaped.columns, required, self._comments(schemas).latest)
         return True
 
     def advance(self, until: Offsets | None = None) -> Advance:
@@ -204,8 +212,7 @@ class TopicTable:
                 raise
             raise SuspendedError(
                 f"Topic {self._topic.name}: {found}",
-                hint="Correct the record's schema or its producer. To leave such records out, set failures: "
-                "skip or log (error_handling SKIP or LOG in Tableflow).",
+                hint=_TRUNCATION_HINT if TRUNCATION in found else _RECORD_HINT,
             ) from error
         table.refresh()
         staged = table.staged
@@ -250,21 +257,27 @@ class TopicTable:
             # Before anything is staged, for the next step publishes what a crash leaves staged.
             letters = dead_letters(judged(records, name, decoders, config), topic_id)
             found = write_new(self._dead_letter_queue, letters, self._written)
-        observation, at_end = Observation(), all_become_rows(config)
+        observation, at_end = Observation(), all_become_rows(config, decoders)
         shaped = table_rows(
-            judged(records, name, decoders, config), decoders, config, None if at_end else observation
+            judged(records, name, decoders, config),
+            decoders,
+            config,
+            None if at_end else observation,
+            truncated_at=self._truncated_at(judged(records, name, decoders, config), batch),
         )
         required = required_keys(shaped, schemas.key)
-        wanted = shaped.frame.drop(DELETED).schema
         check_schemas(table.java, config, schemas)
-        columns = evolve(session, table.java, config, wanted, required, self._comments(schemas))
+        columns = evolve(session, table.java, config, shaped.columns, required, self._comments(schemas))
         summary = self._summary(batch, topic_id)
+        rows = aligned(shaped.frame, columns, extra=shaped.added)
         if not shaped.keys:
-            rows = aligned(shaped.frame, columns)
             append(counted(rows, config, observation) if at_end else rows, config.name, summary)
         else:
-            merge(aligned(shaped.frame, columns, extra=[DELETED]), config.name, shaped, columns, summary)
+            merge(rows, config.name, shaped, columns, summary)
         observed = observation.get
+        missing = int(observed.get("unavailable") or 0)
+        if missing and shaped.keys:
+            missing = unavailable(rows, config.name, shaped, columns, is_first=table.head is None)
         read, good = int(observed["n"]), int(observed["good"])
         self._size.measured(read, int(observed["bytes"] or 0))
         if read > batch.most_records:
@@ -273,7 +286,28 @@ class TopicTable:
         skipped = read - good
         if skipped and self._dead_letter_queue is None:
             found = rejections(judged(records, name, decoders, config))
-        return Advance(good, skipped, batch.end, batch.caught_up, rejections=found)
+        return Advance(good, skipped, batch.end, batch.caught_up, unavailable=missing, rejections=found)
+
+    def _truncated_at(self, judged: DataFrame, batch: Batch) -> int | None:
+        """The offset of the last truncation that is to be applied; None if there is none.
+
+        Raises:
+            SuspendedError: it is not known which rows of other partitions came before it.
+        """
+        if self.config.mode != "debezium" or self.config.truncations != "apply":
+            return None
+        found = truncated_at(judged)
+        if found and len(batch.start) > 1:
+            ((partition, offset), *_) = found.items()
+            raise SuspendedError(
+                f"Topic {self._topic.name}: the record at partition {partition} offset {offset} is a "
+                f"truncate event of Debezium, and the topic has {len(batch.start)} partitions: Kafka does "
+                "not say which records of the other partitions came before it.",
+                hint="Nothing was written. Have Debezium write the table to a topic with one partition, and "
+                "load that into a new table; or set failures: skip or log and truncations: suspend to leave "
+                "the event out, and delete the rows yourself.",
+            )
+        return max(found.values(), default=None)
 
     def _comments(self, schemas: TopicSchemas) -> Comments:
         return comments(schemas.key, schemas.value, envelopes=self.config.mode == "debezium")

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.commits import global_view
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.tableflow.table_rows import TableRows, merge_statement
+from lineage_bridge_dagster.spark.tableflow.changes import DELETED
+from lineage_bridge_dagster.spark.tableflow.table_rows import TableRows, matching, merge_statement
+from lineage_bridge_dagster.spark.tableflow.unavailable import number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,6 +39,31 @@ def merge(
     kinds = {field.name: field.dataType for field in columns}
     with global_view(frame) as source, _summarized(session, summary):
         session.sql(merge_statement(rows, name.sql, source, kinds))
+
+
+def unavailable(
+    frame: DataFrame, name: TableName, rows: TableRows, columns: StructType, *, is_first: bool
+) -> int:
+    """How many values a merge could not keep, as the table had no row of their key.
+
+    It is not published yet: what the table had is its branch `main`.
+
+    Args:
+        frame: what was merged.
+        name: the table.
+        rows: the changes.
+        columns: the table's.
+        is_first: whether the table was empty.
+    """
+    from pyspark.sql import functions as F
+
+    missing = frame.withColumn("_n", number(frame)).where(f"_n > 0 AND NOT {quoted(DELETED)}")
+    if not is_first and not rows.truncated:
+        kinds = {field.name: field.dataType for field in columns}
+        # The session reads the staged branch, which has the merge already.
+        table = frame.sparkSession.read.option("branch", "main").table(name.sql)
+        missing = missing.alias("s").join(table.alias("t"), F.expr(matching(rows, kinds)), "left_anti")
+    return int(missing.agg(F.sum("_n").alias("n")).collect()[0]["n"] or 0)
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def observed(
     decided: DataFrame, decoders: Decoders, config: TopicTableConfig, observation: Observation
 ) -> DataFrame:
     """The rows of judged records, counted where a load counts them."""
-    if all_become_rows(config):
+    if all_become_rows(config, decoders):
         return counted(table_rows(decided, decoders, config).frame, config, observation)
     return table_rows(decided, decoders, config, observation).frame
 
