@@ -105,7 +105,7 @@ def _type(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[Iceber
         scope.named[name] = {**schema, "namespace": namespace}
         if kind in ("record", "error"):
             if path and not schema["fields"]:
-                return BooleanType(), True
+                return types.NoFields(), True
             return _record(schema, name, path, namespace, scope), True
     if kind == "array":
         element, required = _inner(schema["items"], joined(path, "element"), namespace, scope)
@@ -196,7 +196,7 @@ def _union(members: list[Any], path: str, namespace: str, scope: _Scope) -> tupl
             label = name
         found, _ = _type(member, joined(path, label), namespace, scope)
         fields.append(types.field(label, found))
-    return types.struct(fields, path), required
+    return types.struct(fields, path, types.Alternatives), required
 
 
 def _kind(schema: Any) -> str:

@@ -29,7 +29,8 @@ from pyiceberg.types import (
 from lineage_bridge_dagster.topics import debezium, types
 from lineage_bridge_dagster.topics.avro import avro_type
 from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
-from lineage_bridge_dagster.topics.evolution import merged
+from lineage_bridge_dagster.topics.evolution import merged, promoted
+from lineage_bridge_dagster.topics.json_promotion import promoted_node
 from lineage_bridge_dagster.topics.json_schema import json_node
 from lineage_bridge_dagster.topics.protobuf import message_reader
 from lineage_bridge_dagster.topics.protobuf_files import compiled
@@ -59,12 +60,14 @@ class ValueType:
     Attributes:
         type: holds the values of all versions that agree with the latest.
         versions: schema id -> the version's own type.
+        promoted: the ids of those whose records are read as those of the latest.
         errors: schema id -> why its records cannot be read, for all other versions.
     """
 
     type: IcebergType
     versions: Mapping[int, IcebergType]
     errors: Mapping[int, str]
+    promoted: frozenset[int] = frozenset()
 
     @property
     def is_record(self) -> bool:
@@ -83,39 +86,54 @@ def value_type(subject: SubjectSchemas) -> ValueType | None:
     if latest is None:
         return None
     try:
-        found = own_type(latest)
+        found = own_type(latest, message=subject.message)
     except SchemaError as error:
         raise SchemaError(
             f"{error.message} This is schema id {latest.id}, the latest of subject {subject.subject}.",
             hint=error.hint,
         ) from error
-    versions, errors = {latest.id: found}, {}
+    versions, errors, read_as_latest = {latest.id: found}, {}, set()
     for schema in reversed(subject.versions[:-1]):
         if schema.type != latest.type:
             errors[schema.id] = f"It is a schema of {schema.type}, and the latest is one of {latest.type}."
             continue
         try:
-            own = own_type(schema)
+            own = own_type(schema, message=subject.message)
             found = merged(found, own)
         except (EvolutionError, SchemaError) as error:
-            errors[schema.id] = error.message
-        else:
-            versions[schema.id] = own
-    return ValueType(found, versions, errors)
+            try:
+                own = own_type(schema, latest, subject.message)
+                found = promoted(found, own) if schema.type == AVRO else merged(found, own)
+            except (EvolutionError, SchemaError):
+                errors[schema.id] = error.message
+                continue
+            read_as_latest.add(schema.id)
+        versions[schema.id] = own
+    return ValueType(found, versions, errors, frozenset(read_as_latest))
 
 
-def own_type(schema: RegisteredSchema) -> IcebergType:
+def own_type(
+    schema: RegisteredSchema, reader: RegisteredSchema | None = None, message: str = ""
+) -> IcebergType:
     """The type of the values that are written with a schema.
 
+    Args:
+        schema: the schema.
+        reader: a later version; the type is then that of its values, if its format's rules let it read the
+            older ones, with the fields that only these have.
+        message: the full name of a Protobuf message; empty for the schema's first.
+
     Raises:
+        EvolutionError: the reader does not read all values.
         SchemaError: no table can hold them.
     """
     if schema.type == AVRO:
         return avro_type(schema.text)[0]
     if schema.type == JSON:
-        return json_node(schema).type()
+        node = json_node(schema)
+        return (promoted_node(json_node(reader), node) if reader else node).type()
     if schema.type == PROTOBUF:
-        return message_reader(compiled(schema)).type
+        return message_reader(compiled(schema), message, compiled(reader) if reader else b"").type
     raise SchemaError(
         f"{schema.type} is no type of schemas that is known: {AVRO}, {JSON}, {PROTOBUF} are.",
         hint="Register a schema of one of these types.",

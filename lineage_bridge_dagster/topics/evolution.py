@@ -12,10 +12,11 @@ What defaults a schema has changes no column: only format version 3 has defaults
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from pyiceberg.types import (
+    BinaryType,
     DecimalType,
     DoubleType,
     FloatType,
@@ -26,12 +27,13 @@ from pyiceberg.types import (
     MapType,
     NestedField,
     PrimitiveType,
+    StringType,
     StructType,
 )
 
 from lineage_bridge_dagster.topics import types
 from lineage_bridge_dagster.topics.errors import EvolutionError
-from lineage_bridge_dagster.topics.types import spelled
+from lineage_bridge_dagster.topics.types import Alternatives, NoFields, spelled
 
 Path = tuple[str, ...]
 
@@ -96,39 +98,101 @@ def merged(current: IcebergType, wanted: IcebergType) -> IcebergType:
     Raises:
         EvolutionError: there is none.
     """
-    return _merged(current, wanted, ())
+    return _merged(current, wanted, (), _wider)
 
 
-def _merged(current: IcebergType, wanted: IcebergType, path: Path) -> IcebergType:
+def promoted(reader: IcebergType, writer: IcebergType) -> IcebergType:
+    """As `merged`, of two versions of an Avro schema; `reader` where it reads what `writer` wrote as its own.
+
+    Raises:
+        EvolutionError: there is no such type.
+    """
+    return _merged(reader, writer, (), _promoted)
+
+
+def alternative(union: Alternatives, kind: IcebergType) -> NestedField | None:
+    """The alternative that takes values of a type: the same one, or else the first that it is promoted to.
+
+    None if there is none, or if several do: a record does not tell its name here.
+    """
+    same = [each for each in union.fields if spelled(each.field_type) == spelled(kind)]
+    if not same and not isinstance(kind, PrimitiveType):
+        same = [each for each in union.fields if type(each.field_type) is type(kind)]
+    if same:
+        return same[0] if len(same) == 1 else None
+    return next((each for each in union.fields if _is_read_as(kind, each.field_type)), None)
+
+
+#: The type that holds values of two, of a field at a path.
+Combine = Callable[[IcebergType, IcebergType, Path], IcebergType]
+
+
+def _merged(current: IcebergType, wanted: IcebergType, path: Path, combine: Combine) -> IcebergType:
+    match current, wanted:
+        case (Alternatives(), Alternatives()):
+            pass
+        case (Alternatives(), _) | (_, Alternatives()):
+            return combine(current, wanted, path)
     match current, wanted:
         case StructType(), StructType():
             others = {each.name: each for each in wanted.fields}
             fields = [
-                _merged_field(each, others.pop(each.name, None), (*path, each.name))
+                _merged_field(each, others.pop(each.name, None), (*path, each.name), combine)
                 for each in current.fields
             ]
             fields += [
                 types.field(name, each.field_type, doc=each.doc or "") for name, each in others.items()
             ]
-            return types.struct(fields, ".".join(path))
+            return types.struct(fields, ".".join(path), type(current))
         case ListType(), ListType():
-            element = _merged(current.element_type, wanted.element_type, (*path, "element"))
+            element = _merged(current.element_type, wanted.element_type, (*path, "element"), combine)
             required = current.element_required and wanted.element_required
             return types.listing(element, element_required=required)
         case MapType(), MapType():
             _same_key(current, wanted, path)
-            value = _merged(current.value_type, wanted.value_type, (*path, "value"))
+            value = _merged(current.value_type, wanted.value_type, (*path, "value"), combine)
             required = current.value_required and wanted.value_required
             return types.mapping(value, key=current.key_type, value_required=required)
-    return _wider(current, wanted, path)
+    return combine(current, wanted, path)
 
 
-def _merged_field(current: NestedField, wanted: NestedField | None, path: Path) -> NestedField:
+def _merged_field(
+    current: NestedField, wanted: NestedField | None, path: Path, combine: Combine
+) -> NestedField:
     if wanted is None:
         return types.field(current.name, current.field_type, doc=current.doc or "")
-    kind = _merged(current.field_type, wanted.field_type, path)
+    kind = _merged(current.field_type, wanted.field_type, path, combine)
     required = current.required and wanted.required
     return types.field(current.name, kind, required=required, doc=current.doc or wanted.doc or "")
+
+
+def _promoted(reader: IcebergType, writer: IcebergType, path: Path) -> IcebergType:
+    if isinstance(reader, Alternatives) and (found := alternative(reader, writer)) is not None:
+        fields = [
+            types.field(
+                each.name, _merged(each.field_type, writer, (*path, each.name), _promoted), doc=each.doc or ""
+            )
+            if each is found
+            else each
+            for each in reader.fields
+        ]
+        return types.struct(fields, ".".join(path), Alternatives)
+    return reader if _is_read_as(writer, reader) else _wider(reader, writer, path)
+
+
+def _is_read_as(writer: IcebergType, reader: IcebergType) -> bool:
+    """Whether values of a type are read as those of another, by Avro's specification ("Schema Resolution").
+
+    A record without fields is read as one that has gained some.
+    """
+    match writer, reader:
+        case (IntegerType() | LongType(), FloatType() | DoubleType()) | (IntegerType(), LongType()):
+            return True
+        case (FloatType(), DoubleType()) | (StringType(), BinaryType()) | (BinaryType(), StringType()):
+            return True
+        case NoFields(), StructType():
+            return not isinstance(reader, Alternatives)
+    return False
 
 
 def _struct(current: StructType, wanted: StructType, path: Path, known: Known) -> Iterator[Change]:

@@ -32,10 +32,15 @@ class RegisteredSchema:
 
 @dataclass(frozen=True)
 class SubjectSchemas:
-    """All schemas of one subject, oldest version first; none if the subject does not exist."""
+    """All schemas of one subject, oldest version first; none if the subject does not exist.
+
+    Attributes:
+        message: the full name of the Protobuf message that its records are; empty for a schema's first one.
+    """
 
     subject: str
     versions: tuple[RegisteredSchema, ...] = ()
+    message: str = ""
 
     @property
     def latest(self) -> RegisteredSchema | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pyiceberg.types import (
+    BooleanType,
     DecimalType,
     IcebergType,
     ListType,
@@ -45,8 +46,8 @@ def comment(doc: str) -> str:
     return line.encode()[: MAX_COMMENT - len(end)].decode(errors="ignore").rstrip() + end
 
 
-def struct(fields: Iterable[NestedField], path: str) -> StructType:
-    """A struct.
+def struct(fields: Iterable[NestedField], path: str, of: type[StructType] = StructType) -> StructType:
+    """A struct, or a union of alternatives.
 
     Raises:
         SchemaError: two names differ in case alone, which Spark and Glue do not distinguish, or one is empty.
@@ -64,7 +65,7 @@ def struct(fields: Iterable[NestedField], path: str) -> StructType:
                 "Spark, Glue and Athena do not distinguish them: rename one of the two in a new topic.",
             )
         names[each.name.lower()] = each.name
-    return StructType(*found)
+    return of(*found)
 
 
 def check_name(name: str, path: str) -> None:
@@ -79,6 +80,14 @@ def check_name(name: str, path: str) -> None:
             "has a name that is empty or has control characters, which a column cannot have",
             "Rename the field in a new version of the schema.",
         )
+
+
+class NoFields(BooleanType):
+    """A record without fields: a boolean that is true where it is set."""
+
+
+class Alternatives(StructType):
+    """A union of several types: a struct with a field for each, one of which is set."""
 
 
 def listing(element: IcebergType, *, element_required: bool = False) -> ListType:
@@ -146,7 +155,7 @@ def recursive(path: str, name: str) -> SchemaError:
 
 
 def relaxed(kind: IcebergType) -> IcebergType:
-    """The type with nulls permitted everywhere but in the keys of maps."""
+    """The type as a column has it, with nulls permitted everywhere but in the keys of maps."""
     match kind:
         case StructType():
             return StructType(
@@ -156,6 +165,8 @@ def relaxed(kind: IcebergType) -> IcebergType:
             return listing(relaxed(kind.element_type))
         case MapType():
             return mapping(relaxed(kind.value_type), key=kind.key_type)
+        case NoFields():
+            return BooleanType()
     return kind
 
 

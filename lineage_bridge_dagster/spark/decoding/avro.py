@@ -87,10 +87,7 @@ class AvroFormat:
             reason = " has a union of fixed types of the same size, which Avro's reader in Spark confuses"
             return F.concat(F.lit("the Avro schema of id "), number.cast("string"), F.lit(reason))
         of = F.concat(F.lit(", by the Avro schema of id "), number.cast("string"))
-        found = [
-            F.when(each.found, F.concat(F.lit(f"{_where(each.path)} {each.reason}"), of))
-            for each in self._faults(parsed, schema)
-        ]
+        found = [F.when(each.found, F.concat(F.lit(each.told), of)) for each in self._faults(parsed, schema)]
         rest = f", or a decimal has over {MAX_PRECISION} digits" if '"decimal"' in schema.text else ""
         unknown = F.concat(
             F.lit("its bytes do not match the Avro schema of id "), number.cast("string"), F.lit(rest)
@@ -99,10 +96,6 @@ class AvroFormat:
 
     def _faults(self, parsed: Column, schema: RegisteredSchema) -> Iterator[Fault]:
         return faults(parsed["value"], _type_as_read(schema.text), self._types[schema.id])
-
-
-def _where(path: str) -> str:
-    return f"its field {path}" if path else "it"
 
 
 @lru_cache(maxsize=1024)

@@ -77,5 +77,6 @@ def decoder_for(subject: SubjectSchemas) -> Decoder:
         return ProtobufDecoder(subject, value)
     format_: Format = AvroFormat(value.versions)
     if latest.type == JSON:
-        format_ = JsonFormat(schema for schema in subject.versions if schema.id in value.versions)
+        schemas = [schema for schema in subject.versions if schema.id in value.versions]
+        format_ = JsonFormat(schemas, value.promoted)
     return VersionedDecoder(subject, value, format_)

@@ -8,9 +8,9 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from pyiceberg.types import DecimalType, IcebergType, ListType, MapType, StringType, StructType
+from pyiceberg.types import BinaryType, DecimalType, IcebergType, ListType, MapType, StringType, StructType
 
-from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
+from lineage_bridge_dagster.spark.decoding.spark_types import spark_type, taken_by
 from lineage_bridge_dagster.topics.types import joined, spelled
 
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ class Fault:
     reason: str
     found: Column
 
+    @property
+    def told(self) -> str:
+        """What is wrong with the value."""
+        return f"{f'its field {self.path}' if self.path else 'it'} {self.reason}"
+
 
 def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -> Iterator[Fault]:
     """The faults that a value can have.
@@ -38,15 +43,18 @@ def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -
     Args:
         value: as it was read.
         read: its type.
-        own: the type that it is to have: decimals of fewer digits, and fewer fields, of which the others must
-            be null.
+        own: the type that it is to have. It may have decimals of fewer digits, text for bytes, and fewer
+            fields, of which the others must be null.
         path: of the value.
     """
     from pyspark.sql import functions as F
 
+    if (taken := taken_by(read, own)) is not None:
+        yield from faults(value, read, taken.field_type, path)
+        return
     match read, own:
-        case StringType(), StringType():
-            yield Fault(path, "is not valid UTF-8", _flag(~F.is_valid_utf8(value)))
+        case StringType() | BinaryType(), StringType():
+            yield Fault(path, "is not valid UTF-8", _flag(~F.is_valid_utf8(value.cast("string"))))
         case DecimalType(), DecimalType() if read != own:
             fits = value.try_cast(spark_type(own)).isNotNull()
             yield Fault(path, f"is no {spelled(own)}", value.isNotNull() & ~fits)

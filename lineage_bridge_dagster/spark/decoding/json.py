@@ -10,11 +10,12 @@ the array longer. A property that the schema does not name is left out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
 from lineage_bridge_dagster.topics.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.topics.json_promotion import promoted_node
 from lineage_bridge_dagster.topics.json_schema import json_node
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema
 from lineage_bridge_dagster.topics.types import joined
@@ -64,11 +65,14 @@ class JsonFormat:
     """Bodies of JSON text.
 
     Args:
-        schemas: the versions that can be read.
+        schemas: the versions that can be read, the latest last.
+        promoted: the ids of those that are read as the latest.
     """
 
-    def __init__(self, schemas: Iterable[RegisteredSchema]) -> None:
+    def __init__(self, schemas: Sequence[RegisteredSchema], promoted: Collection[int] = ()) -> None:
         self._nodes = {schema.id: json_node(schema) for schema in schemas}
+        latest = self._nodes[schemas[-1].id]
+        self._nodes |= {number: promoted_node(latest, self._nodes[number]) for number in promoted}
 
     def shape(self, schema: RegisteredSchema) -> JsonNode:
         """What the schema says of a value."""

@@ -37,7 +37,16 @@ class ProtobufDecoder(SubjectDecoder):
             for schema in self._subject.versions
             if schema.id in self._value.versions
         }
-        reader = _BatchReader(side, files, dict(self._value.errors), to_arrow_type(self.type))
+        latest = self._subject.latest
+        later = compiled(latest) if latest and self._value.promoted else b""
+        reader = _BatchReader(
+            side,
+            files,
+            self._subject.message,
+            dict.fromkeys(self._value.promoted, later),
+            dict(self._value.errors),
+            to_arrow_type(self.type),
+        )
         return map_in_arrow(frame, reader, schema)
 
 
@@ -47,6 +56,8 @@ class _BatchReader:
 
     side: str
     files: Mapping[int, bytes]
+    message: str
+    later: Mapping[int, bytes]
     errors: Mapping[int, str]
     type: pa.DataType
 
@@ -69,7 +80,9 @@ class _BatchReader:
                 )
                 continue
             try:
-                values[row] = message_reader(files).read(bodies[row])
+                values[row] = message_reader(files, self.message, self.later.get(schema_id, b"")).read(
+                    bodies[row]
+                )
             except ValueError as error:
                 errors[row] = f"{error} (schema id {schema_id})"
         kept = [(name, batch.column(name)) for name in batch.schema.names if name not in names]

@@ -16,13 +16,15 @@ from pyiceberg.types import (
     ListType,
     LongType,
     MapType,
+    NestedField,
     StringType,
     StructType,
     TimestampType,
     TimestamptzType,
 )
 
-from lineage_bridge_dagster.topics.types import spelled
+from lineage_bridge_dagster.topics.evolution import alternative
+from lineage_bridge_dagster.topics.types import Alternatives, NoFields, spelled
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -44,6 +46,8 @@ def spark_type(kind: IcebergType) -> DataType:
             return t.MapType(spark_type(kind.key_type), spark_type(kind.value_type))
         case DecimalType():
             return t.DecimalType(kind.precision, kind.scale)
+        case NoFields():
+            return t.BooleanType()
     primitive: dict[type[IcebergType], type[DataType]] = {
         BinaryType: t.BinaryType,
         BooleanType: t.BooleanType,
@@ -59,6 +63,13 @@ def spark_type(kind: IcebergType) -> DataType:
     return primitive[type(kind)]()
 
 
+def taken_by(own: IcebergType, target: IcebergType) -> NestedField | None:
+    """The alternative of a union that takes the values of a type that is none; None in all other cases."""
+    if isinstance(target, Alternatives) and not isinstance(own, Alternatives):
+        return alternative(target, own)
+    return None
+
+
 def conformed(column: Column, own: IcebergType, target: IcebergType) -> Column:
     """A value of one version's type, in the type that holds the values of all versions.
 
@@ -67,12 +78,20 @@ def conformed(column: Column, own: IcebergType, target: IcebergType) -> Column:
     Args:
         column: of the Spark type of `own`.
         own: the version's type.
-        target: what `merged` returned for it; or the version's type, if `own` is that of what was read.
+        target: what `merged` or `promoted` returned for it; or the version's type, if `own` is that of what
+            was read.
     """
     from pyspark.sql import functions as F
 
     if spelled(own) == spelled(target):
         return column
+    if (taken := taken_by(own, target)) is not None:
+        value = conformed(column, own, taken.field_type)
+        fields = [
+            (value if each is taken else F.lit(None).cast(spark_type(each.field_type))).alias(each.name)
+            for each in target.fields  # type: ignore[attr-defined]
+        ]
+        return F.when(column.isNotNull(), F.struct(*fields))
     match own, target:
         case StructType(), StructType():
             present = {each.name: each for each in own.fields}
@@ -91,9 +110,12 @@ def conformed(column: Column, own: IcebergType, target: IcebergType) -> Column:
         case MapType(), MapType():
             before, after = own.value_type, target.value_type
             return F.transform_values(column, lambda _, value: conformed(value, before, after))
-        case StructType(), BooleanType():
-            # A record without fields.
+        case StructType(), NoFields():
             return F.when(column.isNotNull(), F.lit(True))
+        case NoFields(), StructType():
+            # A record that has gained fields.
+            nulls = [F.lit(None).cast(spark_type(each.field_type)).alias(each.name) for each in target.fields]
+            return F.when(column.isNotNull(), F.struct(*nulls))
         case DecimalType(), DecimalType():
             # Rows that are none are computed, too, and a cast would end the query.
             return column.try_cast(spark_type(target))

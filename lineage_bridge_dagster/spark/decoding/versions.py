@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from lineage_bridge_dagster.spark.decoding.faults import any_of, faults
 from lineage_bridge_dagster.spark.decoding.framing import framed
 from lineage_bridge_dagster.spark.decoding.spark_types import conformed
 from lineage_bridge_dagster.spark.decoding.subject_decoder import SubjectDecoder
@@ -76,10 +77,16 @@ class VersionedDecoder(SubjectDecoder):
         for shape, schemas in shapes.items():
             column, ours = F.col(names[shape]), number.isin(*(schema.id for schema in schemas))
             is_whole = F.coalesce(self._format.is_whole(column, schemas[0]), F.lit(False))
+            value = self._format.value(column, schemas[0])
             own = self._value.versions[schemas[0].id]
-            value = conformed(self._format.value(column, schemas[0]), own, self._value.type)
-            result = F.when(ours & is_whole, value).otherwise(result)
             problem = self._format.problem(column, body, number, schemas[0])
+            if schemas[0].id in self._value.promoted:
+                wrong = list(faults(value, own, self._value.type))
+                problem = F.when(~is_whole, problem)
+                problem = F.coalesce(problem, *(F.when(each.found, each.told) for each in wrong))
+                is_whole = is_whole & ~any_of(wrong)
+            value = conformed(value, own, self._value.type)
+            result = F.when(ours & is_whole, value).otherwise(result)
             error = F.when(ours & ~is_whole, problem).otherwise(error)
         frame = frame.withColumns({f"_{side}": result, f"_{side}_error": error})
         return frame.drop(f"_{side}_id", f"_{side}_body", *names.values())
