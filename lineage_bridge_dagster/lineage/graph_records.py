@@ -7,6 +7,7 @@ unknown fields are ignored. Anything else that is wrong is reported with its loc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,12 @@ from lineage_bridge_dagster.lineage.equal_values import EqualValues
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
 from lineage_bridge_dagster.lineage.other_forms import read_other_forms
 from lineage_bridge_dagster.lineage.times import iso
+
+#: The systems that LineageBridge knows; it refuses a file with any other.
+_SYSTEMS = frozenset({"confluent", "databricks", "aws", "google", "external"})
+_OTHER_SYSTEM = "external"
+#: The attribute with the system of a node, if it is another one.
+_OWN_SYSTEM = "lineage_bridge.system"
 
 HOW_TO_WRITE_ONE = "Write one with: lineage-bridge extract --output lineage_graph.json"
 
@@ -39,6 +46,20 @@ def node_record(node: Node) -> dict[str, Any]:
         "first_seen": node.first_seen,
         "last_seen": node.last_seen,
     }
+
+
+def shown_system(node: Node) -> Node:
+    """The node with a system that LineageBridge reads; the reader of records restores its own."""
+    if node.system in _SYSTEMS:
+        return node
+    return replace(node.with_attributes(**{_OWN_SYSTEM: node.system}), system=_OTHER_SYSTEM)
+
+
+def _own_system(node: Node) -> Node:
+    if _OWN_SYSTEM not in node.attributes or node.system != _OTHER_SYSTEM:
+        return node
+    attributes = dict(node.attributes)
+    return replace(node, system=str(attributes.pop(_OWN_SYSTEM)), attributes=attributes)
 
 
 def edge_record(edge: Edge) -> dict[str, Any]:
@@ -92,7 +113,8 @@ def discovery_of(
     """
     graph = Graph() if graph is None else graph
     for i, record in enumerate(_list(nodes, "nodes", name)):
-        graph.add_node(record if isinstance(record, Node) else _node(_Record(record, f"nodes[{i}]", name)))
+        node = record if isinstance(record, Node) else _node(_Record(record, f"nodes[{i}]", name))
+        graph.add_node(_own_system(node))
     for i, record in enumerate(_list(edges, "edges", name)):
         graph.add_edge(
             record if isinstance(record, Edge) else _edge(_Record(record, f"edges[{i}]", name), graph)

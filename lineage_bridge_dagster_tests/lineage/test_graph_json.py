@@ -3,14 +3,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel, Field
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_json import dump, dumps, load, loads
-from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster_tests.lineage.graphs import same, shop, shop_discovery
 
 
@@ -106,3 +109,75 @@ def test_graph_of_30_000_nodes_round_trips(tmp_path: Path) -> None:
     dump(Discovery(graph), tmp_path / "graph.json")
 
     assert len(load(tmp_path / "graph.json").graph) == 30_000
+
+
+class _TheirSystem(StrEnum):
+    """The systems of LineageBridge's model, which refuses a file with another one."""
+
+    CONFLUENT = "confluent"
+    DATABRICKS = "databricks"
+    AWS = "aws"
+    GOOGLE = "google"
+    EXTERNAL = "external"
+
+
+class _TheirNode(BaseModel):
+    """A node as LineageBridge's model validates it."""
+
+    node_id: str
+    system: _TheirSystem
+    node_type: NodeType
+    qualified_name: str
+    display_name: str
+    environment_id: str | None = None
+    cluster_id: str | None = None
+    catalog_type: str | None = None
+    attributes: dict[str, Any] = {}
+    tags: list[str] = []
+    url: str | None = None
+    first_seen: datetime = datetime.now(UTC)
+    last_seen: datetime = datetime.now(UTC)
+
+
+class _TheirEdge(BaseModel):
+    """An edge as LineageBridge's model validates it."""
+
+    src_id: str
+    dst_id: str
+    edge_type: EdgeType
+    confidence: float = Field(default=1.0, ge=0.0, le=1.0)
+    attributes: dict[str, Any] = {}
+    first_seen: datetime = datetime.now(UTC)
+    last_seen: datetime = datetime.now(UTC)
+
+
+NOW = "2026-04-30T12:34:56.789Z"
+SYSTEMS = [*_TheirSystem, "iceberg", "snowflake", "", "Confluent", "é\ud800"]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_lineagebridge_reads_what_is_written_and_ours_has_every_system_again(
+    tmp_path: Path, whole: bool
+) -> None:
+    """The reader of one record a line, and of any other JSON."""
+    seen = {"first_seen": NOW, "last_seen": NOW}
+    nodes = [
+        Node(f"my:id:{i}", system, "catalog_table", "t", "t", attributes={"n": i}, **seen)
+        for i, system in enumerate(map(str, SYSTEMS))
+    ]
+    edges = [Edge("my:id:0", "my:id:5", "materializes", 0.5, {"n": 1}, NOW, NOW)]
+    found = Discovery(Graph(nodes, edges))
+    path = tmp_path / "lineage_graph.json"
+    dump(found, path)
+    document = json.loads(path.read_text())
+    for node in document["nodes"]:
+        _TheirNode.model_validate(node)
+    for each in document["edges"]:
+        _TheirEdge.model_validate(each)
+    if whole:
+        path.write_text(json.dumps(document, indent=2))
+
+    assert same(load(path), found)
+    again = tmp_path / "again.json"
+    dump(load(path), again)
+    assert whole or again.read_bytes() == path.read_bytes()
