@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import zipfile
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from lineage_bridge_dagster_tests import bad_instance
 from lineage_bridge_dagster_tests.wheel import ROOT, WheelEnvironment, build_wheel, install
@@ -17,12 +19,13 @@ COMPONENT = "lineage_bridge_dagster.component.LineageBridgeComponent"
 COLLECTOR = "lineage_bridge_dagster.component.InventoryCollectorComponent"
 TOPICS = "lineage_bridge_dagster.component.TopicToIcebergComponent"
 
+#: It loads what no discovery has found.
 _ASSET = """\
-from dagster import asset
+from dagster import AssetIn, asset
 
 
-@asset
-def orders_report() -> None: ...
+@asset(ins={"orders": AssetIn(["glue", "lkc-abc123", "orders.v1"])}, io_manager_key="lineage_io_manager")
+def orders_report(orders) -> None: ...
 """
 
 
@@ -51,6 +54,7 @@ def test_wheel_contains_the_typed_package_and_its_data_files_but_no_tests(
     names = zipfile.ZipFile(environment.wheel).namelist()
     package = {name.removeprefix("lineage_bridge_dagster/") for name in names}
     assert {"py.typed", "jars/ivy.xml", "jars/checksums.txt", "sql/flink/FlinkTrees.java"} <= package
+    assert {"templates/dagster.yaml", "templates/workspace.yaml"} <= package
     assert not [name for name in names if "tests" in name]
 
 
@@ -69,6 +73,28 @@ def test_embedded_stack_names_its_extra_when_it_is_not_installed(
     process = environment.run("lineage-bridge", "local", "up", cwd=project, check=False)
     assert process.returncode == 2
     assert "pip install 'lineage-bridge-dagster[local]'" in process.stderr
+
+
+def test_init_writes_dagsters_settings_for_the_project(environment: WheelEnvironment, project: Path) -> None:
+    home = project / "home"
+    environment.run("lineage-bridge", "init", "--home", str(home), cwd=project)
+    assert "ForkServerRunLauncher" in (home / "dagster.yaml").read_text()
+    assert "module_name: ours.definitions" in (project / "workspace.yaml").read_text()
+
+
+def test_extras_of_shared_storage_keep_boto3_in_step_with_botocore(environment: WheelEnvironment) -> None:
+    """s3fs pins botocore; without its own extra, boto3 would stay at a version that wants another one."""
+    (wheel,) = distributions(name="lineage-bridge-dagster", path=[str(environment.site_packages)])
+    extras: dict[str, Requirement] = {}
+    for text in wheel.requires or ():
+        requirement = Requirement(text)
+        for extra in ("s3", "postgres"):
+            if requirement.marker and requirement.marker.evaluate({"extra": extra}):
+                extras[extra] = requirement
+    assert (extras["s3"].name, extras["s3"].extras) == ("s3fs", {"boto3"})
+    # Dagster's libraries have the version of a Dagster that is theirs alone.
+    assert extras["postgres"].name == "dagster-postgres"
+    assert extras["postgres"].specifier.contains(version("dagster-aws"))
 
 
 def test_lineagebridges_command_is_installed(environment: WheelEnvironment, project: Path) -> None:
@@ -103,6 +129,6 @@ def test_two_scaffolded_instances_load_beside_other_code(
     environment.run("dg", "check", "yaml", cwd=project)
     environment.run("dg", "check", "defs", cwd=project)
     listed = json.loads(environment.run("dg", "list", "defs", "--json", cwd=project).stdout)
-    assert "orders_report" in {asset["asset_key"] for asset in listed["assets"]}
+    assert {"orders_report", "glue/lkc-abc123/orders.v1"} <= {each["asset_key"] for each in listed["assets"]}
     assert {"refresh", "us_refresh"} <= {job["name"] for job in listed["jobs"]}
     assert {"glue", "us_glue"} <= {resource["name"] for resource in listed["resources"]}

@@ -18,7 +18,14 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 DISTRIBUTION = "lineage-bridge-dagster"
 #: The only files that a build needs.
-_SOURCES = ("lineage_bridge_dagster", "pyproject.toml", "README.md", "LICENSE")
+_SOURCES = (
+    "lineage_bridge_dagster",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "dagster.yaml",
+    "workspace.yaml",
+)
 
 
 @dataclass(frozen=True)

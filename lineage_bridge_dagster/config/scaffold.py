@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-import tomllib
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from lineage_bridge_dagster.config.dg_project import DgProject
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.variables import FromVariables, followed_by, variables_of
 from lineage_bridge_dagster.config.yaml_section import YamlSection, section_of
@@ -81,25 +80,12 @@ def _instance_name(request: ScaffoldRequest[Any], path: Path) -> str:
 
 def _defs_folder(request: ScaffoldRequest[Any]) -> Path:
     """The folder of the project's definitions: others, such as its `.venv`, have instances of their own."""
-    module = _defs_module(request.project_root).split(".") if request.project_root else ["defs"]
+    project = DgProject.read(request.project_root) if request.project_root else None
+    module = (project.defs_module if project else "defs").split(".")
     for folder in request.target_path.parents:
         if list(folder.parts[-len(module) :]) == module:
             return folder
     return request.target_path.parent
-
-
-def _defs_module(root: Path) -> str:
-    """The module of a project's definitions, as its `pyproject.toml` or `dg.toml` names it."""
-    for name, path in (("dg.toml", ("project",)), ("pyproject.toml", ("tool", "dg", "project"))):
-        with suppress(OSError, ValueError):
-            found: Any = tomllib.loads((root / name).read_text(encoding="utf-8"))
-            for key in path:
-                found = found.get(key, {})
-            if module := found.get("defs_module"):
-                return str(module)
-            if package := found.get("root_module"):
-                return f"{package}.defs"
-    return "defs"
 
 
 def _section(

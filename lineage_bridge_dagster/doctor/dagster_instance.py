@@ -44,7 +44,7 @@ def home(context: Context) -> Iterator[Result]:
         yield warning(
             tried,
             f"{path} has no dagster.yaml, so that Dagster's defaults apply.",
-            "Copy the repository's dagster.yaml there: it sets how many runs run at once, and retries.",
+            "Run lineage-bridge init in your project: its dagster.yaml sets how many runs run at once.",
         )
     else:
         yield ok(tried, f"{path} has a dagster.yaml.")

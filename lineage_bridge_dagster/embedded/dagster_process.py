@@ -8,7 +8,6 @@ sensors, can start later, when there is something to discover.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import socket
 import threading
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from lineage_bridge_dagster.config.instance_templates import dagster_yaml
 from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
@@ -88,9 +88,7 @@ class DagsterProcess:
                 f"Port {self.port} is in use.", hint="Choose another with --port, or stop that process."
             )
         self._instance.mkdir(parents=True, exist_ok=True)
-        settings = Path(__file__).resolve().parents[2] / "dagster.yaml"
-        if settings.exists():
-            shutil.copyfile(settings, self._instance / "dagster.yaml")
+        (self._instance / "dagster.yaml").write_text(dagster_yaml(), encoding="utf-8")
         self._workspace.write_text(_WORKSPACE.format(host=HOST, port=self._code_port), encoding="utf-8")
         address = ("-h", HOST, "-p")
         location = ("-m", "lineage_bridge_dagster.definitions", "--location-name", "lineage_bridge_dagster")

@@ -1,0 +1,31 @@
+"""The `dagster.yaml` and `workspace.yaml` that the project recommends, for the project in a user's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lineage_bridge_dagster.config.dg_project import DgProject
+
+#: Of this project's own code location, which the files name.
+_NAME = "lineage_bridge_dagster"
+_MODULE = "lineage_bridge_dagster.definitions"
+_PACKAGE = Path(__file__).parents[1]
+
+
+def dagster_yaml(location: str = _NAME) -> str:
+    """The settings of an instance, whose run launcher forks the runs of this code location."""
+    return _text("dagster.yaml").replace(f"grpc_locations: [{_NAME}]", f"grpc_locations: [{location}]")
+
+
+def workspace_yaml(project: DgProject, folder: Path) -> str:
+    """The workspace of a project in a folder."""
+    own = f"      module_name: {_MODULE}\n      location_name: {_NAME}\n      working_directory: ./\n"
+    source = "./src" if (folder / "src" / project.module.split(".")[0]).is_dir() else "./"
+    new = own.replace(_MODULE, project.module).replace(_NAME, project.name).replace("./", source)
+    return _text("workspace.yaml").replace(own, new).replace(_MODULE, project.module)
+
+
+def _text(name: str) -> str:
+    """A file of the repository, of which a wheel has a copy."""
+    packaged = _PACKAGE / "templates" / name
+    return (packaged if packaged.exists() else _PACKAGE.parent / name).read_text(encoding="utf-8")
