@@ -29,6 +29,7 @@ from lineage_bridge_dagster.confluent.graph.flink_jobs import (
 )
 from lineage_bridge_dagster.confluent.graph.ksqldb import add_ksqldb
 from lineage_bridge_dagster.confluent.graph.ksqldb_columns import add_ksqldb_columns
+from lineage_bridge_dagster.confluent.graph.subject_conventions import add_connector_conventions
 from lineage_bridge_dagster.confluent.graph.tableflow import add_tableflow
 from lineage_bridge_dagster.confluent.graph.topics import (
     add_consumer_groups,
@@ -99,6 +100,7 @@ def discover(
         _add_cluster(builder, recorder, cluster)
     cache = FlinkCache(last)
     texts = _add_flink(builder, recorder, fetched.environments, parser, cache)
+    add_connector_conventions(builder)
     for environment in fetched.environments:
         for ksqldb in environment.ksqldb:
             add_ksqldb(builder, environment.environment, ksqldb)

@@ -15,7 +15,7 @@ from typing import Any
 from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.graph.console_links import Console
-from lineage_bridge_dagster.confluent.graph.subjects import SubjectIndex, SubjectMatch
+from lineage_bridge_dagster.confluent.graph.subjects import Conventions, SubjectIndex, SubjectMatch
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Scope
 from lineage_bridge_dagster.lineage.model import INPUTS, Edge, EdgeType, Evidence, Graph, Node, NodeType
@@ -62,6 +62,7 @@ class Builder:
             them.
         topics: The listed topics of each cluster.
         fully_listed: The clusters whose list of topics is complete.
+        conventions: How connectors and Flink's tables name the subjects of topics, by the topic's node id.
         subjects: The registered schemas of each environment, once they are added.
         schemas: Likewise, those of each topic that has any, by its node's id.
     """
@@ -72,6 +73,7 @@ class Builder:
     places: dict[tuple[str, str], Place] = field(default_factory=dict)
     topics: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     fully_listed: set[tuple[str, str]] = field(default_factory=set)
+    conventions: dict[str, Conventions] = field(default_factory=dict)
     subjects: dict[str, SubjectIndex] = field(default_factory=dict)
     schemas: dict[str, list[SubjectMatch]] = field(default_factory=dict)
 

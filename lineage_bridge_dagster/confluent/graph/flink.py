@@ -91,6 +91,9 @@ def add_jobs(
         statements = [resolved.statement for resolved in resolve_statements(text, index)]
         tables.note(moment, job.created_at, job.phase, statements)
         searched.update(path for statement in statements for path in statement.searches)
+    for path, conventions in tables.conventions():
+        if (ref := index.resolve(path)) is not None:
+            builder.conventions[ids.topic_id(*ref.key, ref.topic)] = conventions
     job_texts: list[JobText] = []
     for moment, (job, lineage, expansion) in enumerate(zip(ordered, parsed, expansions, strict=True)):
         resolver = Resolver(builder, index, job, tables, moment, searched)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.graph.flink_external import External, external_of
+from lineage_bridge_dagster.confluent.graph.subjects import ROLES, Convention, Conventions
 from lineage_bridge_dagster.sql.statement import Statement, TableChange, TablePath
 
 _Options = dict[str, str]
@@ -63,6 +64,18 @@ class FlinkTables:
         if options.get("error-handling.mode", "").lower() != "log":
             return ""
         return options.get("error-handling.log.target") or "error_log"
+
+    def conventions(self) -> Iterator[tuple[TablePath, Conventions]]:
+        """The contexts in which tables register their schemas, of those that set one."""
+        for path, states in self.states.items():
+            contexts = {
+                role: [Convention(value)]
+                for role in ROLES
+                for key, value in states[-1][1].items()
+                if key.startswith(f"{role}.") and key.endswith(".schema-context")
+            }
+            if contexts:
+                yield path, contexts
 
     def is_gone(self, path: TablePath, moment: int, created_at: str) -> bool:
         """Whether a table began anew after a statement, so that nothing that it wrote is left there."""

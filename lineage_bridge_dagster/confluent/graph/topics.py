@@ -104,7 +104,8 @@ def add_topic_schemas(builder: Builder, environment: Environment, schemas: Itera
     ]
     for topic in topics:
         configs = TopicNode.of(topic).configs
-        matches = index.schemas_of(topic.qualified_name, configs)
+        conventions = builder.conventions.get(topic.node_id)
+        matches = index.schemas_of(topic.qualified_name, configs, conventions)
         if matches:
             builder.schemas[topic.node_id] = matches
         for match in matches:
