@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 REGION = "us-east-1"
 BUCKET = "lake"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_REGION": REGION}
+COMMAND_LINE_SECRET = "5ecret-of-a-session"
 #: Tests run each query once or twice, too few times for optimized code to pay off. Java then keeps only 48 MB
 #: of compiled code, unless told otherwise: a few tests fill them, and what is dropped is compiled again.
 SMALL_SPARK = {
@@ -32,6 +33,8 @@ SMALL_SPARK = {
     ),
     "spark.sql.shuffle.partitions": "2",
     "spark.log.level": "ERROR",
+    # A session of a user has settings such as this; `test_command_line.py` looks for the value.
+    "spark.hadoop.fs.s3a.secret.key": COMMAND_LINE_SECRET,
 }
 
 

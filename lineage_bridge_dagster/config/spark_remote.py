@@ -24,7 +24,10 @@ TOKEN_VARIABLE = PREFIX + "SPARK_TOKEN"
 TOKEN_HEADER_VARIABLE = PREFIX + "SPARK_TOKEN_HEADER"
 
 #: Pattern of the names of parameters and properties whose values are secrets.
-SECRET_NAMES = "(?i)secret|password|token|credential|authorization|api[-_.]?key|access[-_.]?key"  # noqa: S105
+SECRET_NAMES = (
+    r"(?i)secret|passw|passphrase|token|credential|authorization|jaas|cookie|user[-_.]?info"  # noqa: S105
+    r"|(?:api|access|account|private|encryption)[-_.]?key"
+)
 
 _PORT = 15002
 _EXAMPLE = "sc://spark.internal:15002"

@@ -137,6 +137,7 @@ def spark_session(
             builder = builder.config(key, value)
         _log.info("Starting Spark on %s", master)
         try:
+            classic.launch(settings)
             return builder.getOrCreate()
         except Exception as error:
             raise ConfigurationError(

@@ -42,6 +42,8 @@ def test_the_token_is_readable_by_its_user_alone_and_lets_in(live_stack: LiveSta
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     token = live_stack.stack.env()[TOKEN_VARIABLE]
     assert token not in paths.stack_file.read_text()
+    driver = processes.find(paths)["materializer"].process
+    assert not any(token in " ".join(each.cmdline()) for each in [driver, *driver.children(recursive=True)])
     assert version(live_stack, token) == "UTC"
 
 

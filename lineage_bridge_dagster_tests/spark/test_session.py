@@ -302,3 +302,33 @@ def test_keys_that_spark_alone_would_use_are_named(
     session_conf(Catalogs.of(catalog))
     assert ("AWS_ACCESS_KEY_ID" in caplog.text) == warned
     assert "AKIAKEY" not in caplog.text
+
+
+def test_secrets_of_java_options_are_in_a_file_of_this_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: dict[str, str] = {}
+    written: dict[str, str] = {}
+
+    def initialize(conf: Any) -> None:
+        started.update(conf.getAll())
+        path = Path(started["spark.driver.extraJavaOptions"].rpartition("@")[2])
+        assert path.stat().st_mode & 0o777 == 0o600
+        written[str(path)] = path.read_text()
+
+    monkeypatch.setattr("pyspark.SparkContext._ensure_initialized", initialize)
+    monkeypatch.setattr("pyspark.SparkContext._jvm", None)
+    classic.launch(
+        {
+            "spark.driver.extraJavaOptions": '-Xss4m "-Djavax.net.ssl.trustStorePassword=a \'b" -Xmn9m',
+            "spark.driver.memory": "1g",
+            "spark.connect.authenticate.token": "x",
+            "spark.sql.catalog.c.header.X-Api": "x",
+            "spark.yarn.historyServer.address": "https://u:x@h",
+        }
+    )
+    ((path, text),) = written.items()
+    assert text == '"-Djavax.net.ssl.trustStorePassword=a \'b"\n'
+    assert not Path(path).exists()
+    assert started == {
+        "spark.driver.extraJavaOptions": f"-Xss4m -Xmn9m @{path}",
+        "spark.driver.memory": "1g",
+    }
