@@ -207,6 +207,9 @@ def tableflow_healthy(table: Node, view: GraphView, clock: Callable[[], datetime
         return CheckOutcome(
             True, f"The table is not Tableflow's: topic_to_iceberg loads it from {loaded.dotted}."
         )
+    if not sources and (writers := view.feeding_topics(table)[1]):
+        names = first_few(sorted(each.label for each in writers))
+        return CheckOutcome(True, f"The table is not Tableflow's: written by {names}.")
     if not sources:
         return CheckOutcome(
             False,

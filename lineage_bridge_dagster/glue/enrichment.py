@@ -1,4 +1,4 @@
-"""Adds the Glue tables that Tableflow's tables become to a discovery: scan, match, nodes, edges."""
+"""Adds the Glue tables that Tableflow's tables become, and those of sinks, to a discovery."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from lineage_bridge_dagster.glue.matching import (
 from lineage_bridge_dagster.glue.nodes import absent_table_node, table_node
 from lineage_bridge_dagster.glue.reader import GlueReader
 from lineage_bridge_dagster.glue.scan import CatalogScan, scan_catalog
+from lineage_bridge_dagster.glue.sink_tables import SinkTables, add_edges, source_of
 from lineage_bridge_dagster.glue.tables import GlueTable, normalize_location
 from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
@@ -57,8 +58,8 @@ def enrich(
     warehouses: Collection[str] = (),
 ) -> Discovery:
     """Add a `catalog_table` node for each Tableflow table that is synced to Glue, whether or not Glue has it
-    yet, for each that `topic_to_iceberg` loads, and for each other Glue table that carries lineage from an
-    earlier push.
+    yet, for each that `topic_to_iceberg` loads or a sink connector writes, and for each other Glue table that
+    carries lineage from an earlier push.
 
     Both the Tableflow table and the Glue table get `attributes["glue_status"]`, and the reason if there is no
     table: see `lineage.glue_status`. If several topics claim one Glue table, all of them and the table get
@@ -77,11 +78,13 @@ def enrich(
     now = iso(clock())
     sources = _sources(discovery.graph)
     known = KnownTables(last or Discovery(Graph()))
-    scan = _scan(sources, known, GlueReader(client), databases, max_concurrency)
-    graph = enrich_scanned(discovery.graph, scan, known, region=region, now=now, sql=sql)
+    sinks = SinkTables(discovery.graph, region)
+    scan = _scan(sources, known, sinks, GlueReader(client), databases, max_concurrency)
+    graph = enrich_scanned(discovery.graph, scan, known, region=region, now=now, sql=sql, sinks=sinks)
     coverage = Coverage(discovery.coverage)
     unplaced = sum(TableflowNode.of(source).expected_place is None for source in sources)
-    coverage.add(scan.report(Scope("glue", "", region), unplaced, warehouses))
+    report = scan.report(Scope("glue", "", region), unplaced, warehouses)
+    coverage.add(replace(report, notes=(*report.notes, *sinks.notes(scan.tables))))
     return replace(discovery, graph=graph, coverage=coverage, discovered_at=discovery.discovered_at or now)
 
 
@@ -92,9 +95,17 @@ def _sources(graph: Graph) -> list[Node]:
 
 
 def enrich_scanned(
-    graph: Graph, scan: CatalogScan, known: KnownTables, *, region: str, now: str, sql: str
+    graph: Graph,
+    scan: CatalogScan,
+    known: KnownTables,
+    *,
+    region: str,
+    now: str,
+    sql: str,
+    sinks: SinkTables | None = None,
 ) -> Graph:
     """The graph with the Glue tables of a scan, as `enrich` adds them."""
+    sinks = sinks or SinkTables(graph, region)
     scope = Scope("glue", "", region)
     tableflow_tables = list(graph.of_type(NodeType.TABLEFLOW_TABLE))
     sources = _sources(graph)
@@ -138,9 +149,15 @@ def enrich_scanned(
     for table in scan.tables:
         if table.place in by_place:
             continue
+        written = sinks.matches(table)
         if (topic := LoadedTopic.parse(table.parameters)) is not None:
             node = table_node(table, scope, now, source=topic.source(graph), sql=sql)
-            add_loaded_table(graph, node, topic, scope, now)
+            node = add_loaded_table(graph, node, topic, scope, now)
+            if written:
+                add_edges(graph, node, written, scope, now)
+        elif written:
+            node = table_node(table, scope, now, source=source_of(table, written), sql=sql)
+            add_edges(graph, node, written, scope, now)
         elif table.carries_lineage:
             graph.add_node(table_node(table, scope, now, sql=sql))
     return graph
@@ -149,11 +166,12 @@ def enrich_scanned(
 def _scan(
     sources: Iterable[Node],
     known: KnownTables,
+    sinks: SinkTables,
     reader: GlueReader,
     databases: Iterable[str] | None,
     max_concurrency: int,
 ) -> CatalogScan:
-    """Scan the catalog for tables that may be Tableflow's and tables that carry lineage."""
+    """Scan the catalog for tables that may be Tableflow's or a sink's, and tables that carry lineage."""
     views = [TableflowNode.of(source) for source in sources]
     expected = {place for view in views if (place := view.expected_place) is not None}
     locations = {normalize_location(view.table_path) for view in views} - {""}
@@ -164,6 +182,8 @@ def _scan(
             or normalize_location(table.location) in locations
             or table.carries_lineage
             or LoadedTopic.parse(table.parameters) is not None
+            or table.place.folded in sinks.places
+            or bool(sinks.matches(table))
         )
 
     return scan_catalog(
@@ -171,7 +191,7 @@ def _scan(
         keep=keep,
         only=databases,
         # Tableflow may have named a table otherwise, and a table may have lost its topic.
-        expected=expected | known.places,
+        expected=expected | known.places | sinks.places,
         max_concurrency=max_concurrency,
     )
 

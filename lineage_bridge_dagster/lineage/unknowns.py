@@ -36,6 +36,8 @@ ABSENT_TOPICS = "absent_topics"
 #: Kinds of the notes on Glue databases whose tables are in another catalog.
 LINKED_DATABASES = "linked_databases"
 FEDERATED_DATABASES = "federated_databases"
+#: Kind of the notes on Glue tables of other accounts and regions that connectors write.
+ELSEWHERE_TABLES = "tables_elsewhere"
 #: Kind of the notes on namespaces of REST catalogs with tables that are no assets.
 UNCONNECTED_TABLES = "unconnected_tables"
 #: Kind of the notes on tables of REST catalogs that could not be loaded, while others were.
@@ -55,6 +57,10 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     ABSENT_TOPICS: ("topic", "missing that connectors should write"),
     LINKED_DATABASES: ("linked database", "whose tables are not read"),
     FEDERATED_DATABASES: ("federated database", "whose tables are not read"),
+    ELSEWHERE_TABLES: (
+        "Glue table",
+        "of another account or region that connectors write, and that is not read",
+    ),
     UNCONNECTED_TABLES: (
         "namespace",
         "with tables that no known process writes (discover: all of the catalog makes them assets)",

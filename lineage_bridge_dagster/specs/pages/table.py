@@ -27,12 +27,23 @@ _PREFIXES = {GlueStatus.MISSING: "Not in Glue: ", GlueStatus.UNKNOWN: "Not known
 def first_line(table: GlueTableNode, context: NodeContext) -> str:
     """What it is and the topic it comes from."""
     place = table.shown_place
-    topics = names(context.view.topics_of(table.node))
+    topics = names(context.view.topics_of(table.node) or context.view.feeding_topics(table.node)[0])
     origin = f", from Kafka topic {topics}{location(table.node)}" if topics else ""
     if context.role is Role.CHAIN:
         return plain(f"Upstream lineage of the Glue table {place.dotted}{origin}")
-    what = f"Iceberg table {place.table} in the Glue database {place.database}{origin}"
+    kind = "Table" if _has_another_form(table, context) else "Iceberg table"
+    what = f"{kind} {place.table} in the Glue database {place.database}{origin}"
     return plain(_PREFIXES.get(glue_status(table.node), "") + what)
+
+
+def _has_another_form(table: GlueTableNode, context: NodeContext) -> bool:
+    """Whether it is not one of Iceberg's: a table over the files of a sink connector."""
+    form = str(table.parameters.get("table_type") or "").upper()
+    return (
+        form != "ICEBERG"
+        and not tableflow_of(table.node, context.view)
+        and bool(context.view.feeding_topics(table.node)[1])
+    )
 
 
 def absence(table: GlueTableNode) -> str:
