@@ -38,11 +38,13 @@ def settle_writers(graph: Graph) -> None:
     """
     claimed = {edge.dst_id for edge in graph.edges.values() if is_inferred(edge)}
     writers: dict[str, list[Edge]] = {}
-    for edge in graph.edges.values():
+    for edge in graph.edges.values() if claimed else ():
         if edge.dst_id in claimed and edge.edge_type in FLOW_EDGES:
             writers.setdefault(edge.dst_id, []).append(edge)
     withdrawn: dict[str, list[Edge]] = {}
     for topic in list(graph.of_type(NodeType.KAFKA_TOPIC)):
+        if topic.node_id not in claimed and WRITER not in topic.attributes:
+            continue
         edges = writers.get(topic.node_id, ())
         claims = [edge for edge in edges if is_inferred(edge)]
         disagree = len({edge.inputs or edge.src_id for edge in claims}) > 1
@@ -58,7 +60,8 @@ def settle_writers(graph: Graph) -> None:
 
 def _mark(graph: Graph, topic: Node, *, inferred: bool) -> None:
     if inferred:
-        graph.nodes[topic.node_id] = topic.with_attributes(**{WRITER: str(Evidence.INFERRED)})
+        if topic.attributes.get(WRITER) != Evidence.INFERRED:
+            graph.nodes[topic.node_id] = topic.with_attributes(**{WRITER: str(Evidence.INFERRED)})
     elif WRITER in topic.attributes:
         others = {name: value for name, value in topic.attributes.items() if name != WRITER}
         graph.nodes[topic.node_id] = replace(topic, attributes=others)
