@@ -81,6 +81,24 @@ def test_glue_catalog_takes_tables_of_one_database_alone(
     assert all(name in warning for warning in found.warnings[:1])
 
 
+@pytest.mark.parametrize(
+    ("catalog", "taken"),
+    [
+        ({"type": "rest", "uri": "https://c.example", "warehouse": "lake"}, False),
+        ({"type": "rest", "uri": "https://glue.eu-west-1.amazonaws.com/iceberg", "warehouse": "1234"}, False),
+        ({"type": "hive", "uri": "thrift://hms:9083", "warehouse": "s3a://b/w"}, False),
+        ({"type": "hadoop", "warehouse": "s3a://b/w"}, True),
+    ],
+)
+def test_table_without_a_namespace_is_in_a_catalog_of_folders_alone(
+    catalog: dict[str, str], taken: bool
+) -> None:
+    keys = {f"iceberg.catalog.{key}": value for key, value in catalog.items()}
+    found = read(ICEBERG, {"topics": "events", "iceberg.tables": "events", **keys}, kind="sink")
+    assert bool(found.datasets_written) is taken
+    assert bool(found.warnings) is not taken
+
+
 @pytest.mark.parametrize("dynamic", [True, False])
 def test_iceberg_routes_by_a_field_that_a_transform_fills_with_the_topic(dynamic: bool) -> None:
     tables = (

@@ -36,7 +36,8 @@ def table(config: Config, name: str) -> str:
         return naming.UNITY_CATALOG(host=address, catalog=warehouse, schema=database, table=last)
     # A colon leads to a catalog below the account's own, such as that of a table bucket.
     federated = catalog != "glue" and ":" in warehouse and not stored
-    if catalog == "glue" and not _fits_glue(config, database, last):
+    if (catalog == "rest" and not database) or (catalog == "glue" and not _fits_glue(config, database, last)):
+        # The catalog refuses the name: see also `RESTSessionCatalog` of apache/iceberg.
         return ""
     if catalog == "glue" or ((at := glue_iceberg.region_of(address)) and not federated):
         region = at if catalog != "glue" and at else config.get(_CATALOG + "client.region")
@@ -100,7 +101,7 @@ def iceberg(context: SinkContext, topic: str) -> Iterator[str]:
         if not dataset:
             context.warnings.append(
                 f"{name} is not shown: its catalog or its address is not known, or the catalog refuses the "
-                "name, as AWS Glue does without a namespace"
+                "name, as most do without a namespace"
             )
         yield dataset
 
