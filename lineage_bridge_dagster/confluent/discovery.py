@@ -100,11 +100,11 @@ def discover(
         _add_cluster(builder, recorder, cluster)
     cache = FlinkCache(last)
     texts = _add_flink(builder, recorder, fetched.environments, parser, cache)
-    add_connector_conventions(builder)
     for environment in fetched.environments:
         for ksqldb in environment.ksqldb:
             add_ksqldb(builder, environment.environment, ksqldb)
     settle_writers(builder.graph)
+    add_connector_conventions(builder)
     for environment in fetched.environments:
         add_schemas(builder, environment.environment, environment.schemas)
         add_topic_schemas(builder, environment.environment, environment.schemas)

@@ -18,6 +18,7 @@ from lineage_bridge_dagster.lineage.writers import is_inferred
 from lineage_bridge_dagster_tests.confluent.discovered import A, Run, node
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
+    avro,
     connect_path,
     connector,
     failure,
@@ -135,6 +136,24 @@ def test_statement_that_cannot_be_read_again_still_excludes_a_name(run: Run, wor
     assert writers(carried, "shop.public.orders_enriched") == {"s": "known"}
     enriched = node(carried, ids.topic_id(*A, "shop.public.orders_enriched"))
     assert NodeView.of(enriched).writer == ""
+
+
+def test_connector_names_no_subject_of_a_topic_that_it_does_not_write(run: Run, world: FakeConfluent) -> None:
+    case = case_of("debezium-postgres-derived-topic")
+    (source,) = case["connectors"]
+    context = {**source, "config": {**source["config"], "schema.context.name": "team-a"}}
+    put(world, {**case, "connectors": [context]})
+    subjects = [f"{prefix}{name}-value" for name in case["topics"] for prefix in ("", ":.team-a:")]
+    world.routes["psrc-1.us-east-1.aws.confluent.cloud/schemas"] = [avro(name, "id") for name in subjects]
+    found = run()
+    assert {
+        one.qualified_name: one.attributes["schema_subject"]
+        for one in found.graph.of_type(NodeType.KAFKA_TOPIC)
+        if one.qualified_name in case["topics"]
+    } == {
+        "shop.public.orders": ":.team-a:shop.public.orders-value",
+        "shop.public.orders_enriched": "shop.public.orders_enriched-value",
+    }
 
 
 def test_topic_that_a_statement_writes_no_more_loses_nothing_but_certainty(
