@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
-from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH
+from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH, S3_TABLES
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.jars.jvm import home as java_home
 
@@ -86,14 +86,26 @@ def broker_component(broker: KafkaBroker, title: str) -> Component:
     )
 
 
-def aws_component(paths: StackPaths, port: int, buckets: Mapping[str, str]) -> Component:
-    """Glue and S3. `buckets` are created at the start: name -> region."""
+def aws_component(
+    paths: StackPaths, port: int, buckets: Mapping[str, str], table_bucket: Sequence[str], iceberg_port: int
+) -> Component:
+    """Glue, S3, and the API of a table bucket of S3 Tables.
+
+    Args:
+        paths: Of the stack.
+        port: Its own.
+        buckets: Created at the start: name -> region.
+        table_bucket: Name and region.
+        iceberg_port: Of the REST catalogs, one of which has the table bucket's namespaces.
+    """
 
     def check() -> str:
         _get(f"http://{HOST}:{port}/_strict/health")
         return "healthy"
 
+    catalog = f"http://{HOST}:{iceberg_port}{INTERNAL_PATH}/{S3_TABLES}"
     arguments = [f"--bucket={name}@{region}" for name, region in buckets.items()]
+    arguments += ["--table-bucket", *table_bucket, catalog]
     module = "lineage_bridge_dagster.embedded.aws"
     return Component(
         AWS,

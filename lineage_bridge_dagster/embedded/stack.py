@@ -316,7 +316,13 @@ class Stack:
         buckets = {cluster.bucket: cluster.region for cluster in self._clusters}
         components = [
             *brokers,
-            aws_component(self.paths, assigned.get(AWS, 0), {**own, **buckets}),
+            aws_component(
+                self.paths,
+                assigned.get(AWS, 0),
+                {**own, **buckets},
+                (world.TABLE_BUCKET, world.GLUE_REGION),
+                assigned.get(ICEBERG, 0),
+            ),
             iceberg_component(self.paths, assigned.get(ICEBERG, 0), assigned.get(AWS, 0), world.TABLE_BUCKET),
             confluent_component(self.paths, assigned.get(CONFLUENT, 0)),
         ]

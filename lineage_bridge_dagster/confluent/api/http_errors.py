@@ -19,6 +19,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unauthorized,
     Unreachable,
 )
+from lineage_bridge_dagster.confluent.api.trusted_hosts import on_vendor_domain
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
 _MAX_DETAIL = 300
@@ -33,23 +34,28 @@ def error_of_response(
     detail = detail_of(response, credential)
     message = f"{summary}: {detail}" if detail else f"{summary}."
     variable = (credential.variable if credential else "") or access.variable
+    host = response.request.url.host
+    # Otherwise a server that its users run themselves, such as a Schema Registry.
+    is_vendors = on_vendor_domain(host)
     if 300 <= status < 400:
+        address = "LINEAGE_BRIDGE_CONFLUENT_API_URL" if is_vendors else f"the setting that names {host}"
         return MalformedResponse(
             f"{summary}, a redirect; redirects are not followed, so that no key leaks.",
-            hint="Set LINEAGE_BRIDGE_CONFLUENT_API_URL to an address that does not redirect.",
+            hint=f"Set {address} to an address that does not redirect.",
             status=status,
         )
     if status == 401:
+        reason = (
+            "is wrong, was revoked, or belongs to another plane" if is_vendors else f"is not one of {host}"
+        )
         return Unauthorized(
             message,
-            hint=f"The key in {variable} is wrong, was revoked, or belongs to another plane: "
-            f"set {access.variables} for the {access.name}.",
+            hint=f"The key in {variable} {reason}: set {access.variables} for the {access.name}.",
             status=status,
         )
     if status == 403:
-        return Forbidden(
-            message, hint=f"Grant the owner of the key in {variable} {ROLES[access.plane]}.", status=status
-        )
+        right = ROLES[access.plane] if is_vendors else f"the right to read on {host}"
+        return Forbidden(message, hint=f"Grant the owner of the key in {variable} {right}.", status=status)
     if status in (404, 405):
         return NotFound(message, hint="It does not exist, or this cluster does not offer it.", status=status)
     if status == 429:
@@ -59,9 +65,12 @@ def error_of_response(
             status=status,
         )
     if status >= 500:
-        return ServerError(
-            message, hint="The failure is on Confluent's side; the next discovery retries.", status=status
+        hint = (
+            "The failure is on Confluent's side; the next discovery retries."
+            if is_vendors
+            else f"The server at {host} failed: see its log. The next run or discovery asks it again."
         )
+        return ServerError(message, hint=hint, status=status)
     return RequestRejected(
         message, hint="The server rejected the request; see the detail in the message.", status=status
     )

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 from lineage_bridge_dagster.embedded.aws.server import StrictAws
+from lineage_bridge_dagster.embedded.aws.table_buckets import TableBucket
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,6 +21,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=0, help="0 for any free port")
     parser.add_argument("--data", type=Path, help="folder to persist to; omit for in-memory only")
     parser.add_argument("--bucket", action="append", default=[], metavar="NAME[@REGION]", help="create it")
+    parser.add_argument(
+        "--table-bucket",
+        nargs=3,
+        action="append",
+        default=[],
+        metavar=("NAME", "REGION", "CATALOG_URL"),
+        help="serve it as S3 Tables",
+    )
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     stop = threading.Event()
@@ -31,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
             name, _, region = spec.partition("@")
             if name not in existing:
                 _create_bucket(aws, name, region or "us-east-1")
+        for bucket in options.table_bucket:
+            aws.table_buckets.add(TableBucket(*bucket))
         logging.info("Glue and S3 at %s", aws.endpoint_url)
         stop.wait()
     return 0

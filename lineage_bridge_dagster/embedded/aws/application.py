@@ -21,6 +21,7 @@ from lineage_bridge_dagster.embedded.aws.errors import AwsError
 from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
 from lineage_bridge_dagster.embedded.aws.objects import DurableObjects, s3_operation
+from lineage_bridge_dagster.embedded.aws.table_buckets import TableBuckets
 
 StartResponse = Callable[..., Any]
 Environ = dict[str, Any]
@@ -33,7 +34,15 @@ MAX_GLUE_REQUEST_BYTES = 512 * 1024
 
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/\d{8}/([^/]+)/([^/]+)/aws4_request")
 
-_REASONS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 429: "Too Many Requests"}
+_REASONS = {
+    200: "OK",
+    204: "No Content",
+    409: "Conflict",
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    429: "Too Many Requests",
+}
 
 
 class Application:
@@ -45,6 +54,7 @@ class Application:
         objects: persists S3's changes.
         faults: the injected faults.
         access: what each caller of Glue may do.
+        table_buckets: S3 Tables, and the catalogs of Glue that mount it.
     """
 
     def __init__(
@@ -54,6 +64,7 @@ class Application:
         objects: DurableObjects,
         faults: Faults,
         access: AccessPolicies,
+        table_buckets: TableBuckets,
     ) -> None:
         self.closed = False
         self._account_id = account_id
@@ -61,6 +72,7 @@ class Application:
         self._objects = objects
         self._faults = faults
         self._access = access
+        self._table_buckets = table_buckets
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._s3_writes = threading.Lock()
 
@@ -79,14 +91,14 @@ class Application:
             else s3_operation(environ["REQUEST_METHOD"], path, environ.get("QUERY_STRING", ""))
         )
         try:
-            _, region = _signature(environ)
+            _, region, _ = _signature(environ)
             request = path + body.decode("utf-8", "replace") if target else path
             fault = self._faults.record_call(operation, request, region)
             if fault is not None:
                 return self._fail(fault, environ, path, body, operation, region, start_response)
             return self._handle(environ, path, body, operation, region, start_response)
         except AwsError as error:
-            return _send_error(error, target, start_response)
+            return _send_error(error, target or _signed_for(environ) == "s3tables", start_response)
 
     def _handle(
         self, environ: Environ, path: str, body: bytes, operation: str, region: str, start: StartResponse
@@ -95,16 +107,22 @@ class Application:
             self._access.check(_signature(environ)[0], region, operation, _request(body))
             if len(body) > MAX_GLUE_REQUEST_BYTES:
                 raise AwsError("InvalidInputException", "Payload size of request exceeded limit")
+            if self._table_buckets.implements(operation):
+                return _send(start, 200, self._table_buckets.call(region, operation, _request(body)))
             if self._glue.implements(operation):
                 return _send(start, 200, self._glue.call(region, operation, _request(body)))
             with self._glue.lock:
                 return self._call_moto(environ, body, start)[1]
-        if environ["REQUEST_METHOD"] in ("PUT", "POST", "DELETE") and "HTTP_X_AMZ_TARGET" not in environ:
+        method, service = environ["REQUEST_METHOD"], _signature(environ)[2]
+        if service == "s3tables":
+            query = parse_qs(environ.get("QUERY_STRING", ""))
+            return _send(start, *self._table_buckets.answer(method, path, query, body))
+        if service == "s3" and method in ("PUT", "POST", "DELETE"):
             with self._s3_writes:
                 status, chunks = self._call_moto(environ, body, start)
                 if status < 300:
                     query = environ.get("QUERY_STRING", "")
-                    self._objects.persist(environ["REQUEST_METHOD"], path, query, body)
+                    self._objects.persist(method, path, query, body)
                 return chunks
         return self._call_moto(environ, body, start)[1]
 
@@ -174,8 +192,8 @@ class Application:
         return _send(start, 404, {"error": "health, calls, faults or policies"})
 
 
-def _signature(environ: Environ) -> tuple[str, str]:
-    """Return the access key and the region of a request's signature, without verifying it.
+def _signature(environ: Environ) -> tuple[str, str, str]:
+    """Return the access key, region and service of a request's signature, without verifying it.
 
     Raises:
         AwsError: the request is not signed.
@@ -186,7 +204,15 @@ def _signature(environ: Environ) -> tuple[str, str]:
         if environ.get("HTTP_X_AMZ_TARGET"):
             raise AwsError("MissingAuthenticationTokenException", "Missing Authentication Token")
         raise AwsError("AccessDenied", "Access Denied", 403)
-    return match.group(1), match.group(2)
+    return match.group(1), match.group(2), match.group(3)
+
+
+def _signed_for(environ: Environ) -> str:
+    """The service that a request is signed for; empty if it is not signed."""
+    try:
+        return _signature(environ)[2]
+    except AwsError:
+        return ""
 
 
 def _disconnect(environ: Environ, reason: str) -> ConnectionError:
@@ -228,8 +254,8 @@ def _send(
     return [body]
 
 
-def _send_error(error: AwsError, target: str, start: StartResponse) -> list[bytes]:
-    if target:
+def _send_error(error: AwsError, as_json: str | bool, start: StartResponse) -> list[bytes]:
+    if as_json:
         # Glue's own errors have `Message`, its front end's `message`; clients read either.
         payload = {"__type": error.code, "Message": error.message, "message": error.message}
         return _send(start, error.status, payload)

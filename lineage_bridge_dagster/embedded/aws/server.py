@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from moto.glue.models import glue_backends
+from moto.lakeformation.models import lakeformation_backends
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from moto.s3.models import s3_backends
 from werkzeug.serving import BaseWSGIServer, make_server
@@ -21,6 +22,7 @@ from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
 from lineage_bridge_dagster.embedded.aws.objects import DurableObjects
 from lineage_bridge_dagster.embedded.aws.store import Store
+from lineage_bridge_dagster.embedded.aws.table_buckets import TableBuckets
 
 #: Any key is accepted; these are recognizable in logs.
 ACCESS_KEY = "lineage-bridge-local"
@@ -58,6 +60,8 @@ class StrictAws:
         self._thread: threading.Thread | None = None
         self.account_id = f"{next(_ACCOUNTS):012d}"
         self._access = AccessPolicies(self.account_id)
+        #: The account's table buckets; add some before or while it serves.
+        self.table_buckets = TableBuckets(self.account_id)
 
     def start(self) -> Self:
         """Restore the persisted state and start serving."""
@@ -66,7 +70,9 @@ class StrictAws:
         objects = DurableObjects(self.account_id, self._store)
         glue.restore()
         objects.restore()
-        self._application = Application(self.account_id, glue, objects, self._faults, self._access)
+        self._application = Application(
+            self.account_id, glue, objects, self._faults, self._access, self.table_buckets
+        )
         self._server = make_server(
             "127.0.0.1", self._port, self._application, threaded=True, request_handler=_Handler
         )
@@ -89,6 +95,7 @@ class StrictAws:
         if self._store is not None:
             self._store.close()
         glue_backends.pop(self.account_id, None)
+        lakeformation_backends.pop(self.account_id, None)
         if s3_backends.pop(self.account_id, None) is not None:
             for bucket, (_, owner) in list(s3_backends.bucket_accounts.items()):
                 if owner == self.account_id:

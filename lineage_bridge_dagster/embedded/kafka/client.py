@@ -187,7 +187,7 @@ class KafkaBroker:
 
         def list_offsets() -> Any:
             futures = self.admin.list_consumer_group_offsets(request, request_timeout=TIMEOUT)
-            return futures[group].result(TIMEOUT)
+            return _checked(futures[group].result(TIMEOUT))
 
         committed = [p for p in self._call(list_offsets).topic_partitions if p.offset >= 0]
         if not committed:
@@ -201,11 +201,12 @@ class KafkaBroker:
     def commit(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
         partitions = [TopicPartition(topic, p, offset) for p, offset in offsets.items()]
         request = [ConsumerGroupTopicPartitions(group, partitions)]
-        self._call(
-            lambda: self.admin.alter_consumer_group_offsets(request, request_timeout=TIMEOUT)[group].result(
-                TIMEOUT
-            )
-        )
+
+        def alter_offsets() -> None:
+            futures = self.admin.alter_consumer_group_offsets(request, request_timeout=TIMEOUT)
+            _checked(futures[group].result(TIMEOUT))
+
+        self._call(alter_offsets)
 
     def _call(self, request: Callable[[], T]) -> T:
         """Run a request, and retry it after transient errors.
@@ -223,6 +224,14 @@ class KafkaBroker:
                 time.sleep(0.1)
             except TimeoutError as error:
                 raise BrokerError(f"the broker at {self.bootstrap} does not respond") from error
+
+
+def _checked(result: Any) -> Any:
+    """A group's offsets; a coordinator that is not ready yet may report it on the partitions alone."""
+    for partition in result.topic_partitions:
+        if partition.error is not None:
+            raise KafkaException(partition.error)
+    return result
 
 
 def _replication(topic: Any) -> int:

@@ -226,3 +226,5 @@ def _commit(broker: Broker, group: ConsumerGroup) -> None:
         return
     ends = broker.end_offsets(group.topic)
     broker.commit(group.name, group.topic, {p: int(end * group.read_share) for p, end in ends.items()})
+    if group.name not in broker.groups():
+        raise BrokerError(f"the broker lacks the group {group.name}, whose offsets it has accepted")

@@ -11,6 +11,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     NotFound,
     Unauthorized,
 )
+from lineage_bridge_dagster.confluent.api.http_errors import error_of_response
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
@@ -78,3 +79,15 @@ def test_truncated_error_contains_no_part_of_a_secret(
     with pytest.raises(Unauthorized) as raised:
         get(session)
     assert "sec" not in raised.value.message
+
+
+@pytest.mark.parametrize("status", [302, 401, 403, 500, 503])
+def test_hints_about_a_server_of_ones_own_do_not_speak_of_confluents(status: int) -> None:
+    def hint(host: str) -> str:
+        request = httpx.Request("GET", f"https://{host}/subjects")
+        access = Access("schema_registry", (host,))
+        return error_of_response(httpx.Response(status, request=request), access, None).hint
+
+    own = hint("registry.example.com")
+    assert "registry.example.com" in own
+    assert not any(word in own for word in ("Confluent's", "CONFLUENT_API_URL", "DeveloperRead", "plane"))

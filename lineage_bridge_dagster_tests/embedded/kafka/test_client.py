@@ -28,6 +28,15 @@ class Admin:
         result.set_result(SimpleNamespace(valid=[], errors=errors))
         return result
 
+    def alter_consumer_group_offsets(self, request: Any, **_: Any) -> dict[str, Future[Any]]:
+        """Report the error on the last partition, as librdkafka does."""
+        self.calls += 1
+        error = KafkaError(self.errors.pop(0)) if self.errors else None
+        partitions = [SimpleNamespace(error=None), SimpleNamespace(error=error)]
+        result: Future[Any] = Future()
+        result.set_result(SimpleNamespace(topic_partitions=partitions))
+        return {request[0].group_id: result}
+
 
 def _broker(admin: Admin) -> KafkaBroker:
     broker = KafkaBroker("127.0.0.1:1")
@@ -52,3 +61,15 @@ def test_a_broker_that_does_not_listen_is_not_asked() -> None:
     """librdkafka would try until the timeout."""
     with pytest.raises(BrokerError, match="no broker listens at"):
         KafkaBroker(f"127.0.0.1:{free_port()}").topics()
+
+
+def test_a_commit_that_a_partition_refuses_is_tried_again() -> None:
+    admin = Admin(KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.NOT_COORDINATOR)
+    _broker(admin).commit("group", "orders", {0: 1, 1: 2})
+    assert admin.calls == 3
+
+
+def test_a_commit_that_fails_is_an_error() -> None:
+    admin = Admin(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    with pytest.raises(BrokerError, match=r"127\.0\.0\.1:1"):
+        _broker(admin).commit("group", "orders", {0: 1, 1: 2})
