@@ -5,7 +5,9 @@ Settings that are left out come from boto3's own configuration chain, including 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from botocore.awsrequest import AWSRequest
@@ -22,6 +24,17 @@ if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
 _STARTED = "lineage_bridge_started"
+_ONCE: ContextVar[bool] = ContextVar("lineage_bridge_sent_once", default=False)
+
+
+@contextmanager
+def sent_once() -> Iterator[None]:
+    """Have Glue clients send each request of this thread once: the caller itself tries again."""
+    token = _ONCE.set(True)
+    try:
+        yield
+    finally:
+        _ONCE.reset(token)
 
 
 def glue_client(
@@ -74,12 +87,14 @@ def _keep_pace(client: GlueClient, pace: Pace) -> None:
     def start(request: AWSRequest, **_: Any) -> None:
         request.context[_STARTED] = pace.start()
 
-    def end(request_dict: Mapping[str, Any], response: Any = None, **_: Any) -> None:
+    def end(request_dict: Mapping[str, Any], response: Any = None, **_: Any) -> Any:
         code = str(response[1].get("Error", {}).get("Code", "")) if response else ""
         if code in THROTTLING_CODES:
             pace.refused(request_dict["context"][_STARTED])
         else:
             pace.served()
+        # The first answer of these handlers counts: False sends nothing again, None leaves it to botocore.
+        return False if _ONCE.get() else None
 
     # Before the request is signed: a signature ages.
     client.meta.events.register_first("request-created.glue", start)

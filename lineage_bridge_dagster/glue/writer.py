@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.glue.client import sent_once
 from lineage_bridge_dagster.glue.errors import malformed_response, translate
 from lineage_bridge_dagster.glue.plan import Plan, Update, plan_update
 from lineage_bridge_dagster.glue.reader import GlueReader
@@ -56,7 +57,9 @@ class GlueLineageWriter(LineageWriter[PushTarget, GlueTable, Update]):
 
     def read(self, target: PushTarget) -> GlueTable:
         place = target.place
-        if (table := self.reader.table(place.database, place.table)) is None:
+        with sent_once():
+            table = self.reader.table(place.database, place.table)
+        if table is None:
             raise NotFoundError(
                 f"The table {place.dotted} does not exist in Glue.",
                 hint="It was dropped, or Tableflow has not synced it yet. Check the catalog integration in "
@@ -83,7 +86,8 @@ class GlueLineageWriter(LineageWriter[PushTarget, GlueTable, Update]):
             request["CatalogId"] = table.catalog_id
         self.count("UpdateTable")
         try:
-            response: Mapping[str, Any] = self._client.update_table(**request)
+            with sent_once():
+                response: Mapping[str, Any] = self._client.update_table(**request)
         except Exception as caught:
             where, region = f"the table {target.dotted}", self._client.meta.region_name
             raise translate(caught, action="glue:UpdateTable", where=where, region=region) from caught

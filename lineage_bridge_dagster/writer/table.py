@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import Chain
@@ -24,12 +24,20 @@ from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.push_diff import diff_lines
 from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import iso
-from lineage_bridge_dagster.writer.errors import CallError, ConflictError, NotFoundError
+from lineage_bridge_dagster.writer.errors import (
+    CallError,
+    ConflictError,
+    NotFoundError,
+    ThrottledError,
+    UnreachableError,
+)
 from lineage_bridge_dagster.writer.plans import Change, Hold, NoChange, Refuse, TableState, Wanted
 from lineage_bridge_dagster.writer.targets import Target
 
-#: Seconds between two attempts at one table: random, below a bound that doubles.
-_WAIT = wait_random_exponential(multiplier=0.1, max=5)
+#: Seconds between two attempts at one table: random, below a bound that doubles. A catalog that fails or
+#: throttles gets more time than another writer needs for its commit.
+_AFTER_CONFLICT = wait_random_exponential(multiplier=0.1, max=5)
+_AFTER_FAILURE = wait_random_exponential(multiplier=0.25, max=10)
 
 
 class Record(Protocol):
@@ -123,7 +131,7 @@ class _TablePush(Generic[T, R, C]):
     """The push to one table, over its attempts.
 
     Attributes:
-        table: as the caller read it, for the first attempt.
+        table: as it was read already, for the next attempt.
         last_read: the table as it was read last.
         recreated: whether it was another table before.
         sent: the last change that was sent.
@@ -147,7 +155,7 @@ class _TablePush(Generic[T, R, C]):
         """Push, and try again where that may help."""
         retrying = Retrying(
             stop=stop_after_attempt(self.writer.settings.max_attempts),
-            wait=_WAIT,
+            wait=_wait,
             retry=retry_if_exception(_worth_retrying),
             sleep=self.writer.sleep,
             reraise=True,
@@ -190,11 +198,14 @@ class _TablePush(Generic[T, R, C]):
         except CallError as error:
             self.in_doubt = error.may_have_written
             self.conflicts += isinstance(error, ConflictError)
+            if isinstance(error, ThrottledError | UnreachableError) and not error.may_have_written:
+                # The catalog did nothing with it, so the table need not be read for the next attempt.
+                self.table = table
             raise
         return self._updated(plan, made)
 
     def _read(self) -> R:
-        """The table, as the caller read it for the first attempt."""
+        """The table, unless it was read already."""
         table, self.table = self.table or self.writer.read(self.target), None
         state = table.state
         self.recreated = self.recreated or bool(self.last_read and self.last_read.uuid != state.uuid)
@@ -268,6 +279,11 @@ class _TablePush(Generic[T, R, C]):
             conflicts=self.conflicts,
             **more,
         )
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    return (_AFTER_CONFLICT if isinstance(error, ConflictError) else _AFTER_FAILURE)(state)
 
 
 def _worth_retrying(error: BaseException) -> bool:

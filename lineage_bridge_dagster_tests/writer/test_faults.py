@@ -49,7 +49,7 @@ WRITES: dict[str, tuple[Effect, bool]] = {
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lineage_bridge_dagster.config.aws._READ_TIMEOUT_SECONDS", 3)
     monkeypatch.setattr("lineage_bridge_dagster.config.aws._ATTEMPTS", 2)
-    monkeypatch.setattr("lineage_bridge_dagster.iceberg.catalogs._TIMEOUT", (5, 3))
+    monkeypatch.setattr("lineage_bridge_dagster.iceberg.guarded._TIMEOUT", (5, 3))
 
 
 def only(store: Store, name: str, **settings: object) -> TableResult:
@@ -114,6 +114,9 @@ def test_a_fault_that_stays_fails_the_table_and_the_next_push_makes_it_whole(
     result = only(store, name, max_attempts=2)
     assert result.status is PushStatus.FAILED
     assert result.hint
+    if step == "write":
+        # No client in between multiplies the attempts.
+        assert store.proxy.steps.count("write") == result.attempts
     assert store.lineage(name) == {}
     assert store.foreign(name) == foreign
     store.proxy.faults.clear()
