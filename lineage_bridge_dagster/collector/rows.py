@@ -7,7 +7,7 @@ model's count as missing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,14 +22,17 @@ from lineage_bridge_dagster.collector.layout import (
     Kind,
 )
 from lineage_bridge_dagster.collector.views import read_view
+from lineage_bridge_dagster.glue.columns import columns_of
 from lineage_bridge_dagster.glue.reader import GlueDatabase
-from lineage_bridge_dagster.glue.tables import GlueTable, current_columns
+from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.times import iso_or_none
 
 Row = tuple[Any, ...]
 #: A row, and the kind of file that it belongs to.
 KindRow = tuple[Kind, Row]
 
+#: Providers of Spark that are table formats; others name the format of files.
+_TABLE_FORMATS = ("delta", "hudi", "iceberg")
 _VIEW_TYPES = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 
 
@@ -72,8 +75,7 @@ def table_rows(source: Source, table: GlueTable) -> Iterator[KindRow]:
     place = source.place(table.database, table.name)
     storage = _mapping(raw, "StorageDescriptor")
     serde = _mapping(storage, "SerdeInfo")
-    partition_keys = _columns(raw.get("PartitionKeys"))
-    columns = _columns(storage.get("Columns"))
+    columns, partition_keys = columns_of(raw)
     yield (
         TABLES,
         (
@@ -134,11 +136,18 @@ def object_type(table: GlueTable) -> str:
 
 
 def table_format(table: GlueTable) -> str | None:
-    """The table format, as its parameters tell: `table_type`, else `classification`."""
+    """The table format, as its parameters tell.
+
+    `table_type` comes first, and `classification`, which may only be that of the files, after a provider of
+    Spark's that is a table format.
+    """
     parameters = table.parameters
-    text = parameters.get("table_type") or parameters.get("classification")
-    if not text and parameters.get("spark.sql.sources.provider"):
-        text = parameters["spark.sql.sources.provider"]
+    provider = str(parameters.get("spark.sql.sources.provider") or "").lower()
+    inputs = str(_mapping(table.raw, "StorageDescriptor").get("InputFormat") or "")
+    of_table = provider if provider in _TABLE_FORMATS else ""
+    if not of_table and inputs.startswith(("org.apache.hudi.", "com.uber.hoodie.")):
+        of_table = "hudi"
+    text = parameters.get("table_type") or of_table or parameters.get("classification") or provider
     return str(text).lower() if text else None
 
 
@@ -160,11 +169,6 @@ def _target(target: Mapping[str, Any], table: Any) -> Row:
 def _mapping(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = raw.get(name)
     return value if isinstance(value, Mapping) else {}
-
-
-def _columns(value: object) -> Sequence[Mapping[str, Any]]:
-    listed = [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
-    return current_columns(listed)
 
 
 def _text(raw: Mapping[str, Any], name: str) -> str | None:

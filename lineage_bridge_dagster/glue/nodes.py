@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lineage_bridge_dagster.glue.columns import columns_of
 from lineage_bridge_dagster.glue.links import glue_table_url
-from lineage_bridge_dagster.glue.tables import GlueTable, current_columns
+from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_CLUSTER_ID, KEY_ENVIRONMENT_ID
@@ -110,14 +112,15 @@ def table_attributes(table: GlueTable, region: str, sql: str = "redacted") -> di
     """
     raw = table.raw
     storage = raw.get("StorageDescriptor") or {}
+    columns, keys = columns_of(raw)
     return {
         "database": table.database,
         "table_name": table.name,
         "aws_region": region,
         "owner": raw.get("Owner"),
         "table_type": raw.get("TableType"),
-        "columns": _columns(storage.get("Columns")),
-        "partition_keys": _columns(raw.get("PartitionKeys")),
+        "columns": _columns(columns),
+        "partition_keys": _columns(keys),
         "storage_location": redact_text(table.location) or None,
         "input_format": storage.get("InputFormat"),
         "output_format": storage.get("OutputFormat"),
@@ -131,14 +134,14 @@ def table_attributes(table: GlueTable, region: str, sql: str = "redacted") -> di
     }
 
 
-def _columns(columns: Any) -> list[dict[str, str | None]]:
+def _columns(columns: Iterable[Mapping[str, Any]]) -> list[dict[str, str | None]]:
     return [
         {
             "name": column.get("Name"),
             "type": column.get("Type"),
             "comment": redact_text(column.get("Comment") or "") or None,
         }
-        for column in current_columns(columns)
+        for column in columns
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,15 +93,6 @@ class GlueTable:
         if self.table_type.upper() in ("VIRTUAL_VIEW", "MATERIALIZED_VIEW"):
             return "it is a view"
         return None
-
-
-def current_columns(columns: Sequence[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
-    """The columns that a table has now: Iceberg also lists dropped ones, marked as no longer current."""
-    return [
-        column
-        for column in columns or ()
-        if (column.get("Parameters") or {}).get("iceberg.field.current", "true") != "false"
-    ]
 
 
 def normalize_location(location: str | None) -> str:
