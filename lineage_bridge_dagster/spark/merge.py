@@ -42,7 +42,7 @@ class MergeKeys:
 
         Raises:
             MergeKeyError: it lacks one, or the delete column is not a boolean.
-            AmbiguousNameError: one means several columns.
+            ColumnNameError: one means several columns.
         """
         columns = tuple(_named(name, "join_cols", frame, table) for name in self.columns)
         if not self.delete_column:

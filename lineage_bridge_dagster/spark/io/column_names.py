@@ -12,9 +12,15 @@ from typing import Any
 
 from lineage_bridge_dagster.errors import ConfigurationError
 
+#: Names of Iceberg's metadata columns (`org.apache.iceberg.MetadataColumns`): Spark reads no table that has
+#: columns of its own with one of them.
+_RESERVED = frozenset(
+    {"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number"}
+)
 
-class AmbiguousNameError(ConfigurationError):
-    """A name means several columns."""
+
+class ColumnNameError(ConfigurationError):
+    """A name means several columns, or is none that a column may have."""
 
 
 def match(name: str, names: Iterable[str], where: str) -> str | None:
@@ -26,7 +32,7 @@ def match(name: str, names: Iterable[str], where: str) -> str | None:
         where: what `name` stands in, for the message.
 
     Raises:
-        AmbiguousNameError: several differ from it in case.
+        ColumnNameError: several differ from it in case.
 
     >>> match("ID", ["id", "Name"], "the filter"), match("ID", ["id", "ID"], "the filter")
     ('id', 'ID')
@@ -44,7 +50,7 @@ def resolve(name: str, struct: Any, where: str) -> tuple[str, ...] | None:
         where: what `name` stands in, for the message.
 
     Raises:
-        AmbiguousNameError: several differ from it in case.
+        ColumnNameError: several differ from it in case.
     """
     fields = {field.name: field for field in getattr(struct, "fields", ())}
     if (found := match(name, fields, where)) is not None:
@@ -69,21 +75,25 @@ def pair(
         path: the column that they are the fields of.
 
     Raises:
-        AmbiguousNameError: a name occurs twice in the frame, means several columns of the table, or differs
-            from another one only by case.
+        ColumnNameError: a name occurs twice in the frame, means several columns of the table, differs from
+            another one only by case, or is empty or Iceberg's own and new.
     """
     folded: dict[str, list[str]] = defaultdict(list)
     for name in table:
         folded[name.lower()].append(name)
     paired: dict[str, str] = {}
     taken: dict[str, str] = {}
-    for name in frame:
+    for position, name in enumerate(frame, start=1):
         known = folded.get(name.lower(), [])
+        if not known and (not name or (not path and name in _RESERVED)):
+            shown = ".".join((*path, name)) if name else f"number {position}"
+            problem = "a name that Iceberg keeps for its own columns" if name else "no name"
+            raise ColumnNameError(f"Column {shown} of {where} has {problem}.", hint="Rename it.")
         target = name if name in known or not known else _only(name, known, where)
         if (other := taken.setdefault(target if known else name.lower(), name)) != name or name in paired:
             shown = " and ".join(".".join((*path, each)) for each in (other, name))
             difference = "have the same name" if other == name else "differ only by case"
-            raise AmbiguousNameError(
+            raise ColumnNameError(
                 f"The columns {shown} of {where} {difference}; Spark, Glue and Athena take them for one.",
                 hint="Rename or drop one of them.",
             )
@@ -93,7 +103,7 @@ def pair(
 
 def _only(name: str, found: list[str], where: str) -> str:
     if len(found) > 1:
-        raise AmbiguousNameError(
+        raise ColumnNameError(
             f"{name} in {where} may be {' or '.join(found)}, which differ only by case.",
             hint="Write the name exactly as the table has it.",
         )

@@ -23,7 +23,7 @@ from lineage_bridge_dagster.spark.io.schemas import (
     as_created,
     as_stored,
     by_table,
-    check_distinct,
+    check_creatable,
     differences,
     mismatch,
     same_columns,
@@ -119,7 +119,7 @@ def plan_write(
     rows = StructType([field for field in frame if field.name != flag])
     wanted = partitioning.parse(options.partition_by, rows, str(table))
     if state is None:
-        _check_creatable(rows, table)
+        check_creatable(rows, f"the DataFrame for {table}")
         transforms = slice_.transforms(types or {}) if slice_ is not None else ()
         fields = wanted or partitioning.parse(transforms, rows, str(table))
         created = as_created(rows)
@@ -161,7 +161,7 @@ def _plan_rows(
             raise mismatch(found, str(table))
         changed = {difference.path[0] for difference in found}
         evolve = as_created(StructType([field for field in rows if field.name in changed]))
-        check_distinct(evolve, where)
+        check_creatable(evolve, where)
     columns = state.columns
     if merges and keys:
         table_names = {field.name: name for name, field in named.items()}
@@ -180,7 +180,7 @@ def _plan_replacement(
     rows: StructType, table: TableName, state: TableState, wanted: tuple[PartitionField, ...]
 ) -> WritePlan:
     """Other columns or another partitioning: they replace the table's, and its snapshots stay."""
-    _check_creatable(rows, table)
+    check_creatable(rows, f"the DataFrame for {table}")
     names = {name.lower() for name in rows.names}
     if missing := sorted(c for c in state.sort_columns if not {c.lower(), c.lower().split(".")[0]} & names):
         raise LineageBridgeError(
@@ -214,13 +214,3 @@ def _stays_partitioned(
         f"write_mode overwrite takes partition_by {', '.join(map(str, wanted))}. "
         "Change it with ALTER TABLE ... REPLACE PARTITION FIELD."
     )
-
-
-def _check_creatable(rows: StructType, table: TableName) -> None:
-    check_distinct(rows, f"the DataFrame for {table}")
-    for field in rows:
-        if field.dataType.typeName() == "void":
-            raise LineageBridgeError(
-                f"Column {field.name} of the DataFrame for {table} has no type: all its values are null.",
-                hint=f'Cast it: .withColumn("{field.name}", F.lit(None).cast("string")).',
-            )

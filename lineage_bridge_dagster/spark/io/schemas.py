@@ -28,6 +28,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.io.column_names import pair
 from lineage_bridge_dagster.spark.io.mismatch import Difference, SchemaMismatchError, mismatch_error
@@ -37,7 +38,7 @@ def differences(frame: StructType, table: StructType, where: str = "the DataFram
     """What keeps a frame from being written to a table as it is; it may lack nullable columns.
 
     Raises:
-        AmbiguousNameError: names of the frame, which `where` names, differ only by case.
+        ColumnNameError: names of the frame, which `where` names, differ only by case.
     """
     return list(_struct(frame, table, (), where))
 
@@ -46,7 +47,7 @@ def same_columns(frame: StructType, table: StructType, where: str = "the DataFra
     """Whether a frame has exactly the table's columns, in any order and nullability.
 
     Raises:
-        AmbiguousNameError: names of the frame, which `where` names, differ only by case.
+        ColumnNameError: names of the frame, which `where` names, differ only by case.
     """
     left = {name: as_stored(field.dataType) for name, field in by_table(frame, table, where).items()}
     return left == {field.name: as_stored(field.dataType) for field in table}
@@ -60,22 +61,31 @@ def by_table(
     return {names[field.name]: field for field in frame.fields}
 
 
-def check_distinct(kind: DataType, where: str, path: tuple[str, ...] = ()) -> None:
+def check_creatable(kind: DataType, where: str, path: tuple[str, ...] = ()) -> None:
     """Check that a table can be created with these columns.
 
     Raises:
-        AmbiguousNameError: two of one struct differ only by case.
+        ColumnNameError: two of one struct differ only by case, or one has no name for a column.
+        LineageBridgeError: one has no type.
     """
     match kind:
+        case NullType():
+            name = ".".join(path)
+            raise LineageBridgeError(
+                f"Column {name} of {where} has no type: all its values are null.",
+                hint=f'Cast it: .withColumn("{path[0]}", F.lit(None).cast("string")).'
+                if len(path) == 1
+                else f"Cast {path[0]} to its whole type, such as array<string>.",
+            )
         case StructType():
             pair(kind.names, (), where, path)
             for field in kind.fields:
-                check_distinct(field.dataType, where, (*path, field.name))
+                check_creatable(field.dataType, where, (*path, field.name))
         case ArrayType():
-            check_distinct(kind.elementType, where, (*path, "element"))
+            check_creatable(kind.elementType, where, (*path, "element"))
         case MapType():
-            check_distinct(kind.keyType, where, (*path, "key"))
-            check_distinct(kind.valueType, where, (*path, "value"))
+            check_creatable(kind.keyType, where, (*path, "key"))
+            check_creatable(kind.valueType, where, (*path, "value"))
 
 
 def as_stored(kind: DataType) -> DataType:

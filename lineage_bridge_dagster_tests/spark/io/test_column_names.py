@@ -8,7 +8,7 @@ from pyiceberg.types import LongType, NestedField
 from pyiceberg.types import StructType as IcebergStruct
 from pyspark.sql.types import StructType
 
-from lineage_bridge_dagster.spark.io.column_names import AmbiguousNameError, match, pair, resolve
+from lineage_bridge_dagster.spark.io.column_names import ColumnNameError, match, pair, resolve
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from lineage_bridge_dagster.spark.io.column_names import AmbiguousNameError, mat
         ("id", ["ID", "id"], "id"),
         ("ID", ["id", "name"], "id"),
         ("other", ["id"], None),
-        ("iD", ["ID", "id"], AmbiguousNameError),
+        ("iD", ["ID", "id"], ColumnNameError),
     ],
 )
 def test_exact_name_comes_first_and_then_the_only_one_of_another_case(
@@ -46,7 +46,7 @@ def test_columns_of_a_frame_are_paired_with_those_of_a_table(
     frame: list[str], table: list[str], paired: dict[str, str] | str
 ) -> None:
     if isinstance(paired, str):
-        with pytest.raises(AmbiguousNameError, match=paired):
+        with pytest.raises(ColumnNameError, match=paired):
             pair(frame, table, "the frame")
     else:
         assert pair(frame, table, "the frame") == paired

@@ -27,7 +27,7 @@ def aligned(rows: pa.Table, table: Schema | None, label: str, hint: Callable[[st
         hint: what to do about a column without a type, by its name.
 
     Raises:
-        AmbiguousNameError: names of the rows differ only by case.
+        ColumnNameError: names of the rows differ only by case.
         LineageBridgeError: a column has no type, in the rows and in the table; or not the table's keys.
     """
     where = f"the DataFrame for {label}"
@@ -99,6 +99,8 @@ def _typed(kind: pa.DataType, target: pa.DataType) -> pa.DataType:
     if types.is_binary(kind) and types.is_fixed_size_binary(target):
         return target
     if types.is_struct(kind) and types.is_struct(target):
+        if not kind.num_fields:
+            return target
         known = {field.name: field.type for field in target}
         return pa.struct(
             [(field.name, _typed(field.type, known.get(field.name, pa.null()))) for field in kind]
@@ -112,7 +114,7 @@ def _typed(kind: pa.DataType, target: pa.DataType) -> pa.DataType:
 
 def _untyped(kind: pa.DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     types = pa.types
-    if types.is_null(kind):
+    if types.is_null(kind) or (types.is_struct(kind) and not kind.num_fields):
         yield path
     elif types.is_struct(kind):
         for field in kind:

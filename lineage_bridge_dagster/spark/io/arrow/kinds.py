@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +55,8 @@ def to_arrow(
             pandas leaves a type open.
         label: the table, for messages.
     """
+    import pyarrow as pa
+
     if kind is FrameKind.TABLE:
         return frame
     if kind is FrameKind.READER:
@@ -63,7 +65,26 @@ def to_arrow(
         from lineage_bridge_dagster.spark.io.arrow import pandas_frames
 
         return pandas_frames.to_arrow(frame, table, label)
-    return (frame.collect() if kind is FrameKind.POLARS_LAZY else frame).to_arrow()
+    columns = (frame.collect() if kind is FrameKind.POLARS_LAZY else frame).iter_columns()
+    return pa.table({column.name: _of_polars(column, label) for column in columns})
+
+
+def _of_polars(column: Any, label: str) -> pa.Array:
+    import polars as pl
+    import pyarrow as pa
+
+    try:
+        # Of Python objects Polars gives their addresses in memory.
+        if column.dtype != pl.Object:
+            return column.to_arrow()
+        problem = "Python objects"
+    except pa.lib.ArrowException as error:
+        problem = str(error)
+    raise LineageBridgeError(
+        f"Column {column.name} of the DataFrame for {label} is of type {column.dtype}, which PyArrow does "
+        f"not have: {problem}.",
+        hint="Cast it, to text or to a smaller number for example.",
+    )
 
 
 def typing_hint(kind: FrameKind, column: str) -> str:

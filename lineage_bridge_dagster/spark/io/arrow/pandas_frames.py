@@ -39,7 +39,7 @@ def from_arrow(rows: pa.Table) -> Any:
             frame.isetitem(at, column.to_pandas(types_mapper=pd.ArrowDtype))
     objects = [field for field, kind in zip(rows.schema, frame.dtypes, strict=True) if kind == "object"]
     if objects:
-        frame.attrs[TYPES] = iceberg_schema(pa.schema(objects)).model_dump_json()
+        frame.attrs[TYPES] = iceberg_schema(pa.schema(objects), "an input").model_dump_json()
     return frame
 
 
@@ -52,7 +52,7 @@ def to_arrow(frame: Any, table: Callable[[], Schema | None], label: str) -> pa.T
         label: the table, for messages.
 
     Raises:
-        AmbiguousNameError: names of columns differ only by case.
+        ColumnNameError: names of columns differ only by case.
         LineageBridgeError: a column has no counterpart in Arrow; the message names it.
     """
     where = f"the DataFrame for {label}"
@@ -80,10 +80,20 @@ def to_arrow(frame: Any, table: Callable[[], Schema | None], label: str) -> pa.T
 
 
 def _inferred(series: Any) -> tuple[Any, Exception | None]:
+    if isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.categories.empty:
+        return pa.nulls(len(series)), None
     try:
-        return pa.array(series, from_pandas=True), None
+        found = pa.array(series, from_pandas=True)
     except (pa.lib.ArrowException, TypeError, ValueError, OverflowError) as error:
         return None, error
+    if (
+        series.dtype == object
+        and pa.types.is_timestamp(found.type)
+        and len({value.tzinfo is None for value in series.dropna()}) > 1
+    ):
+        # Arrow would take all for UTC, or for local times.
+        return None, ValueError("some of its times have a time zone, and others have none")
+    return found, None
 
 
 def _refined(series: Any, found: Any, hint: pa.DataType | None) -> Any:

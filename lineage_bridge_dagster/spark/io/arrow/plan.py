@@ -70,7 +70,7 @@ def plan_creation(
     frame: pa.Schema, table: TableName, options: WriteOptions, slice_: Slice | None
 ) -> tuple[Schema, tuple[PartitionField, ...]]:
     """The columns and partition fields of a new table; without `partition_by`, slices are whole files."""
-    schema = iceberg_schema(frame)
+    schema = iceberg_schema(frame, str(table))
     texts = options.partition_by
     if not texts and slice_ is not None:
         texts = slice_.transforms(slice_types(slice_, schema, str(table)))
@@ -86,7 +86,7 @@ def plan_arrow_write(
         ConfigurationError: an option names a column that does not exist, or a condition is malformed.
         LineageBridgeError: the table cannot take the frame.
     """
-    schema = iceberg_schema(frame)
+    schema = iceberg_schema(frame, str(table))
     wanted = partitioning.parse(options.partition_by, schema, str(table))
     warnings: tuple[str, ...] = ()
     if wanted and not partitioning.same(wanted, state.partition_by):

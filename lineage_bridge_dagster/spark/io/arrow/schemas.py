@@ -8,9 +8,11 @@ same scale.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.io.pyarrow import _pyarrow_to_schema_without_ids, schema_to_pyarrow
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.types import (
@@ -31,6 +33,14 @@ from pyiceberg.types import (
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.io.mismatch import Difference, SchemaMismatchError, mismatch_error
+
+#: Iceberg's specification, "Primitive Types".
+_MAX_PRECISION = 38
+#: Canonical extension types of Arrow that are stored as another type.
+_EXTENSIONS = {"arrow.json": pa.string(), "arrow.bool8": pa.bool_()}
+#: The days of the years 1 and 9999: PyIceberg computes statistics of times as Python's datetimes.
+_FIRST_DAY, _LAST_DAY = (date(1, 1, 1) - date(1970, 1, 1)).days, (date.max - date(1970, 1, 1)).days
+_DAY = 24 * 60 * 60 * 1_000_000
 
 
 def storable(schema: pa.Schema, table: str) -> pa.Schema:
@@ -56,19 +66,30 @@ def stored(rows: pa.Table, table: str) -> pa.Table:
     for column, field in zip(rows.columns, schema, strict=True):
         try:
             columns.append(column.cast(field.type))
-        except pa.lib.ArrowException as error:
+            _check_years(columns[-1])
+        except (pa.lib.ArrowException, OverflowError) as error:
             raise LineageBridgeError(
                 f"Column {field.name} of the DataFrame for {table} has a value that Iceberg cannot store: "
                 f"{error}",
-                hint="Round or cast the column; Iceberg stores times in microseconds.",
+                hint="Correct, round or cast the column; Iceberg stores times in microseconds.",
             ) from error
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def iceberg_schema(schema: pa.Schema) -> Schema:
-    """Storable columns as Iceberg's, all optional, with fresh ids."""
-    converted = _pyarrow_to_schema_without_ids(schema)
-    return assign_fresh_schema_ids(Schema(*(_optional(each) for each in converted.fields)))
+def iceberg_schema(schema: pa.Schema, table: str) -> Schema:
+    """Storable columns as Iceberg's, all optional, with fresh ids.
+
+    Raises:
+        LineageBridgeError: the name of a column is the path of a field within another one.
+    """
+    try:
+        converted = _pyarrow_to_schema_without_ids(schema)
+        return assign_fresh_schema_ids(Schema(*(_optional(each) for each in converted.fields)))
+    except ValueError as error:
+        raise LineageBridgeError(
+            f"Iceberg cannot have the columns of the DataFrame for {table}: {error}",
+            hint="Rename the column that has a dot in its name.",
+        ) from error
 
 
 def differences(frame: Schema, table: Schema) -> list[Difference]:
@@ -186,6 +207,23 @@ def _optional(field: NestedField) -> NestedField:
     return field.model_copy(update={"required": False})
 
 
+def _check_years(column: pa.ChunkedArray) -> None:
+    """Refuse a storable column with times that PyIceberg cannot write.
+
+    Raises:
+        OverflowError: it has some.
+    """
+    if pa.types.is_timestamp(column.type):
+        numbers, unit = column.cast(pa.int64()), _DAY
+    elif pa.types.is_date32(column.type):
+        numbers, unit = column.cast(pa.int32()), 1
+    else:
+        return
+    ends = [end for end in pc.min_max(numbers).as_py().values() if end is not None]
+    if any(not _FIRST_DAY <= end // unit <= _LAST_DAY for end in ends):
+        raise OverflowError("a time outside of the years 1 to 9999")
+
+
 def _storable(kind: pa.DataType, name: str, table: str) -> pa.DataType:
     types = pa.types
     if types.is_dictionary(kind):
@@ -194,6 +232,18 @@ def _storable(kind: pa.DataType, name: str, table: str) -> pa.DataType:
         return pa.struct([(f.name, _storable(f.type, f"{name}.{f.name}", table)) for f in kind])
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return pa.list_(_storable(kind.value_type, f"{name}.element", table))
+    if types.is_decimal(kind):
+        # Arrow allows a negative scale, for thousands and more.
+        precision, scale = kind.precision - min(kind.scale, 0), max(kind.scale, 0)
+        if precision > _MAX_PRECISION:
+            raise LineageBridgeError(
+                f"Column {name} of the DataFrame for {table} is {kind}, and decimals of Iceberg have at most "
+                f"{_MAX_PRECISION} digits.",
+                hint="Round it and cast it to fewer digits, or to text.",
+            )
+        return pa.decimal128(precision, scale)
+    if isinstance(kind, pa.BaseExtensionType) and (found := _EXTENSIONS.get(kind.extension_name)):
+        return found
     if types.is_map(kind):
         key = _storable(kind.key_type, f"{name}.key", table)
         return pa.map_(key, _storable(kind.item_type, f"{name}.value", table))
@@ -217,11 +267,11 @@ def _storable(kind: pa.DataType, name: str, table: str) -> pa.DataType:
         or types.is_string(kind)
         or types.is_binary(kind)
         or types.is_fixed_size_binary(kind)
-        or types.is_decimal(kind)
         or isinstance(kind, pa.UuidType)
     ):
         return kind
     raise LineageBridgeError(
         f"Column {name} of the DataFrame for {table} is of type {kind}, which Iceberg does not have.",
-        hint="Cast it, a 64-bit unsigned integer to a decimal or a string, or a duration to an integer.",
+        hint="Cast it: 64-bit unsigned integers to decimal(20, 0), durations to integers, all others to "
+        "text, for example.",
     )
