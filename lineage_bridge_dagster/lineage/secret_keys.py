@@ -33,12 +33,14 @@ _UNRELATED = re.compile(r"(?:under)?secretar\w*|secret(?:ion|ory|ive)\w*")
 #: Words that make a key secret as a complete word.
 _WORDS = frozenset({"token", "pwd", "pem", "creds", "cred", "cookie", "cookies", "bearer"})
 #: Words that make a key secret as the last one: `x-auth`, `db.pass`, but not `auth.type` or `pass.through`.
-_LAST = frozenset({"pass", "auth", "authorization", "sas", "keystore", "truststore", "assertion"})
+_LAST = words("assertion auth authorization dek kek keystore pass pat pepper salt sas truststore")
 #: Ends of words that are written together: `sharedaccesskey`, `dbpwd`, `authtoken`.
 _END = re.compile(
-    r"(?:token|pwd|(?:user|db|root|admin|auth|login|sql|kafka)pass"
+    r"(?:token|pwd|(?:user|db|root|admin|auth|login|sql|kafka|store|key)pass"
     r"|(?:api|access|secret|private|priv|account|shared|ssl|tls|auth|signing|encryption|hmac|license|client)key)$"
 )
+#: Pairs of words of secrets whose ids are secrets, too.
+_WITH_IDS = frozenset({("access", "key"), ("secret", "id"), ("user", "info")})
 #: Words that make a key secret before `key`, unlike in `primary.key`, `message.key` or `routing.key`.
 _SECRET_KEYS = words(
     """access account admin api app application auth client consumer decryption encryption function
@@ -58,7 +60,7 @@ _DESCRIPTIVE = words(
     header id identifier index interval issued issuer kind length level limit location manager max
     method min minutes mode ms name names ns path period policy position prefix property provider rate
     required reset rotated rotation scope scopes seconds set size source state status strength suffix
-    time timeout timestamp ts ttl type types updated uri url usage used valid validity version"""
+    time timeout timestamp ts ttl type types updated uri url usage used valid validity var variable version"""
 )
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
@@ -76,7 +78,11 @@ def is_secret_key(key: str) -> bool:
         return True
     last = next((word for word in reversed(parts) if not word.isdigit()), "")
     pairs = set(pairwise(parts))
-    if ("access", "key") in pairs or ("user", "info") in pairs or "accesskey" in parts:
+    if (
+        not pairs.isdisjoint((("access", "key"), ("secret", "id")))
+        or ("user", "info") in pairs
+        or "accesskey" in parts
+    ):
         # A key id counts as secret: `aws.access.key.id`, `basic.auth.user.info`.
         return last not in _DESCRIPTIVE - {"id"}
     if last in _DESCRIPTIVE or parts[0] in _ASKING:

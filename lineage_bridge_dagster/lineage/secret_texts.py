@@ -14,7 +14,7 @@ _MAX_ROUNDS = 8
 #: `key=`, `key: `, `"key": `. A key starts at a word boundary, so that each is tried once.
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<key>[\w.\-]{1,128}+)(?![\w.\-])
-    (?P<quote>\\?["']?)\s{0,8}+(?P<sign>=>|==?|:=|:)\s{0,8}+""",
+    (?P<quote>\\?["']?)\s{0,8}+(?P<sign>=>|==?|:=|:|is(?=\s{1,4}["']))\s{0,8}+""",
     re.VERBOSE,
 )
 _QUOTED = re.compile(
@@ -28,6 +28,12 @@ _BARE = re.compile(r"""[^\s,;&'"]{1,8192}+""")
 #: A piece of a value after a separator, unless it is the next key.
 _MORE = re.compile(
     r"""[,;&](?![\w.\-]{1,128}+\\?["']?\s{0,8}+[:=]|\\?["'])[^\s,;&'"]{1,8192}+""", re.MULTILINE
+)
+#: A call of code, as in `setPassword("x")`.
+_CALL = re.compile(
+    r"""(?P<name>[A-Za-z_]\w{2,64}+)\(\s{0,4}+(?P<quote>\\?["'])
+    (?P<value>[^"'\\]{1,1024}+)(?=(?P=quote)\s{0,4}+\))""",
+    re.VERBOSE,
 )
 _PROSE_BEFORE = re.compile(
     r"(?i)(?:unexpected|invalid|illegal|unknown|near|at|missing|extraneous|offending)\s{1,4}+\Z"
@@ -86,6 +92,8 @@ def _once(text: str) -> str:
         text = _VALUED.sub(_named, _NAMED.sub(_named, text))
     if "-" in text:
         text = _OPTION.sub(_option, text)
+    if "(" in text:
+        text = _CALL.sub(_call, text)
     return _assignments(text)
 
 
@@ -108,6 +116,12 @@ def _option(match: re.Match[str]) -> str:
     if not is_secret_key(match["name"]) or is_harmless(match["value"]) or match["value"][0] in "=:|":
         return match[0]
     return _replaced(match, "value")
+
+
+def _call(match: re.Match[str]) -> str:
+    # What is got by a name is not in the text.
+    is_got = match["name"].lower().startswith(("get", "find", "load", "read"))
+    return match[0] if is_got else _named(match)
 
 
 def _replaced(match: re.Match[str], group: str) -> str:

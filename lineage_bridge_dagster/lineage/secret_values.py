@@ -8,7 +8,7 @@ MASK = "****"
 
 #: Values that are no secrets: what is masked, references to secrets stored elsewhere
 #: (`${secrets:path:key}`), and switches.
-_HARMLESS = re.compile(r"\W*|\$\{[^{}]*+\}|true|false|yes|no|null|none", re.IGNORECASE)
+_HARMLESS = re.compile(r"\W*\w?\W*|\$\{[^{}]*+\}|true|false|yes|no|null|none", re.IGNORECASE)
 
 #: A key as generators make them; names of topics, classes and files have dots or spaces, or one case.
 _GENERATED = re.compile(r"[A-Za-z0-9+/_\-]{20,}+=*+")
@@ -38,6 +38,14 @@ _EASY_CONNECT = re.compile(
 _GO_USER_INFO = re.compile(r"""(?<![^\s'"=,])[^\s'"=,:@]{1,128}+:[^\s'"@]{1,256}+@(?=(?:tcp|unix)\()""")
 _CURL_USER = re.compile(r"""(?<!\S)(-u|--user)([ \t=]{1,8}+["']?)[^\s:'"]{1,128}+:[^\s'"]{1,256}+""")
 _BEARER = re.compile(r"(?i)(?<![A-Za-z0-9])bearer[ \t]{1,8}+([A-Za-z0-9._~+/=\-]{4,}+)")
+#: Schemes of single services.
+_SCHEME = re.compile(
+    r"""(?i)(?<![A-Za-z0-9])(?:apikey|genie-?key|negotiate|ntlm|splunk|sso-key)[ \t]{1,8}+
+    ([A-Za-z0-9._~+/=:\-]{8,}+)""",
+    re.VERBOSE,
+)
+#: `machine host login user password word`, as in a `.netrc`.
+_NETRC = re.compile(r"(\blogin\s{1,8}+\S{1,256}+\s{1,8}+password\s{1,8}+)[^\s*]\S{0,1024}+")
 _BASIC = re.compile(r"(?i)(?<![A-Za-z0-9])basic[ \t]{1,8}+([A-Za-z0-9._~+/=\-]{4,}+)")
 #: Any other authorization scheme, or none: `Authorization: ApiKey ...`, `"Authorization": "Token ..."`.
 _AUTHORIZATION = re.compile(
@@ -54,7 +62,7 @@ _QUERY = re.compile(
     re.VERBOSE,
 )
 _SIGNATURE = re.compile(
-    r"(?i)(?<![A-Za-z0-9])((?:sig|signature)=)(?=[A-Za-z0-9+/%_\-]*+[0-9])[A-Za-z0-9+/%_\-]{16,4096}+=*+"
+    r"(?i)(?<![A-Za-z0-9])((?:sig|signature)=)(?=[A-Za-z+/%_\-]*+[0-9])[A-Za-z0-9+/%_\-]{16,4096}+=*+"
 )
 #: What certain vendors issue, by the beginnings that they document.
 _TOKENS = re.compile(
@@ -103,6 +111,9 @@ def masked_values(text: str) -> str:
         text = _BEARER.sub(_after_scheme, text)
     if "basic" in lower:
         text = _BASIC.sub(_after_scheme, text)
+    text = _SCHEME.sub(_after_scheme, text)
+    if "login" in lower:
+        text = _NETRC.sub(rf"\1{MASK}", text)
     if "authorization" in lower:
         text = _AUTHORIZATION.sub(_authorization, text)
     if "=" in text:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
 from lineage_bridge_dagster.lineage.secret_texts import redact_text, until_stable
 from lineage_bridge_dagster.lineage.secret_values import MASK, is_generated, masked_values
-from lineage_bridge_dagster.lineage.sql_tokens import Token, tokens_of
+from lineage_bridge_dagster.lineage.sql_tokens import Token, is_statement, tokens_of
 from lineage_bridge_dagster.lineage.sql_tree import (
     COMPARISONS,
     Group,
@@ -44,6 +44,11 @@ _TEXTS = frozenset({"comment", "date", "interval", "time", "timestamp", "timesta
 #: Whose arguments are keys, and salts of hashes.
 _CIPHER = re.compile(
     r"crypt|cipher|hmac|passphrase|^(?:md5|sha\d*|sha[12]_\w+|hash\w*|sign|jwt\w*)$|_sign$|unwrap"
+)
+#: Functions that read from other systems, and take the user's name and password by position.
+_REMOTE = re.compile(
+    r"(?:azureblobstorage|dblink|gcs|mongodb|mysql|opendatasource|openrowset|oss|postgresql|redis|remote|s3)"
+    r"(?:cluster|_connect|_exec|secure)?"
 )
 _LISTS = frozenset({"in", "array", "multiset", "any", "some", "all"})
 _PATH = re.compile(r"""(?:lax |strict )?\$(?:[.\[][\w.\[\]'"*@\-]*)?""")
@@ -184,6 +189,8 @@ def _judge_segment(
             harmless = is_key or previous in _TEXTS or _PATH.fullmatch(item.content)
             if judged and not harmless:
                 item.mask()
+            elif is_statement(item.content):
+                item.content = redact_sql(item.content.replace("''", "'")).replace("'", "''")
             else:
                 item.content = redact_text(item.content)
             after_key = after_key or is_key
@@ -219,7 +226,11 @@ def _judge_group(
     elif group.is_query:
         _judge(group, columns=_columns_around(items, i) or ([True] if tainted else None))
     else:
-        _judge(group, tainted or _CIPHER.search(group.name) is not None)
+        _judge(group, tainted or _takes_secrets(group.name))
+
+
+def _takes_secrets(function: str) -> bool:
+    return _CIPHER.search(function) is not None or _REMOTE.fullmatch(function) is not None
 
 
 def _judge_pairs(row: Group) -> None:
@@ -255,8 +266,8 @@ def _literals(items: Iterable[Token | Group]) -> Iterator[Token]:
 def _names_of_columns(segment: Segment) -> list[str] | None:
     """The names in a list of columns after the name of a table, or after `INSERT`."""
     groups = [item for item in segment.items if isinstance(item, Group) and item.bracket == "("]
-    named = [group for group in groups if group.name or segment.lead == "insert"]
-    return named[0].names if named else None
+    lists = [group.names for group in groups if group.name or segment.lead == "insert"]
+    return next((names for names in lists if names is not None), None)
 
 
 def _columns_around(items: Sequence[Token | Group], i: int) -> list[bool] | None:

@@ -7,6 +7,7 @@ import re
 
 from lineage_bridge_dagster.lineage.redaction import MASK, redact_sql
 from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
+from lineage_bridge_dagster.lineage.sql_tokens import is_statement
 from lineage_bridge_dagster.lineage.text import clean
 
 #: From most to least detail. A text as one mode shows it can be given to the same or a stricter one again.
@@ -17,13 +18,6 @@ _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 #: Words at the end of a connector's settings that hold statements or queries, of SQL and languages like it.
 _LANGUAGES = frozenset({"sql", "ksql", "kcql", "cql", "n1ql", "soql", "cypher", "query", "statement"})
 _WORD = re.compile(r"[A-Za-z0-9]+")
-#: A value that is a statement, whatever its setting is called.
-_STATEMENT = re.compile(
-    r"""(?xi) \s*+ (?: --[^\n]*+\n\s*+ | /\*(?:[^*]++|\*(?!/))*+\*/\s*+ )*+ [(\s]*+
-    (?: SELECT\s | WITH\s++[^\s(]++\s*+(?:\([^)]*+\)\s*+)?AS\s*+\( | (?:INSERT|UPSERT|MERGE|REPLACE)\s++INTO\s
-      | UPDATE\s++\S++\s++SET\s | DELETE\s++FROM\s | (?:CREATE|ALTER|DROP|TRUNCATE)\s++[A-Z]++\s
-      | (?:BEGIN|CALL|EXEC|EXECUTE|DECLARE)\s++\S )"""
-)
 
 
 def at_least_as_strict(mode: str, other: str) -> bool:
@@ -63,7 +57,7 @@ def is_sql(key: str, value: object) -> bool:
     words = [word.lower().removesuffix("s") for word in _WORD.findall(key)]
     if not _LANGUAGES.isdisjoint(words[-1:]) or words[-2:] in (["query", "suffix"], ["query", "masked"]):
         return True
-    return _STATEMENT.match(value) is not None
+    return is_statement(value)
 
 
 def _rank(mode: str) -> int:

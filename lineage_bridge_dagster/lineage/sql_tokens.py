@@ -20,6 +20,13 @@ _ENCLOSED = frozenset({"comment", "literal", "quoted"})
 #: A comment to the end of its line needs no other end.
 _CLOSING = {"--": "\n", "/*": "*/"}
 _OPENING = re.compile(r"--|/\*|[^'$\"`]{0,17}'|\$\w{0,63}\$|[\"`]")
+#: What a statement begins with.
+_STATEMENT = re.compile(
+    r"""(?xi) \s*+ (?: --[^\n]*+\n\s*+ | /\*(?:[^*]++|\*(?!/))*+\*/\s*+ )*+ [(\s]*+
+    (?: SELECT\s | WITH\s++[^\s(]++\s*+(?:\([^)]*+\)\s*+)?AS\s*+\( | (?:INSERT|UPSERT|MERGE|REPLACE)\s++INTO\s
+      | UPDATE\s++\S++\s++SET\s | DELETE\s++FROM\s | (?:CREATE|ALTER|DROP|TRUNCATE)\s++[A-Z]++\s
+      | (?:BEGIN|CALL|EXEC|EXECUTE|DECLARE)\s++\S )"""
+)
 
 
 class Token:
@@ -73,3 +80,8 @@ def tokens_of(text: str) -> tuple[list[Token], bool]:
 
 def _read(expression: re.Pattern[str], text: str) -> list[Token]:
     return [Token(match.lastgroup or "other", match[0]) for match in expression.finditer(text)]
+
+
+def is_statement(text: str) -> bool:
+    """Whether a text is a statement or a query, by how it begins."""
+    return _STATEMENT.match(text) is not None

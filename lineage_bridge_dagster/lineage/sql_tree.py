@@ -108,7 +108,11 @@ def tree_of(tokens: Sequence[Token]) -> Group | None:
             stack.pop()
             _close(top)
         elif token.text in (",", ";") or (
-            token.kind == "word" and lower in _BOUNDARIES and not (segment.between and lower == "and")
+            token.kind == "word"
+            and lower in _BOUNDARIES
+            and not (segment.between and lower == "and")
+            # `IS NOT DISTINCT FROM`, `TRIM(BOTH ' ' FROM token)`
+            and not (lower == "from" and (_follows(before, "distinct") or _is_call(top)))
         ):
             top.segments.append(Segment(lower))
         else:
@@ -125,13 +129,23 @@ def tree_of(tokens: Sequence[Token]) -> Group | None:
     return stack[0]
 
 
+def _follows(before: Token | None, word: str) -> bool:
+    return before is not None and before.lower == word
+
+
+def _is_call(group: Group) -> bool:
+    return group.bracket == "(" and group.name != "" and not group.is_query
+
+
 def _close(group: Group) -> None:
     """Note whether a complete group may yield a secret: not what it only compares, and not its conditions."""
     selecting = True
     for segment in group.segments:
         if group.is_query and segment.lead in _BOUNDARIES:
             selecting = segment.lead == "select"
-        if not selecting or segment.compares or segment.lead in ("when", "where"):
+        # A type has brackets of signs: `CAST(r AS ROW<password STRING>)`.
+        compares = segment.compares and not group.name.endswith("cast")
+        if not selecting or compares or segment.lead in ("when", "where"):
             continue
         if names_secret(segment) or (
             (group.is_subscript or _EXTRACTING.search(group.name))

@@ -257,7 +257,9 @@ def test_container_of_an_azure_address_is_no_user(scheme: str) -> None:
     assert redact_text(f"{scheme}://user:hunter2@acme.dfs.core.windows.net/raw").count("hunter2") == 0
 
 
-@pytest.mark.parametrize("case", cases("planted"), ids=lambda case: f"{case.place}-{case.secret}")
+@pytest.mark.parametrize(
+    "case", [*cases("planted"), *cases("strangers")], ids=lambda case: f"{case.place}-{case.secret}"
+)
 def test_planted_secret_is_masked(case: Case) -> None:
     assert case.secret in case.whole
     assert case.secret not in case.redacted
