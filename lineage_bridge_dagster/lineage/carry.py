@@ -161,8 +161,9 @@ def _contains(scope: Scope, node: Node) -> bool:
 def node_scopes(node: Node) -> frozenset[str]:
     """The scopes that must prove a node gone."""
     scopes = scopes_of(node.attributes)
-    if node.node_type == NodeType.CATALOG_TABLE and node.environment_id and node.cluster_id:
-        # Discovery looks only for the catalog tables that Tableflow reports.
+    of_sink = any(Scope.parse(scope).api == "connect" for scope in scopes)
+    if node.node_type == NodeType.CATALOG_TABLE and node.environment_id and node.cluster_id and not of_sink:
+        # Discovery looks for these catalog tables because Tableflow reports them.
         apis = ("tableflow", "catalog_integrations")
         return scopes | {str(Scope(api, node.environment_id, node.cluster_id)) for api in apis}
     return scopes

@@ -361,3 +361,16 @@ def test_its_page_and_check_say_who_writes_it(client: GlueClient, catalog: Catal
     (table,) = (node for node in view.graph.nodes.values() if node.node_type == NodeType.CATALOG_TABLE)
     outcome = tableflow_healthy(table, view)
     assert (outcome.passed, outcome.summary) == (True, "The table is not Tableflow's: written by sink.")
+
+
+def test_a_table_that_was_dropped_is_gone_whatever_tableflow_tells(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders", "sales", **at("s3://lake/warehouse/sales.db/orders"))
+    last = discovered(client, sink(ICEBERG))
+    catalog.glue.delete_table(DatabaseName="sales", Name="orders")
+    denied = ScopeReport(Scope("tableflow", ENVIRONMENT, CLUSTER), Status.DENIED)
+    found = Discovery(sink(ICEBERG), complete_coverage(denied), "2026-05-02T00:00:00Z")
+    found.coverage.add(ScopeReport(Scope("connect", ENVIRONMENT, CLUSTER), Status.COMPLETE))
+    now = carry_forward(enrich(found, client, region=REGION, clock=clock, last=last), last)
+    assert not glue_nodes(now)

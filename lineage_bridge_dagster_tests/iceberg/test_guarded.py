@@ -15,6 +15,7 @@ from pyiceberg.catalog import Catalog
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg.catalogs import CatalogError, open_catalog
 from lineage_bridge_dagster.iceberg.remote_properties import allowed
@@ -292,3 +293,42 @@ def test_the_error_of_a_catalog_says_what_to_do(server: RestServer) -> None:
     server.config = {"overrides": {"uri": "https://evil.example.com"}}
     with pytest.raises(LineageBridgeError, match="another host"):
         opened(server)
+
+
+def test_a_table_of_glue_names_no_code_in_its_metadata(
+    planted: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}.items():
+        monkeypatch.setenv(name, value)
+    with StrictAws() as aws:
+        s3 = aws.client("s3")
+        s3.create_bucket(Bucket="planted-lake")
+        glue = CatalogSettings(
+            warehouse="s3://planted-lake/w",
+            region="us-east-1",
+            glue_endpoint=aws.endpoint_url,
+            s3_endpoint=aws.endpoint_url,
+        )
+        catalogs = Catalogs(glue)
+        catalog = open_catalog(catalogs, "glue")
+        catalog.create_namespace("shop")
+        made = catalog.create_table(("shop", "orders"), pa.schema([("id", pa.int64())]))
+        key = made.metadata_location.removeprefix("s3://planted-lake/")
+        document = json.loads(s3.get_object(Bucket="planted-lake", Key=key)["Body"].read())
+        properties = {
+            "write.py-location-provider.impl": TOUCH,
+            "py-io-impl": TOUCH,
+            "s3.endpoint": "http://127.0.0.1:9",
+            "s3.retry-strategy-impl": TOUCH,
+        }
+        s3.put_object(
+            Bucket="planted-lake", Key=key, Body=json.dumps({**document, "properties": properties}).encode()
+        )
+        request = WriteRequest(
+            TableName("glue", "shop", "orders"), catalogs, WriteOptions(write_mode="append"), CommitMarker()
+        )
+        write_rows(request, pa.table({"id": [1]}), FrameKind.TABLE)
+        found = catalog.load_table(("shop", "orders"))
+        assert found.scan().to_arrow().to_pylist() == [{"id": 1}]
+        assert dict(found.properties) == properties
+    assert planted == []

@@ -6,10 +6,14 @@ attacker could forge both, so a key goes only to the vendor's domain or to the c
 
 from __future__ import annotations
 
+import re
+
 import httpx
 
 from lineage_bridge_dagster.config.addresses import is_loopback
 from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
+
+_NAME = re.compile(r"[a-z0-9.-]+")
 
 VENDOR_DOMAINS = ("confluent.cloud", "confluentgov.com")
 
@@ -17,6 +21,9 @@ VENDOR_DOMAINS = ("confluent.cloud", "confluentgov.com")
 def on_vendor_domain(host: str) -> bool:
     """Whether a host is one of the vendor's domains or below one."""
     name = host.lower().rstrip(".")
+    # Who resolves or connects may end a name with other signs elsewhere.
+    if not _NAME.fullmatch(name):
+        return False
     return any(name == domain or name.endswith("." + domain) for domain in VENDOR_DOMAINS)
 
 
