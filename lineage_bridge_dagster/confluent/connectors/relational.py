@@ -18,7 +18,7 @@ from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 #: A part of a qualified name, in the quotes of any database or in none; empty between two dots.
 _NAME_PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[((?:[^\]]|\]\])*)\]|([^.]+)|(?<=\.)(?=\.)')
-_USER = re.compile(rf'"?([\w$#{UNRESOLVED}]+)"?')
+_USER = re.compile(r'"?([\w$#]+)"?')
 _SEARCH_PATH = re.compile(r"search_path\s*=\s*\"?([\w$]+)")
 
 
@@ -200,7 +200,9 @@ def database_of(config: Config, kind: str = "") -> Database | None:
         )
     if dialect.path[0] == "schema":
         name, schema = "", schema or name
-    user = _USER.match(config.get("connection.user", "connection.username") or url.user)
+    given = config.get("connection.user", "connection.username") or url.user
+    # A user that only the Connect worker knows is as good as none.
+    user = None if UNRESOLVED in given else _USER.match(given)
     users = {"{user}": user[1] if user else ""}
     name = name or users.get(dialect.database, dialect.database)
     if not schema:
