@@ -24,6 +24,7 @@ from lineage_bridge_dagster.config.topic_tables import (
     SliceLength,
     TopicConfig,
     Truncations,
+    TypeChanges,
     start_time,
 )
 from lineage_bridge_dagster.config.yaml_fields import CatalogConfig, SparkConfig
@@ -62,6 +63,8 @@ class TopicLoad(BaseModel):
         batch_records: the most records in one commit.
         batch_bytes: about the most bytes of keys and values in one commit.
         start: `earliest`, `latest` or a time with its zone, for a new table.
+        protobuf_message: the full name of the values' message; empty for the first of their schema.
+        type_changes: what a field does whose column can't have its type.
         unavailable_value: Debezium's placeholder; empty for its default, in values that are Debezium's.
         truncations: what Debezium's truncate events do.
         max_lag_records: None if their number doesn't matter.
@@ -90,6 +93,8 @@ class TopicLoad(BaseModel):
     accept: frozenset[Accepted] = frozenset()
     max_lag_seconds: float = 3600.0
     max_lag_records: int | None = None
+    protobuf_message: str = ""
+    type_changes: TypeChanges = "suspend"
     unavailable_value: str = ""
     truncations: Truncations = "suspend"
     backfill: BackfillSlices | None = None

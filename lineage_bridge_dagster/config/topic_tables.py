@@ -24,6 +24,7 @@ Mode = Literal["append", "upsert", "debezium"]
 Failures = Literal["suspend", "skip", "log"]
 Accepted = Literal["lost_records", "recreated_topic"]
 Truncations = Literal["suspend", "apply"]
+TypeChanges = Literal["suspend", "new_column"]
 SliceLength = Literal["day", "hour"]
 Running = Literal["schedule", "continuous", "manual"]
 
@@ -44,6 +45,7 @@ _TOPIC = pattern_type(
 _DEAD_LETTER_TOPIC = pattern_type(r"[A-Za-z0-9._-]{1,249}", "the name of a topic")
 _NAME = pattern_type(r"[^\s/`'\"]{1,255}", "a name without spaces, slashes and quotes")
 _PLACEHOLDER = pattern_type(r"hex:([0-9A-Fa-f]{2})+|(?!hex:)[\s\S]+", "text, or hex: and pairs of digits")
+_MESSAGE = pattern_type(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the full name of a Protobuf message")
 _POSITIVE = Annotated[int, Field(ge=1)]
 
 
@@ -231,6 +233,13 @@ class LoadFields(YamlSection):
         "that were not read) and recreated_topic (the topic was deleted and created again).",
         examples=["[lost_records]"],
     )
+    type_changes: Annotated[str | None, Accepts(TypeChanges)] = Field(
+        default=None,
+        description="What happens when a field gets a type that its column can't be changed to, such as a "
+        "double for an int: suspend (the table stops) or new_column (its values go on in a column of the "
+        "field's name and its type, such as total_double, beside the old one). Default: suspend.",
+        examples=["new_column"],
+    )
     unavailable_value: Annotated[str | None, Accepts(_PLACEHOLDER)] = Field(
         default=None,
         description="Debezium's unavailable.value.placeholder, which stands for a value that did not change "
@@ -310,6 +319,13 @@ class TopicConfig(LoadFields):
         default=None,
         description="Location of a new table. Default: what the catalog chooses below its warehouse.",
         examples=["s3://bucket/sales/orders"],
+    )
+
+    protobuf_message: Annotated[str | None, Accepts(_MESSAGE)] = Field(
+        default=None,
+        description="Full name of the Protobuf message that the topic's values are, if it is not the first "
+        "of its schema.",
+        examples=["shop.v1.Order"],
     )
 
     @property

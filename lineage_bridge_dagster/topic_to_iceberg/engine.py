@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
@@ -242,10 +243,17 @@ def _start_of(table: Any) -> Offsets:
 
 
 class RegisteredSchemas:
-    """The schemas of a topic, fetched at each call; those that are known are not resolved again."""
+    """The schemas of a topic, fetched at each call; those that are known are not resolved again.
 
-    def __init__(self, connection: ClusterConnection, topic: str) -> None:
+    Args:
+        connection: the cluster's.
+        topic: its name.
+        message: the full name of the Protobuf message of its values; empty for the first of their schema.
+    """
+
+    def __init__(self, connection: ClusterConnection, topic: str, message: str = "") -> None:
         self._connection = connection
+        self._message = message
         self._last = TopicSchemas(SubjectSchemas(f"{topic}-key"), SubjectSchemas(f"{topic}-value"))
         self._is_first = True
 
@@ -258,7 +266,8 @@ class RegisteredSchemas:
                     else fetch_schemas(registry, url, known.subject, known=known)
                     for known in (self._last.key, self._last.value)
                 )
-            self._last, self._is_first = TopicSchemas(key, value), False
+            self._last = TopicSchemas(key, replace(value, message=self._message))
+            self._is_first = False
         return self._last
 
 
@@ -276,6 +285,7 @@ def table_config(load: TopicLoad, origin: LoadedTopic | None) -> TopicTableConfi
         properties=load.properties,
         origin=origin.stamp if origin else "",
         accept=load.accept,
+        type_changes=load.type_changes,
         unavailable_value=load.unavailable_value,
         truncations=load.truncations,
         replace_moved=origin is None,
@@ -352,7 +362,7 @@ def loaders(
             spark,
             load,
             KafkaTopic(load.topic, connection.bootstrap, reader=reader),
-            RegisteredSchemas(connection, load.topic),
+            RegisteredSchemas(connection, load.topic, load.protobuf_message),
             oldest_unread,
             origin=LoadedTopic(connection.environment_id, connection.cluster_id, load.topic)
             if has_origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.config.catalogs import Catalogs
@@ -17,7 +17,7 @@ from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.creation import check_own
-from lineage_bridge_dagster.topics.columns import table_schema
+from lineage_bridge_dagster.topics.columns import columns_of, table_schema
 from lineage_bridge_dagster.topics.comments import Comments, comments
 from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
 from lineage_bridge_dagster.topics.evolution import (
@@ -27,12 +27,14 @@ from lineage_bridge_dagster.topics.evolution import (
     WidenColumn,
     plan_evolution,
 )
+from lineage_bridge_dagster.topics.new_columns import placed
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
+    from pyiceberg.types import StructType
 
 #: First and end offsets of a topic's partitions.
 Bounds = Callable[[str], tuple[Mapping[int, int], Mapping[int, int]]]
@@ -109,35 +111,40 @@ def plans(
     opened = _Tables(catalogs)
     for load in loads:
         try:
-            wanted, documented = _wanted(load, connection)
+            schema, documented, keys = _wanted(load, connection)
+            wanted = schema.as_struct()
             table = opened.table(load)
             if table is not None:
                 config = TopicTableConfig(TableName(load.catalog, load.database, load.table), mode=load.mode)
                 check_own(dict(table.properties), table.location(), config)
-            current = None if table is None else table.schema()
+            current = None if table is None else table.schema().as_struct()
+            if current is not None and load.type_changes == "new_column":
+                wanted = placed(current, wanted, keys).columns
             yield TablePlan(load, table is not None, tuple(_lines(current, wanted, documented)))
         except LineageBridgeError as error:
             yield TablePlan(load, error=error)
 
 
-def _wanted(load: TopicLoad, connection: ClusterConnection) -> tuple[Schema, Comments]:
-    """The columns of a topic's table, and what the schemas say of them."""
+def _wanted(load: TopicLoad, connection: ClusterConnection) -> tuple[Schema, Comments, list[str]]:
+    """The columns of a topic's table, what the schemas say of them, and those that identify a row."""
     key, value = SubjectSchemas(f"{load.topic}-key"), SubjectSchemas(f"{load.topic}-value")
     if connection.registry_url:
         with connection.registry() as registry:
             key, value = (
                 fetch_readable(registry, connection.registry_url, each.subject) for each in (key, value)
             )
+    value = replace(value, message=load.protobuf_message)
     schema = table_schema(key, value, load.mode, portable=load.portable_names, raw=load.raw_columns)
-    return schema, comments(key, value, envelopes=load.mode == "debezium")
+    keys = [] if load.mode == "append" else [each.name for each in columns_of(key, "key").fields]
+    return schema, comments(key, value, envelopes=load.mode == "debezium"), keys
 
 
-def _lines(current: Schema | None, wanted: Schema, documented: Comments) -> Iterator[str]:
+def _lines(current: StructType | None, wanted: StructType, documented: Comments) -> Iterator[str]:
     if current is None:
         for each in wanted.fields:
             yield f"+ {each.name} {each.field_type}{' required' if each.required else ''}"
         return
-    for change in plan_evolution(current.as_struct(), wanted.as_struct(), documented.known):
+    for change in plan_evolution(current, wanted, documented.known):
         yield _line(change)
 
 

@@ -245,7 +245,7 @@ def _changes(current: IcebergType, wanted: IcebergType, path: Path, known: Known
 
 def _same_key(current: MapType, wanted: MapType, path: Path) -> None:
     if spelled(current.key_type) != spelled(wanted.key_type):
-        raise _refused(current.key_type, wanted.key_type, (*path, "key"))
+        raise refused(current.key_type, wanted.key_type, (*path, "key"))
 
 
 def _wider(current: IcebergType, wanted: IcebergType, path: Path) -> IcebergType:
@@ -259,14 +259,16 @@ def _wider(current: IcebergType, wanted: IcebergType, path: Path) -> IcebergType
             return current
         case DecimalType(), DecimalType() if current.scale == wanted.scale:
             return max(current, wanted, key=lambda each: each.precision)
-    raise _refused(current, wanted, path)
+    raise refused(current, wanted, path)
 
 
-def _refused(current: IcebergType, wanted: IcebergType, path: Path) -> EvolutionError:
+def refused(current: IcebergType, wanted: IcebergType, path: Path) -> EvolutionError:
+    """The error of a field whose column cannot have its type."""
     name = ".".join(path)
     return EvolutionError(
         f"{f'Field {name}' if name else 'The value'} is {spelled(wanted)} in the schema, and its column is "
         f"{spelled(current)}.",
         hint=f"Iceberg cannot change {spelled(current)} to {spelled(wanted)}: register a version with the "
-        "column's type, give the field another name, or load the topic into a new table.",
+        "column's type, give the field another name, load the topic into a new table, or set type_changes: "
+        "new_column to have its values in a column beside this one.",
     )

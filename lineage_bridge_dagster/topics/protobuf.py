@@ -118,7 +118,7 @@ class MessageReader:
         if name not in places:
             raise SchemaError(
                 f"The Protobuf schema has no message {name}.",
-                hint=f"It has {', '.join(places)}: name one of them in full as message.",
+                hint=f"It has {', '.join(places)}: name one of them in full as protobuf_message.",
             )
         return places[name]
 

@@ -274,5 +274,54 @@ def test_time_that_no_column_holds_has_a_reason(seconds: int) -> None:
         reader.read(b"\0\x0a" + bytes([len(time)]) + time)
 
 
+@pytest.mark.parametrize(
+    ("name", "indexes", "columns"),
+    [
+        ("", b"\0", "struct<a: int>"),
+        ("shop.First", b"\0", "struct<a: int>"),
+        ("shop.Second", b"\x02\x02", "struct<first: struct<a: int>>"),
+        ("shop.Second.Deep", b"\x04\x02\x00", "struct<b: int>"),
+        ("shop.Second.Deep.Deeper", b"\x06\x02\x00\x02", "struct<c: map<string, int>>"),
+    ],
+)
+def test_message_is_the_one_that_is_named(name: str, indexes: bytes, columns: str) -> None:
+    schema = of(
+        "message First { int32 a = 1; } message Second { First first = 1; message Deep { int32 b = 1;"
+        " message Other { int32 x = 1; } message Deeper { map<string, int32> c = 1; } } }"
+    )
+    reader = message_reader(compiled(schema), name)
+    assert spelled(reader.type) == columns
+    assert reader.read(indexes) is not None
+    other = b"\x02\x02" if indexes != b"\x02\x02" else b"\0"
+    with pytest.raises(ValueError, match=r"its message is shop\.\w+, and the table is of shop\."):
+        reader.read(other)
+
+
+def test_message_that_the_schema_does_not_have_is_an_error() -> None:
+    with pytest.raises(SchemaError, match=r"has no message Order\.") as raised:
+        own_type(of("message A { message B {} map<string, B> c = 1; }"), message="Order")
+    assert raised.value.hint == "It has shop.A, shop.A.B: name one of them in full as protobuf_message."
+
+
+@pytest.mark.parametrize(
+    ("declared", "value"),
+    [
+        ("map<string, confluent.type.Decimal> f = 1", "map<string, decimal(10,2)>"),
+        ("map<int32, confluent.type.Decimal> f = 1", "map<int, decimal(10,2)>"),
+        ("repeated confluent.type.Decimal f = 1", "list<decimal(10,2)>"),
+    ],
+)
+def test_decimal_within_a_container_has_the_parameters_of_its_field(declared: str, value: str) -> None:
+    statement = DECIMAL.replace("confluent.type.Decimal f = 1", declared)
+    schema = of(f"message M {{ {statement} }}")
+    reader = message_reader(compiled(schema))
+    assert spelled(reader.type) == f"struct<f: {value}>"
+    found, cents = message("shop.M", schema), (-1234).to_bytes(2, "big", signed=True)
+    one = found.f.add() if "repeated" in declared else found.f["k" if "string" in declared else 1]
+    one.value, one.scale = cents, 2
+    (read,) = reader.read(b"\0" + found.SerializeToString())["f"]
+    assert (read if "repeated" in declared else read[1]) == Decimal("-12.34")
+
+
 def test_indexes_of_the_first_message_in_full() -> None:
     assert message_reader(compiled(ORDER)).read(b"\x02\x00\x08\x05")["id"] == 5

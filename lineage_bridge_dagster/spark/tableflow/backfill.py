@@ -222,14 +222,15 @@ class Backfill:
         check_schemas(table, config, schemas)
         stored = evolve(session, table, config, shaped.schema, (), comments(schemas.key, schemas.value))
         # Only the topic's own columns: what others have added to the table is theirs.
-        kinds = type(stored)([each for each in stored.fields if each.name in shaped.columns])
+        present = {stored.name(name) for name in shaped.columns}
+        kinds = type(stored.columns)([each for each in stored.columns if each.name in present])
         columns = SliceColumns.of(kinds, portable=config.portable_names)
         rejected = None if config.failures == "SUSPEND" else rejected_places(records, columns)
         done: Mapping[int, SliceCounts] = {}
 
         def write() -> None:
             nonlocal done
-            rows = aligned(shaped, kinds)
+            rows = aligned(shaped, replace(stored, columns=kinds))
             plan = changes(rows, rejected, session.table(name.sql), columns, (start, end), slices)
             if plan.ambiguous is not None:
                 raise self._ambiguous(*plan.ambiguous)

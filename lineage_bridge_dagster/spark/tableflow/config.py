@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Failures = Literal["SUSPEND", "SKIP", "LOG"]
 Mode = Literal["append", "upsert", "debezium"]
 Truncations = Literal["suspend", "apply"]
+TypeChanges = Literal["suspend", "new_column"]
 
 #: What a table goes on after, once someone has decided that it should.
 Acceptable = Literal["lost_records", "recreated_topic"]
@@ -86,6 +87,7 @@ class TopicTableConfig:
         unavailable_value: what stands for a value that Debezium did not get, if not its default.
         truncations: whether Debezium's truncate events empty the table, or stop it as other records do that
             change no row.
+        type_changes: whether a field whose column cannot have its type stops the table, or has a new column.
         replace_moved: whether a table of this name at another location makes way for a new one, as after
             Tableflow was disabled and enabled again; else it is refused.
     """
@@ -103,6 +105,7 @@ class TopicTableConfig:
     accept: frozenset[Acceptable] = frozenset()
     unavailable_value: str = ""
     truncations: Truncations = "suspend"
+    type_changes: TypeChanges = "suspend"
     replace_moved: bool = False
 
 

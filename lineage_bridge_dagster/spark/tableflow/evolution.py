@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyiceberg.schema import Schema
@@ -16,13 +17,31 @@ from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicS
 from lineage_bridge_dagster.spark.tableflow.creation import iceberg_schema
 from lineage_bridge_dagster.topics.comments import Comments, paths
 from lineage_bridge_dagster.topics.errors import EvolutionError
-from lineage_bridge_dagster.topics.evolution import MakeOptional, SetComment, plan_evolution
+from lineage_bridge_dagster.topics.evolution import MakeOptional, Path, SetComment, plan_evolution
+from lineage_bridge_dagster.topics.new_columns import placed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import types as t
 
 _ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Evolved:
+    """A table that can hold the rows to come.
+
+    Attributes:
+        columns: all of its columns.
+        names: path of a field of the rows -> the name of its column, where that is another.
+    """
+
+    columns: t.StructType
+    names: Mapping[Path, str] = field(default_factory=dict)
+
+    def name(self, column: str) -> str:
+        """The name in the table of a column of the rows."""
+        return self.names.get((column,), column)
 
 
 def evolve(
@@ -32,8 +51,10 @@ def evolve(
     wanted: t.StructType,
     identifiers: Sequence[str],
     comments: Comments,
-) -> t.StructType:
-    """Add the columns that a table lacks, and widen those that are too narrow; return all of its columns.
+    *,
+    keys: Sequence[str] = (),
+) -> Evolved:
+    """Add the columns that a table lacks, and widen those that are too narrow.
 
     Comments follow the schema, but for those that somebody else wrote.
 
@@ -46,14 +67,23 @@ def evolve(
         wanted: the columns of the rows to come.
         identifiers: as the table was created with.
         comments: what the schemas say of the columns.
+        keys: the columns by which rows are found, and which keep their names.
 
     Raises:
         SuspendedError: a column of the table has a type that the topic's cannot be written to.
     """
+    names: Mapping[Path, str] = {}
     for attempt in range(_ATTEMPTS):
         current = _struct(spark, table.schema())
-        schema = iceberg_schema(spark, wanted, identifiers, comments.latest)
+        schema, latest = iceberg_schema(spark, wanted, identifiers, comments.latest), comments.latest
         try:
+            if config.type_changes == "new_column":
+                found = placed(current, _struct(spark, schema), keys)
+                latest = {**latest, **found.comments()}
+                names, columns = found.names, _renamed(wanted, found.names, ())
+                schema = iceberg_schema(spark, columns, identifiers, latest)
+            else:
+                columns = wanted
             changes = plan_evolution(current, _struct(spark, schema), comments.known)
         except EvolutionError as error:
             raise SuspendedError(f"{config.name}: {error.message}", hint=error.hint) from error
@@ -61,9 +91,9 @@ def evolve(
             break
         # Iceberg would replace the comment of every column for which it is given another.
         present = set(paths(current))
-        given = {path: doc for path, doc in comments.latest.items() if path not in present}
+        given = {path: doc for path, doc in latest.items() if path not in present}
         given |= {each.path: each.doc for each in changes if isinstance(each, SetComment)}
-        schema = iceberg_schema(spark, wanted, identifiers, given)
+        schema = iceberg_schema(spark, columns, identifiers, given)
         update = table.updateSchema()
         optional = {".".join(each.path) for each in changes if isinstance(each, MakeOptional)}
         if optional & set(table.schema().identifierFieldNames()):
@@ -76,7 +106,32 @@ def evolve(
                 raise
             # Lineage was pushed meanwhile.
             table.refresh()
-    return spark_columns(spark, table)
+    return Evolved(spark_columns(spark, table), names)
+
+
+def _renamed(kind: Any, names: Mapping[Path, str], path: Path) -> Any:
+    """A type of Spark's whose fields have the names of their columns."""
+    from pyspark.sql import types as t
+
+    match kind:
+        case t.StructType():
+            return t.StructType(
+                [
+                    t.StructField(
+                        names.get((*path, each.name), each.name),
+                        _renamed(each.dataType, names, (*path, each.name)),
+                        each.nullable,
+                    )
+                    for each in kind.fields
+                ]
+            )
+        case t.ArrayType():
+            element = _renamed(kind.elementType, names, (*path, "element"))
+            return t.ArrayType(element, kind.containsNull)
+        case t.MapType():
+            value = _renamed(kind.valueType, names, (*path, "value"))
+            return t.MapType(kind.keyType, value, kind.valueContainsNull)
+    return kind
 
 
 def check_schemas(table: Any, config: TopicTableConfig, schemas: TopicSchemas) -> None:
@@ -110,21 +165,25 @@ def spark_columns(spark: SparkSession, table: Any) -> t.StructType:
     return StructType.fromJson(json.loads(struct.json()))
 
 
-def aligned(frame: DataFrame, columns: t.StructType, *, extra: Sequence[str] = ()) -> DataFrame:
+def aligned(frame: DataFrame, table: Evolved, *, extra: Sequence[str] = ()) -> DataFrame:
     """Rows with exactly the table's columns, null where they have none; `extra` columns are kept."""
     from pyspark.sql import functions as F
 
-    present = {field.name: field.dataType for field in frame.schema}
+    present = {table.name(each.name): each for each in frame.schema}
     selected = [
-        _aligned(F.col(quoted(field.name)), present[field.name], field.dataType).alias(field.name)
-        if field.name in present
-        else F.lit(None).cast(field.dataType).alias(field.name)
-        for field in columns
+        _aligned(F.col(quoted(own.name)), own.dataType, each.dataType, table.names, (own.name,)).alias(
+            each.name
+        )
+        if (own := present.get(each.name)) is not None
+        else F.lit(None).cast(each.dataType).alias(each.name)
+        for each in table.columns
     ]
     return frame.select(*selected, *extra)
 
 
-def _aligned(column: Column, written: t.DataType, stored: t.DataType) -> Column:
+def _aligned(
+    column: Column, written: t.DataType, stored: t.DataType, names: Mapping[Path, str], path: Path
+) -> Column:
     """A column as its type in the table: nested fields in their order there, null if it lacks them."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType, MapType, StructType
@@ -132,20 +191,24 @@ def _aligned(column: Column, written: t.DataType, stored: t.DataType) -> Column:
     if _same(written, stored):
         return column
     if isinstance(stored, StructType) and isinstance(written, StructType):
-        present = {field.name: field.dataType for field in written}
+        present = {names.get((*path, each.name), each.name): each for each in written}
         fields = [
-            _aligned(column.getField(field.name), present[field.name], field.dataType).alias(field.name)
-            if field.name in present
-            else F.lit(None).cast(field.dataType).alias(field.name)
-            for field in stored
+            _aligned(column.getField(own.name), own.dataType, each.dataType, names, (*path, own.name)).alias(
+                each.name
+            )
+            if (own := present.get(each.name)) is not None
+            else F.lit(None).cast(each.dataType).alias(each.name)
+            for each in stored
         ]
         return F.when(column.isNotNull(), F.struct(*fields))
     if isinstance(stored, ArrayType) and isinstance(written, ArrayType):
         inner, outer = written.elementType, stored.elementType
-        return F.transform(column, lambda item: _aligned(item, inner, outer))
+        return F.transform(column, lambda item: _aligned(item, inner, outer, names, (*path, "element")))
     if isinstance(stored, MapType) and isinstance(written, MapType):
         value, target = written.valueType, stored.valueType
-        return F.transform_values(column, lambda _, item: _aligned(item, value, target))
+        return F.transform_values(
+            column, lambda _, item: _aligned(item, value, target, names, (*path, "value"))
+        )
     return column.cast(stored)
 
 

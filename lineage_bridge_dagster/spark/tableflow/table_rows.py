@@ -25,6 +25,7 @@ from lineage_bridge_dagster.spark.tableflow.columns import (
     with_decoded,
 )
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
+from lineage_bridge_dagster.spark.tableflow.evolution import Evolved
 from lineage_bridge_dagster.spark.tableflow.unavailable import (
     UNAVAILABLE,
     kept_fields,
@@ -188,19 +189,21 @@ def matching(rows: TableRows, kinds: Mapping[str, DataType]) -> str:
     )
 
 
-def merge_statement(rows: TableRows, target: str, source: str, kinds: Mapping[str, DataType]) -> str:
+def merge_statement(rows: TableRows, target: str, source: str, table: Evolved) -> str:
     """The MERGE INTO statement of changes by key.
 
     Args:
         rows: the changes.
         target: the table's quoted name.
         source: the name of the view of the changes, which have all of the table's columns.
-        kinds: the table's columns with their types.
+        table: the table.
     """
+    kinds = {each.name: each.dataType for each in table.columns}
     on = matching(rows, kinds)
     values = {name: f"s.{quoted(name)}" for name in kinds}
-    for name in rows.kept:
-        values[name] = f"if(s.{quoted(UNAVAILABLE, name)}, t.{quoted(name)}, s.{quoted(name)})"
+    for flag in rows.kept:
+        name = table.name(flag)
+        values[name] = f"if(s.{quoted(UNAVAILABLE, flag)}, t.{quoted(name)}, s.{quoted(name)})"
     sets = ", ".join(f"t.{quoted(name)} = {value}" for name, value in values.items())
     names, new = ", ".join(map(quoted, kinds)), ", ".join(f"s.{quoted(name)}" for name in kinds)
     rest = ("WHEN NOT MATCHED BY SOURCE THEN DELETE",) if rows.truncated else ()

@@ -267,17 +267,25 @@ class TopicTable:
         )
         required = required_keys(shaped, schemas.key)
         check_schemas(table.java, config, schemas)
-        columns = evolve(session, table.java, config, shaped.columns, required, self._comments(schemas))
+        evolved = evolve(
+            session,
+            table.java,
+            config,
+            shaped.columns,
+            required,
+            self._comments(schemas),
+            keys=shaped.keys,
+        )
         summary = self._summary(batch, topic_id)
-        rows = aligned(shaped.frame, columns, extra=shaped.added)
+        rows = aligned(shaped.frame, evolved, extra=shaped.added)
         if not shaped.keys:
             append(counted(rows, config, observation) if at_end else rows, config.name, summary)
         else:
-            merge(rows, config.name, shaped, columns, summary)
+            merge(rows, config.name, shaped, evolved, summary)
         observed = observation.get
         missing = int(observed.get("unavailable") or 0)
         if missing and shaped.keys:
-            missing = unavailable(rows, config.name, shaped, columns, is_first=table.head is None)
+            missing = unavailable(rows, config.name, shaped, evolved.columns, is_first=table.head is None)
         read, good = int(observed["n"]), int(observed["good"])
         self._size.measured(read, int(observed["bytes"] or 0))
         if read > batch.most_records:

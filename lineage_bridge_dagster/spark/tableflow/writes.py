@@ -10,6 +10,7 @@ from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.commits import global_view
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.tableflow.changes import DELETED
+from lineage_bridge_dagster.spark.tableflow.evolution import Evolved
 from lineage_bridge_dagster.spark.tableflow.table_rows import TableRows, matching, merge_statement
 from lineage_bridge_dagster.spark.tableflow.unavailable import number
 
@@ -29,16 +30,15 @@ def append(frame: DataFrame, name: TableName, summary: Mapping[str, str]) -> Non
 
 
 def merge(
-    frame: DataFrame, name: TableName, rows: TableRows, columns: StructType, summary: Mapping[str, str]
+    frame: DataFrame, name: TableName, rows: TableRows, table: Evolved, summary: Mapping[str, str]
 ) -> None:
     """Merge changes by key, in a snapshot with these entries in its summary.
 
     The frame's session must be this thread's alone: a statement takes its summary from the session.
     """
     session = frame.sparkSession
-    kinds = {field.name: field.dataType for field in columns}
     with global_view(frame) as source, _summarized(session, summary):
-        session.sql(merge_statement(rows, name.sql, source, kinds))
+        session.sql(merge_statement(rows, name.sql, source, table))
 
 
 def unavailable(

@@ -123,3 +123,78 @@ def test_change_that_no_table_can_follow_stops_it_until_the_change_is_undone(
         "Field total is string in the schema, and its column is long."
     )
     assert sorted(row.total for row in spark.table(config.name.sql).collect()) == [1, 2**40]
+
+
+def test_changed_types_go_on_in_new_columns(spark: SparkSession, database: str) -> None:
+    """Records of all versions come meanwhile, and the type comes back in the end."""
+
+    def version(number: int, total: Any, code: Any) -> RegisteredSchema:
+        line = {"type": "record", "name": "Line", "fields": [{"name": "code", "type": code}]}
+        fields = [
+            {"name": "total", "type": total},
+            {"name": "lines", "type": {"type": "array", "items": line}},
+        ]
+        text = json.dumps({"type": "record", "name": "R", "fields": fields})
+        return RegisteredSchema(number, text, AVRO, number)
+
+    versions = [
+        version(1, "int", "bytes"),
+        version(2, "double", "string"),
+        version(3, ["null", "double", "string"], "string"),
+    ]
+    known = versions[:1]
+    config = TopicTableConfig(TableName("glue", database, "t"), type_changes="new_column")
+    topic = InMemoryTopic()
+    table = TopicTable(spark, topic, config, lambda: TopicSchemas(value=SubjectSchemas("v", tuple(known))))
+    table.ensure()
+    topic.add(0, written(versions[0], {"total": 1, "lines": [{"code": b"\xff"}]}))
+    table.advance()
+    for number, total in ((1, 0.5), (2, "x")):
+        known.append(versions[number])
+        topic.add(0, written(versions[number], {"total": total, "lines": [{"code": "a"}]}))
+        # A late one.
+        topic.add(0, written(versions[0], {"total": 7, "lines": [{"code": b"b"}]}))
+        table.advance()
+    rows = spark.table(config.name.sql).orderBy("$$offset")
+    found = rows.select("total", "total_double", "total_struct", "lines").collect()
+    assert [each.asDict(recursive=True) for each in found] == [
+        row(total=1, code=b"\xff"),
+        row(total_double=0.5, code_string="a"),
+        row(total_double=7.0, code_string="b"),
+        row(total_struct={"double": None, "string": "x"}, code_string="a"),
+        row(total_struct={"double": 7.0, "string": None}, code_string="b"),
+    ]
+    kinds = {field.name: field for field in rows.schema}
+    assert kinds["total_double"].metadata["comment"] == "Values of total since its type changed."
+
+
+def row(**given: Any) -> dict[str, Any]:
+    """A row of the table above, of what it has."""
+    line = {name: given.pop(name, None) for name in ("code", "code_string")}
+    return {"total": None, "total_double": None, "total_struct": None, **given, "lines": [line]}
+
+
+def test_changed_types_of_a_table_by_key_go_on_in_new_columns(spark: SparkSession, database: str) -> None:
+    texts = [
+        json.dumps({"type": "record", "name": "Value", "fields": [{"name": "doc", "type": kind}]})
+        for kind in ("int", "string")
+    ]
+    versions = [RegisteredSchema(n, text, AVRO, n) for n, text in enumerate(texts, 1)]
+    known = versions[:1]
+    config = TopicTableConfig(TableName("glue", database, "t"), mode="upsert", type_changes="new_column")
+    topic = InMemoryTopic()
+    table = TopicTable(spark, topic, config, lambda: TopicSchemas(value=SubjectSchemas("v", tuple(known))))
+    table.ensure()
+    topic.add(0, written(versions[0], {"doc": 1}), key=b"1")
+    topic.add(0, written(versions[0], {"doc": 2}), key=b"2")
+    table.advance()
+    known.append(versions[1])
+    topic.add(0, written(versions[1], {"doc": "text"}), key=b"2")
+    table.advance()
+    topic.add(0, written(versions[1], {"doc": "__debezium_unavailable_value"}), key=b"2")
+    assert table.advance().unavailable == 0
+    rows = spark.table(config.name.sql).select("key", "doc", "doc_string").collect()
+    assert sorted((bytes(each.key), each.doc, each.doc_string) for each in rows) == [
+        (b"1", 1, None),
+        (b"2", None, "text"),
+    ]
