@@ -175,7 +175,8 @@ def allowed(said: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[dict[str, 
         if key in _HOST_PARTS:
             return bool(_NAME.fullmatch(str(value)))
         if key in _SIGNER:
-            return bool(own.get("s3.signer")) and _is_below(str(value), str(own.get("uri") or ""))
+            is_path = key == "s3.signer.endpoint" and not urlsplit(str(value)).netloc
+            return is_path or _is_on_host_of(str(value), str(own.get("uri") or ""))
         return key in _ROUTING | _STORAGE or bool(_SAS_TOKEN.fullmatch(key))
 
     heeded = {key: value for key, value in said.items() if is_allowed(key, value)}
@@ -214,12 +215,10 @@ def _has(keys: Iterable[str]) -> Callable[[str], bool]:
     return lambda key: key in found or any(each.startswith(f"{key}.") for each in found)
 
 
-def _is_below(address: str, uri: str) -> bool:
-    """Whether an address is on the host of a uri, or is a path."""
+def _is_on_host_of(address: str, uri: str) -> bool:
+    """Whether an address is on the host of a uri."""
     at, home = urlsplit(address), urlsplit(uri)
-    if not (at.scheme or at.netloc):
-        return True
-    return (at.scheme, at.netloc.lower()) == (home.scheme, home.netloc.lower())
+    return bool(at.netloc) and (at.scheme, at.netloc.lower()) == (home.scheme, home.netloc.lower())
 
 
 def _is_link_local(url: str) -> bool:

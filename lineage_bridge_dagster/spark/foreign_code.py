@@ -8,6 +8,7 @@ not to, so such a table is refused, and such a catalog left out. For PyIceberg, 
 from __future__ import annotations
 
 import logging
+import re
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.config.catalog_properties import CATALOG
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 #: The one property of a table for which Iceberg's Java library loads a class (`TableProperties`).
 PROVIDER = "write.location-provider.impl"
 
+#: What Iceberg's Java library does not read.
+_PYTHONS = re.compile(r"py-|s3\.signer$|s3\.retry-strategy-impl$")
 #: What each server named when it was asked.
 _ASKED: dict[Any, tuple[str, ...]] = {}
 
@@ -49,7 +52,9 @@ def refuse_code(spark: SparkSession, name: str, provider: str | None) -> None:
 
 
 def without_servers_code(catalogs: Catalogs) -> Catalogs:
-    """The catalogs without those whose server names code. One that does not answer stays: Spark will say so.
+    """The catalogs without those whose server names code, or sends clients and their credentials elsewhere.
+
+    One that does not answer stays: Spark will say so.
 
     Raises:
         ConfigurationError: The default catalog, or that of the lineage tables, is such a one.
@@ -59,9 +64,10 @@ def without_servers_code(catalogs: Catalogs) -> Catalogs:
         if not catalog.speaks_rest or not (named := _named_by_server(catalogs, name)):
             continue
         error = ConfigurationError(
-            f"The server of catalog {name} names code for Spark to run: {', '.join(named)}.",
-            hint="Have the server's owner remove it, or, if the classes are yours, write the same into "
-            "properties of the catalog.",
+            f"The server of catalog {name} names code, hosts or identities for Spark to use: "
+            f"{', '.join(named)}.",
+            hint="Have the server's owner remove them, or, if you want them, write the same into properties "
+            "of the catalog.",
         )
         if catalog is catalogs.default or catalog is catalogs.lineage:
             raise error
@@ -71,7 +77,7 @@ def without_servers_code(catalogs: Catalogs) -> Catalogs:
 
 
 def _named_by_server(catalogs: Catalogs, name: str) -> tuple[str, ...]:
-    """The properties that name code, asked for once in a process."""
+    """What `_ask` tells, asked for once in a process."""
     place = (catalogs[name].uri, catalogs[name].warehouse, tuple(catalogs[name].properties.items()))
     if place not in _ASKED and (found := _ask(catalogs, name)) is not None:
         _ASKED[place] = found
@@ -79,13 +85,17 @@ def _named_by_server(catalogs: Catalogs, name: str) -> tuple[str, ...]:
 
 
 def _ask(catalogs: Catalogs, name: str) -> tuple[str, ...] | None:
-    """The properties that name code; None if the server did not answer."""
+    """The properties that only our own configuration may set; None if the server did not answer."""
+    from requests.exceptions import InvalidURL
+
     from lineage_bridge_dagster.iceberg.catalogs import open_catalog
-    from lineage_bridge_dagster.iceberg.remote_properties import is_code
 
     try:
         left_out: tuple[str, ...] = getattr(open_catalog(catalogs, name), "left_out", ())
     except LineageBridgeError as error:
+        if isinstance(error.__cause__, InvalidURL):
+            # It sends clients elsewhere, with their token: Spark would follow.
+            return ("uri",)
         _log.info("The server of catalog %s was not asked what it names: %s", name, error)
         return None
-    return tuple(filter(is_code, left_out))
+    return tuple(key for key in left_out if not _PYTHONS.match(key))

@@ -22,6 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.errors import is_interruption
 from lineage_bridge_dagster.iceberg.table_errors import translate
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -119,7 +120,9 @@ class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit])
         started = self._pace.start()
         try:
             answer = call()
-        except Exception as caught:
+        except BaseException as caught:
+            if is_interruption(caught):
+                raise
             error = translate(caught, action=action, where=f"the table {target.dotted}")
             if isinstance(error, ThrottledError):
                 self._pace.refused(started)

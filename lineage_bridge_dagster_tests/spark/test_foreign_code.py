@@ -80,6 +80,9 @@ def server() -> Iterator[RestServer]:
         "s3.client-factory-impl",
         "client.credentials-provider",
         "lock-impl",
+        "s3.proxy-uri",
+        "client.profile-name",
+        "s3.signer.uri",
     ],
 )
 def test_spark_goes_without_a_catalog_whose_server_names_code(
@@ -89,11 +92,27 @@ def test_spark_goes_without_a_catalog_whose_server_names_code(
     catalogs = server.catalogs()
     assert list(without_servers_code(catalogs)) == ["glue"]
     alone = Catalogs(catalogs["lake"], variables={"LINEAGE_BRIDGE_CATALOG_CREDENTIAL": "client:secret"})
-    with pytest.raises(ConfigurationError, match=f"names code for Spark to run: {key}"):
+    with pytest.raises(ConfigurationError, match=f"for Spark to use: {key}"):
         without_servers_code(alone)
     # What our own configuration names is ours.
     own = server.catalogs(properties={key: "com.example.Planted"})
     assert list(without_servers_code(own)) == ["glue", "lake"]
+
+
+def test_spark_goes_without_a_catalog_that_sends_clients_elsewhere(server: RestServer) -> None:
+    server.config["overrides"] = {"uri": "https://evil.example.com"}
+    assert list(without_servers_code(server.catalogs())) == ["glue"]
+
+
+def test_what_only_python_reads_leaves_spark_its_catalog(server: RestServer) -> None:
+    server.config["defaults"] = {
+        "py-io-impl": "com.example.Planted",
+        "s3.signer": "S3V4RestSigner",
+        "s3.signer.uri": f"{server.url}/sign",
+        "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        "s3.endpoint": "http://minio.example.com:9000",
+    }
+    assert list(without_servers_code(server.catalogs())) == ["glue", "lake"]
 
 
 def test_a_catalog_whose_server_names_none_or_does_not_answer_stays(server: RestServer) -> None:
