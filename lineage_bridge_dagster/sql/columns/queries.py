@@ -9,6 +9,8 @@ from lineage_bridge_dagster.sql.columns.expressions import ExpressionReader, Que
 from lineage_bridge_dagster.sql.columns.functions import Arguments, Models, function_relation
 from lineage_bridge_dagster.sql.columns.origins import Origin, merged, through
 from lineage_bridge_dagster.sql.columns.relations import (
+    MAX_COLUMNS,
+    TOO_MANY,
     Field,
     Relation,
     UnknownColumns,
@@ -27,9 +29,6 @@ Tables = Callable[[TablePath], FromItem]
 
 # Nested deeper than people or generators write; Python's own stack ends not far beyond.
 _MAX_DEPTH = 120
-# `SELECT *` of joins of `SELECT *` of joins ... doubles with every level.
-_MAX_COLUMNS = 5_000
-
 # Kinds that have the columns of their first child.
 _TRANSPARENT = frozenset(
     {
@@ -37,8 +36,8 @@ _TRANSPARENT = frozenset(
         *("SET_SEMANTICS_TABLE", "EXPLICIT_TABLE"),
     }
 )
+_NO_QUERIES: Queries = {}
 _TOO_DEEP = "its query is nested too deeply"
-_TOO_MANY = f"its query has more than {_MAX_COLUMNS:,} columns"
 
 # Operands of a MATCH_RECOGNIZE by index (Calcite's SqlMatchRecognize).
 _PATTERN, _DEFINE, _MEASURES, _SUBSET, _PARTITION, _ORDER = 1, 4, 5, 7, 9, 10
@@ -58,6 +57,7 @@ class QueryReader:
         self._tables = tables
         self._models = models
         self._depth = 0
+        self._known: dict[int, tuple[Queries, Scope | None, Relation]] = {}
         self.expressions = ExpressionReader(tree, self.relation)
 
     def relation(self, node: int, queries: Queries | None = None, outer: Scope | None = None) -> Relation:
@@ -68,12 +68,19 @@ class QueryReader:
             queries: Queries that a WITH around it names.
             outer: Scope of the enclosing query, if this one is a correlated subquery.
         """
+        queries = _NO_QUERIES if queries is None else queries
+        known = self._known.get(node)
+        # A subquery in an expression is asked for its columns and for its type, and so are those within it.
+        if known is not None and known[0] is queries and known[1] is outer:
+            return known[2]
         self._depth += 1
         try:
             if self._depth > _MAX_DEPTH:
                 return opaque(_TOO_DEEP)
-            relation = self._relation(node, queries or {}, outer)
-            return relation if len(relation) <= _MAX_COLUMNS else opaque(_TOO_MANY)
+            relation = self._relation(node, queries, outer)
+            relation = relation if len(relation) <= MAX_COLUMNS else opaque(TOO_MANY)
+            self._known[node] = (queries, outer, relation)
+            return relation
         finally:
             self._depth -= 1
 
@@ -170,8 +177,8 @@ class QueryReader:
                 origin = self.expressions.origin(item, scope, queries, keys=keys, windows=windows)
                 field = Field(name, origin, type=self.expressions.type(item, scope, queries))
                 items.append((field, aliased))
-            if len(items) > _MAX_COLUMNS:
-                return opaque(_TOO_MANY)
+            if len(items) > MAX_COLUMNS:
+                return opaque(TOO_MANY)
         return named(items)
 
     def _item_name(self, node: int) -> tuple[str | None, bool]:
@@ -288,8 +295,8 @@ class QueryReader:
             if kind.endswith("USING"):
                 using = tree.names(tree.children(tree.child(join, 5)))
             left = joined(left, right, kind, using)
-            if len(left.star) > _MAX_COLUMNS:
-                left = FromClause(left.items, opaque(_TOO_MANY))
+            if len(left.star) > MAX_COLUMNS:
+                left = FromClause(left.items, opaque(TOO_MANY))
         return left
 
     def _unnest(self, node: int, queries: Queries, scope: Scope) -> Relation:

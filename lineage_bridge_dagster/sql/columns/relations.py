@@ -61,6 +61,10 @@ class UnknownColumns:
 
 Relation = tuple[Field | UnknownColumns, ...]
 
+MAX_COLUMNS = 5_000
+"""Most columns of a query: `SELECT *` of joins of `SELECT *` of joins ... doubles with every level."""
+TOO_MANY = f"its query has more than {MAX_COLUMNS:,} columns"
+
 
 def opaque(reason: str) -> Relation:
     """A relation about which nothing is known."""

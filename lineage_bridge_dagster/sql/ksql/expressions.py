@@ -17,6 +17,8 @@ from lineage_bridge_dagster.sql.ksql.types import read_type
 
 # Levels of nested expressions, far below Python's limit of recursion.
 _MAX_DEPTH = 60
+# Longer than people or generators write.
+_MAX_TOKENS = 20_000
 _SIGNS = ("=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||")
 _NEGATABLE = ("BETWEEN", "IN", "LIKE")
 _WORDS = ("AND", "OR", "ESCAPE")
@@ -156,6 +158,10 @@ class _Reader:
     cursor: Cursor
     types: Mapping[str, Type | None]
     depth: int = 0
+
+    def __post_init__(self) -> None:
+        if self.cursor.peek(_MAX_TOKENS) is not None:
+            raise self.cursor.unexpected(f"an expression of at most {_MAX_TOKENS:,} words and signs")
 
     def end(self) -> None:
         if not self.cursor.done:

@@ -26,8 +26,9 @@ from lineage_bridge_dagster.sql.ksql.tokens import (
     Cursor,
     Kind,
     KsqlError,
+    Positions,
     Token,
-    position,
+    Variables,
     statements,
     tokens,
 )
@@ -110,21 +111,23 @@ def parse_text(text: str) -> KsqlText:
     found: list[Statement] = []
     declarations: list[Declaration] = []
     forms: list[Form | None] = []
-    variables: dict[str, str] = {}
+    variables = Variables()
     types: dict[str, Type | None] = {}
+    positions = Positions(text)
     for statement in statements(tokens(text)):
         reader = _Reader(Cursor(statement, variables), types)
         try:
             found.append(reader.statement())
         except KsqlError as error:
-            where = position(text, error.start)
+            where = positions.of(error.start)
             found.append(Statement(error=f"{error.message} at {where}", kind=UNKNOWN_KIND, position=where))
             forms.append(None)
             continue
         forms.append(reader.form)
         if reader.declaration is not None:
             declarations.append(reader.declaration)
-        variables.update(reader.variables)
+        if reader.defined is not None:
+            variables = variables.with_value(*reader.defined)
     if not found:
         return KsqlText(TextLineage.failed("no statement in it", Position(1, 1)))
     return KsqlText(TextLineage.of(found), tuple(declarations), tuple(forms), types)
@@ -164,7 +167,7 @@ class _Reader:
     types: dict[str, Type | None]
     declaration: Declaration | None = None
     form: Form | None = None
-    variables: dict[str, str] = field(default_factory=dict)
+    defined: tuple[str, str] | None = None
 
     def statement(self) -> Statement:
         cursor = self.cursor
@@ -180,7 +183,7 @@ class _Reader:
         if cursor.take("DEFINE"):
             name = cursor.name()
             cursor.expect("=")
-            self.variables["${" + name + "}"] = cursor.literal()
+            self.defined = ("${" + name + "}", cursor.literal())
             return Statement(kind="DEFINE")
         first = cursor.peek()
         if first is None or not first.is_any(*_PLAIN):
@@ -326,7 +329,7 @@ class _Reader:
             clauses.get(("GROUP", "BY")),
             clauses.get(("PARTITION", "BY")),
             ("WINDOW",) in clauses,
-            dict(cursor.variables),
+            cursor.variables,
         )
 
     def _clause(self, *ends: tuple[str, ...]) -> Tokens:

@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.origins import CONSTANT, Origin, merged, partly, through, unknown
-from lineage_bridge_dagster.sql.columns.relations import Field, Relation, UnknownColumns, unknown_columns
+from lineage_bridge_dagster.sql.columns.relations import (
+    MAX_COLUMNS,
+    TOO_MANY,
+    Field,
+    Relation,
+    UnknownColumns,
+    is_fully_known,
+    opaque,
+)
 from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of, field_type, item_type
 from lineage_bridge_dagster.sql.ksql.expressions import (
     Expression,
@@ -25,6 +33,9 @@ from lineage_bridge_dagster.sql.ksql.tokens import Cursor, Kind, KsqlError
 
 Types = Mapping[str, Type | None]
 """Types that CREATE TYPE has defined, by name."""
+
+# More than ksqlDB runs.
+_MAX_SOURCES = 200
 
 
 class QueryReader:
@@ -58,17 +69,24 @@ class QueryReader:
 
     def relation(self) -> Relation:
         """The columns of the result, in order."""
+        if len(self._query.sources) > _MAX_SOURCES:
+            return opaque(f"its query has more than {_MAX_SOURCES} sources")
         generator = self._scope.generator()
-        relation: Relation = ()
+        relation: list[Field | UnknownColumns] = []
+        after_unknown = False
         for found in self._query.items:
             try:
                 item = read_item(found, self._query.variables, self._types)
             except KsqlError as error:
                 alias, reason = _alias(found), f"its expression could not be parsed: {error.message}"
-                relation += (Field(alias or None, unknown(reason), bool(alias)),)
-            else:
-                relation += self._item(item, generator, after_unknown=bool(unknown_columns(relation)))
-        return relation
+                relation.append(Field(alias or None, unknown(reason), bool(alias)))
+                continue
+            columns = self._item(item, generator, after_unknown=after_unknown)
+            after_unknown = after_unknown or not is_fully_known(columns)
+            relation += columns
+            if len(relation) > MAX_COLUMNS:
+                return opaque(TOO_MANY)
+        return tuple(relation)
 
     def _item(self, item: Item, generator: NameGenerator, *, after_unknown: bool) -> Relation:
         expression = item.expression

@@ -8,9 +8,11 @@ as a part of a name.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.sql.statement import Position
@@ -22,7 +24,7 @@ _TOKEN = re.compile(
     | (?P<string>   '(?:[^']|'')*' )
     | (?P<quoted>   `(?:[^`]|``)*` | "(?:[^"]|"")*" )
     | (?P<variable> (?: [A-Za-z0-9_@]* \$\{[A-Za-z_][A-Za-z0-9_@]*\} )+ [A-Za-z0-9_@]* )
-    | (?P<number>   (?:\d+\.?\d*|\.\d+)[Ee][+-]?\d+\b | \d+\.\d* | \.\d+ | \d+(?![A-Za-z_@\d]) )
+    | (?P<number>   (?:\d+(?:\.\d*)?|\.\d+)[Ee][+-]?\d+\b | \d+\.\d* | \.\d+ | \d+(?![A-Za-z_@\d]) )
     | (?P<word>     [A-Za-z0-9_][A-Za-z0-9_@]* )
     | (?P<sign>     := | -> | => | <> | != | <= | >= | \|\| | [-+*/%=<>()\[\],.;:] )
     | (?P<other>    ['"`].* | . )
@@ -30,6 +32,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+#: Longest text that variables make of one token, in characters: each may double what it is made of.
+_MAX_EXPANDED = 100_000
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_@]*\}")
 # Those of ksqlDB's reserved words that can follow or precede a name.
 _RESERVED = frozenset(
@@ -115,10 +119,46 @@ def statements(found: Sequence[Token]) -> Iterator[list[Token]]:
         yield statement
 
 
-def position(text: str, start: int) -> Position:
-    """Line and column of an offset in a text."""
-    lines = _NEWLINE.split(text[:start])
-    return Position(len(lines), len(lines[-1]) + 1)
+class Positions:
+    """Lines and columns of a text, whose lines are found once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(newline.end() for newline in _NEWLINE.finditer(self._text))]
+
+    def of(self, start: int) -> Position:
+        """Line and column of an offset."""
+        line = bisect_right(self._starts, start)
+        return Position(line, start - self._starts[line - 1] + 1)
+
+
+class Variables(Mapping[str, str]):
+    """The variables that `DEFINE` has set up to a moment, of a history that goes on."""
+
+    def __init__(self, history: dict[str, list[tuple[int, str]]] | None = None, moment: int = 0) -> None:
+        self._history = {} if history is None else history
+        self._moment = moment
+
+    def with_value(self, name: str, value: str) -> Variables:
+        """These variables, with one that is set now. Only the latest may be extended."""
+        self._history.setdefault(name, []).append((self._moment, value))
+        return Variables(self._history, self._moment + 1)
+
+    def __getitem__(self, name: str) -> str:
+        values = self._history[name]
+        at = bisect_left(values, self._moment, key=lambda value: value[0])
+        if at == 0:
+            raise KeyError(name)
+        return values[at - 1][1]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._history if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class Cursor:
@@ -185,12 +225,16 @@ class Cursor:
         Raises:
             KsqlError: Something else follows.
         """
-        token = self.peek()
+        signs = self.at
+        while (token := self.peek()) is not None and token.is_any("-", "+"):
+            self.at += 1
         if token is None or token.kind is Kind.OTHER:
             raise self.unexpected("a value")
+        sign = "".join(each.text for each in self._tokens[signs : self.at])
         self.at += 1
-        if token.is_any("-", "+"):
-            return token.text + self.literal()
+        return sign + self._value(token)
+
+    def _value(self, token: Token) -> str:
         if token.kind is Kind.VARIABLE:
             return self.substituted(token.text).strip("'")
         # ksqlDB substitutes variables before it parses, in strings as well.
@@ -278,7 +322,17 @@ class Cursor:
         return KsqlError(f"{shown!r} where {expected} was expected", token.start)
 
     def substituted(self, text: str) -> str:
-        """A text with the values of its variables; those that are not set stay as written."""
+        """A text with the values of its variables; those that are not set stay as written.
+
+        Raises:
+            KsqlError: It becomes too long.
+        """
+        if "${" not in text:
+            return text
+        length = sum(len(self.variables.get(name.upper(), name)) for name in _VARIABLE.findall(text))
+        if length > _MAX_EXPANDED:
+            start = self._tokens[min(self.at, len(self._tokens) - 1)].start
+            raise KsqlError(f"its variables expand to over {_MAX_EXPANDED:,} characters", start)
         return _VARIABLE.sub(lambda found: self.variables.get(found.group().upper(), found.group()), text)
 
     def _resolved(self, token: Token) -> str:

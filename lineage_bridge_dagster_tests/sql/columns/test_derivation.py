@@ -164,6 +164,13 @@ def test_queries_nested_too_deeply_are_open(written: Written, depth: int) -> Non
     assert readable(columns) == {"d.x": {"t.a": "identity"} if depth == 20 else {"?": ""}}
 
 
+def test_subqueries_within_expressions_are_derived_once(written: Written) -> None:
+    nested = "(SELECT " * 60 + "a" + " FROM t)" * 60
+    ((column,),) = written([f"INSERT INTO x (c) SELECT {nested} FROM t"], lambda _: ["a"])
+    assert [(source.column, source.how.value) for source in column.sources] == [("a", "identity")]
+    assert column.complete
+
+
 def test_columns_that_double_with_every_level_are_given_up(written: Written) -> None:
     ctes = ", ".join(f"c{i + 1} AS (SELECT l.* , r.* FROM c{i} l, c{i} r)" for i in range(40))
     sql = f"CREATE TABLE d AS WITH c0 AS (SELECT a FROM t), {ctes} SELECT * FROM c40"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage_bridge_dagster.sql.ksql.derivation import derive_columns
 from lineage_bridge_dagster.sql.ksql.parser import TopicFlow, parse, parse_text, topic_flows
 from lineage_bridge_dagster.sql.statement import Position
 
@@ -131,6 +132,60 @@ def test_rejected_statement_leaves_the_others_of_its_text() -> None:
     (lineage,) = parse(["CREATE STREAM a AS SELECT * FROM x; SELEC; INSERT INTO b SELECT * FROM y;"])
     assert lineage.error is not None
     assert (lineage.reads, lineage.writes) == ((("X",), ("Y",)), (("A",), ("B",)))
+
+
+def test_variables_that_multiply_are_the_error_of_their_statement() -> None:
+    bomb = ["DEFINE a0 = 'xxxxxxxxxx'", *(f"DEFINE a{n} = '{f'${{a{n - 1}}}' * 10}'" for n in range(1, 15))]
+    rest = ["CREATE STREAM s AS SELECT '${a14}' AS x, a FROM t", "INSERT INTO u SELECT b FROM v"]
+    text = parse_text("; ".join([*bomb, *rest]))
+    assert text.lineage.error is not None
+    assert "its variables expand to over 100,000 characters" in text.lineage.error
+    assert (text.lineage.reads, text.lineage.writes) == ((("T",), ("V",)), (("S",), ("U",)))
+    columns = {column.column: column for column in derive_columns(text).written}
+    assert (columns["A"].complete, columns["B"].open) == (False, columns["A"].open)
+
+
+def test_statement_has_the_variables_of_its_moment() -> None:
+    text = parse_text(
+        "DEFINE t = 'one'; INSERT INTO a SELECT * FROM ${t};"
+        "DEFINE t = 'two'; INSERT INTO a SELECT * FROM ${t};"
+        "INSERT INTO b SELECT ${c} AS x FROM two; DEFINE c = 'late';"
+    )
+    assert text.lineage.reads == (("ONE",), ("TWO",))
+    assert [form.query.variables.get("${C}") for form in text.forms if form and form.query] == [None] * 3
+
+
+DEEP = 20_000
+
+
+def selected(expression: str) -> str:
+    return f"CREATE STREAM s AS SELECT {expression} FROM t;"  # noqa: S608
+
+
+@pytest.mark.parametrize(
+    ("sql", "has_error"),
+    [
+        pytest.param(selected("- " * DEEP + "1"), False, id="signs"),
+        pytest.param("DEFINE a = " + "- " * DEEP, True, id="signs of a variable"),
+        pytest.param(selected("(" * DEEP + "a" + ")" * DEEP), False, id="parentheses"),
+        pytest.param(selected("F(" * DEEP + "a" + ")" * DEEP), False, id="calls"),
+        pytest.param(selected("a" + "+b" * DEEP), False, id="operators"),
+        pytest.param(selected("a" + "->b" * DEEP), False, id="fields"),
+        pytest.param(selected("1" * DEEP), False, id="digits"),
+        pytest.param(selected(",".join(f"c{n}" for n in range(6_000))), False, id="columns"),
+        pytest.param(f"CREATE STREAM s (a {'ARRAY<' * DEEP}INT{'>' * DEEP});", False, id="types"),
+        pytest.param(
+            selected("*").replace(";", " JOIN u WITHIN 1 HOUR ON t.a = u.a" * 300), False, id="joins"
+        ),
+        pytest.param("x;\n" * DEEP, True, id="rejected"),
+        pytest.param("SELECT '" + "''" * DEEP, True, id="quotes"),
+        pytest.param("/*" * DEEP, True, id="comments"),
+    ],
+)
+def test_long_and_deep_texts_end(sql: str, has_error: bool) -> None:
+    text = parse_text(sql)
+    assert (text.lineage.error is not None) == has_error
+    derive_columns(text)
 
 
 def test_declaration_has_topic_keys_and_values() -> None:
