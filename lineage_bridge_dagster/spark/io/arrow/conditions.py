@@ -18,6 +18,7 @@ from pyiceberg.expressions import (
     EqualTo,
     GreaterThanOrEqual,
     In,
+    IsNaN,
     IsNull,
     LessThan,
     Not,
@@ -81,9 +82,16 @@ def one_of(name: str, values: Iterable[Any]) -> BooleanExpression:
     equal: Any = EqualTo
     within: Any = In
     null: Any = IsNull
+    nan: Any = IsNaN
     listed = list(values)
     found = [value for value in listed if value is not None]
-    known: BooleanExpression = equal(name, found[0]) if len(found) == 1 else within(name, found)
+    # NaN equals NaN, as in Spark.
+    numbers = [value for value in found if value == value]
+    known: BooleanExpression = AlwaysFalse()
+    if numbers:
+        known = equal(name, numbers[0]) if len(numbers) == 1 else within(name, numbers)
+    if len(numbers) < len(found):
+        known = Or(known, nan(name))
     return Or(known, null(name)) if None in listed else known
 
 

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +19,7 @@ from pyiceberg.io.pyarrow import bin_pack_arrow_table, write_file
 from pyiceberg.partitioning import PartitionFieldValue, PartitionKey, partition_record_value
 from pyiceberg.schema import Schema
 from pyiceberg.table import TableProperties, WriteTask
+from pyiceberg.transforms import IdentityTransform
 from pyiceberg.typedef import Record
 
 if TYPE_CHECKING:
@@ -58,7 +60,10 @@ def _partitions(metadata: TableMetadata, rows: pa.Table) -> Iterator[tuple[Parti
     columns = []
     for field in spec.fields:
         transform = field.transform.transform(schema.find_type(field.source_id))
-        columns.append(_transformed(_column(rows, schema, field.source_id), transform))
+        column = _column(rows, schema, field.source_id)
+        if pa.types.is_time64(column.type) and not isinstance(field.transform, IdentityTransform):
+            column = column.cast(pa.int64())
+        columns.append(_transformed(column, transform))
     indices: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for number, values in enumerate(zip(*columns, strict=True)):
         indices[values].append(number)
@@ -83,14 +88,17 @@ def _column(rows: pa.Table, schema: Schema, field_id: int) -> pa.ChunkedArray:
     else:
         first, *rest = name.split(".")
         found = pc.struct_field(rows.column(first), rest)
-    if pa.types.is_timestamp(found.type) or pa.types.is_time64(found.type):
+    if pa.types.is_timestamp(found.type):
         return found.cast(pa.int64())
     return found.cast(pa.int32()) if pa.types.is_date32(found.type) else found
 
 
 def _transformed(column: pa.ChunkedArray, transform: Callable[[Any], Any]) -> list[Any]:
     """The transform of each value, computed once for equal ones."""
-    encoded = column.combine_chunks().dictionary_encode()
-    values = [transform(value) for value in encoded.dictionary.to_pylist()]
+    is_uuid = isinstance(column.type, pa.UuidType)
+    plain = column.cast(column.type.storage_type) if is_uuid else column
+    encoded = plain.combine_chunks().dictionary_encode()
+    found = encoded.dictionary.to_pylist()
+    values = [transform(UUID(bytes=value) if is_uuid else value) for value in found]
     nothing = transform(None)
     return [nothing if at is None else values[at] for at in encoded.indices.to_pylist()]

@@ -18,6 +18,7 @@ from lineage_bridge_dagster.spark.io.options import WriteOptions
 
 #: Keys that a message shows.
 _SHOWN = 3
+_NAN = float("nan")
 
 Key = tuple[Any, ...]
 
@@ -56,7 +57,7 @@ class MergeRows:
         rows: dict[Key, dict[str, Any] | None] = {}
         duplicates: list[Key] = []
         for row, deleted in zip(conform(frame, found, label).to_pylist(), flags, strict=True):
-            key = tuple(row[name] for name in keys)
+            key = _key(row, keys)
             if None in key and options.null_keys == "error":
                 raise LineageBridgeError(
                     f"The DataFrame for {label} has a row with a null in its key: {_shown(keys, key)}.",
@@ -100,7 +101,7 @@ class MergeRows:
         result: list[dict[str, Any]] = []
         seen: set[Key] = set()
         for row in existing.to_pylist():
-            key = tuple(row[name] for name in self.keys)
+            key = _key(row, self.keys)
             if key not in self.rows:
                 # The condition may be wider than the keys.
                 result.append(row)
@@ -119,6 +120,11 @@ class MergeRows:
 def _keys(schema: Schema, options: WriteOptions) -> tuple[str, ...]:
     names = [field.name for field in schema.fields]
     return tuple(match(name, names, "join_cols") or name for name in options.join_cols)
+
+
+def _key(row: dict[str, Any], names: tuple[str, ...]) -> Key:
+    # One object for all of NaN: as such it equals itself in a tuple.
+    return tuple(_NAN if (value := row[name]) != value else value for name in names)
 
 
 def _condition(keys: tuple[str, ...], rows: dict[Key, dict[str, Any] | None]) -> BooleanExpression:

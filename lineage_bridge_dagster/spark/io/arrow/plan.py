@@ -143,7 +143,7 @@ def with_merge_columns(options: WriteOptions, frame: pa.Schema, table: TableName
     """The options with the names that a frame has for the columns of its merge.
 
     Raises:
-        ConfigurationError: it lacks one, or has several that are meant, or the delete column is no boolean.
+        ConfigurationError: it lacks one, or has several that are meant, or the type of one does not fit.
     """
     columns = frame.names
 
@@ -162,6 +162,13 @@ def with_merge_columns(options: WriteOptions, frame: pa.Schema, table: TableName
             hint="Make it a boolean that is true on rows to delete.",
         )
     keys = tuple(named(name, "join_cols") for name in options.join_cols)
+    for name in keys:
+        kind = frame.field(name).type
+        if pa.types.is_nested(kind) or isinstance(kind, pa.UuidType):
+            raise ConfigurationError(
+                f"join_cols of {table} names {name}, of type {kind}, which PyIceberg cannot compare.",
+                hint="Name columns of numbers, text, times or bytes, or return a Spark DataFrame.",
+            )
     return replace(options, join_cols=keys, delete_column=flag)
 
 

@@ -19,7 +19,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.arrow import tables
 from lineage_bridge_dagster.spark.io.arrow.conditions import all_of, one_of, parsed, slice_filter
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, from_arrow
-from lineage_bridge_dagster.spark.io.column_names import resolve
+from lineage_bridge_dagster.spark.io.column_names import pair, resolve
 from lineage_bridge_dagster.spark.io.increments import check_history, full_refresh_hint, position_in
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.requests import ReadRequest
@@ -61,6 +61,7 @@ def read_rows(request: ReadRequest, kind: FrameKind) -> Any:
         option = f"The filter of input {request.label}"
         conditions.append(parsed(request.options.filter, schema, option))
     paths = [_path(column, schema, request.label) for column in request.options.columns]
+    pair([path[-1] for path in paths], (), f"input {request.label}")
     scan = scan.update(row_filter=all_of(conditions))
     if paths and not chain:
         scan = scan.update(selected_fields=tuple(dict.fromkeys(path[0] for path in paths)))
@@ -68,6 +69,11 @@ def read_rows(request: ReadRequest, kind: FrameKind) -> Any:
         if kind is FrameKind.READER and not paths and not chain:
             return scan.to_arrow_batch_reader()
         rows = scan.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise LineageBridgeError(
+            f"Arrow cannot read {request.label} so: {error}",
+            hint="Change the filter of the input, or read it with Spark.",
+        ) from error
     except Exception as error:
         raise translate(error, action="Reading", where=f"the table {name}") from error
     if chain:

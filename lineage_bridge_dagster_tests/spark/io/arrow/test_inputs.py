@@ -265,3 +265,46 @@ def test_flag_of_deleted_rows_is_a_boolean(manager: IcebergIOManager) -> None:
     frame = pa.table({"id": [1], "gone": ["false"]})
     failure = write(manager, frame, write_mode="merge", join_cols=["id"], delete_column="Gone")
     assert "delete_column gone of lake.sales.orders is string" in failure
+
+
+@pytest.mark.parametrize(
+    ("keys", "partition_by"),
+    [
+        (pa.array([bytes(16), bytes(15) + b"1", None], pa.uuid()), "c"),
+        (pa.array([bytes(16), None], pa.uuid()), "bucket(4, c)"),
+        (pa.array([dt.time(1), None]), "c"),
+        (pa.array([D("1.50"), None], pa.decimal128(10, 2)), "truncate(10, c)"),
+        (pa.array([b"xx", None], pa.binary(2)), "c"),
+        (pa.array([-1, None], pa.timestamp("us", "UTC")), "hours(c)"),
+        (pa.array(["a/b c=%", "", None]), "c"),
+        (pa.array([1.5, NAN, None]), "c"),
+    ],
+)
+def test_every_type_can_be_partitioned_by(
+    manager: IcebergIOManager, keys: pa.Array, partition_by: str
+) -> None:
+    frame = pa.table({"c": keys})
+    assert not write(manager, frame, partition_by=[partition_by])
+    assert sorted(map(repr, written(manager))) == sorted(map(repr, frame.to_pylist()))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pa.array([D("1.50"), D("2.00")], pa.decimal128(10, 2)),
+        pa.array([0, 1], pa.timestamp("us", "UTC")),
+        pa.array([NAN, 1.0]),
+        pa.array([b"aa", b"bb"], pa.binary(2)),
+        pa.array([dt.time(1), dt.time(2)]),
+    ],
+)
+def test_rows_are_merged_by_keys_of_every_type(manager: IcebergIOManager, keys: pa.Array) -> None:
+    existing(manager, pa.table({"k": keys, "v": [1, 2]}))
+    assert not write(manager, pa.table({"k": keys[:1], "v": [9]}), write_mode="merge", join_cols=["k"])
+    assert sorted(row["v"] for row in written(manager)) == [2, 9]
+
+
+@pytest.mark.parametrize("keys", [pa.array([{"a": 1}]), pa.array([[1]]), pa.array([bytes(16)], pa.uuid())])
+def test_keys_that_cannot_be_compared_are_refused(manager: IcebergIOManager, keys: pa.Array) -> None:
+    failure = write(manager, pa.table({"k": keys}), write_mode="merge", join_cols=["k"])
+    assert "join_cols of lake.sales.orders names k, of type" in failure

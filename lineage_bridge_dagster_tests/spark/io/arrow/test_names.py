@@ -146,6 +146,8 @@ def test_options_of_an_input_name_columns_exactly_or_alone(manager: IcebergIOMan
     assert read(columns=["s.F"], filter="a = 10 AND s.F = 2") == [{"F": 2}]
     assert read(columns=["A"], filter="NOT (A = 11 OR Id IN (7))") == [{"A": 21}]
     assert "s.x" in read(columns=["s.x"])
+    assert "have the same name" in read(columns=["id", "ID"])
+    assert "have the same name" in read(columns=["S.f", "s.f"])
     existing_pair = "which differ only by case"
     for ambiguous in ({"columns": ["S.f", "id"]}, {"filter": "a = 10"}):
         assert isinstance(read(**ambiguous), list)
