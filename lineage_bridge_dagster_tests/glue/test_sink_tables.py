@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineage_bridge_dagster.assets.check_outcomes import tableflow_healthy
+from lineage_bridge_dagster.assets.inventory import build_inventory
+from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.glue import enrich
+from lineage_bridge_dagster.glue.clean import Cleaning
 from lineage_bridge_dagster.glue.sink_tables import SinkTables
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
@@ -21,6 +24,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.unknowns import ELSEWHERE_TABLES
 from lineage_bridge_dagster.specs.graph_view import GraphView
+from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.glue.catalog import Catalog, glue_table
 from lineage_bridge_dagster_tests.glue.graphs import (
     CLUSTER,
@@ -28,7 +32,7 @@ from lineage_bridge_dagster_tests.glue.graphs import (
     REGION,
     complete_coverage,
 )
-from lineage_bridge_dagster_tests.glue.runs import clock, glue_nodes, ours, push
+from lineage_bridge_dagster_tests.glue.runs import clock, glue_nodes, no_sleep, ours, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -374,3 +378,37 @@ def test_a_table_that_was_dropped_is_gone_whatever_tableflow_tells(
     found.coverage.add(ScopeReport(Scope("connect", ENVIRONMENT, CLUSTER), Status.COMPLETE))
     now = carry_forward(enrich(found, client, region=REGION, clock=clock, last=last), last)
     assert not glue_nodes(now)
+
+
+def test_lineage_that_is_wiped_is_pushed_again_and_clean_removes_it(
+    client: GlueClient, catalog: Catalog
+) -> None:
+    catalog.create("orders", "raw", parameters=FILES, **at("s3://lake/topics/orders"))
+    found = discovered(client, sink(S3))
+    push(client, found)
+    before = ours(catalog.table("orders", "raw")["Parameters"])
+    # A crawler writes the table again.
+    catalog.glue.update_table(
+        DatabaseName="raw",
+        TableInput={"Name": "orders", "Parameters": FILES, **at("s3://lake/topics/orders")},
+    )
+    push(client, found)
+    again = ours(catalog.table("orders", "raw")["Parameters"])
+    assert again["lineage_bridge.digest"] == before["lineage_bridge.digest"]
+    cleaning = Cleaning(client, PushSettings(), clock=clock, sleep=no_sleep)
+    report = cleaning.remove(cleaning.find())
+    assert report.counts["updated"] == 1
+    assert not ours(catalog.table("orders", "raw")["Parameters"])
+
+
+def test_the_table_and_its_chain_are_assets(client: GlueClient, catalog: Catalog) -> None:
+    catalog.create("orders", "raw", parameters=FILES, **at("s3://lake/topics/orders"))
+    inventory = build_inventory(discovered(client, sink(S3)), LineageTranslator().get_asset_spec)
+    deps = {
+        key.to_user_string(): [each.to_user_string() for each in upstream]
+        for key, upstream in inventory.deps_of.items()
+    }
+    assert deps["glue/raw/orders"] == ["upstream_chain/raw/orders"]
+    assert deps["upstream_chain/raw/orders"] == ["external/s3:||lake|topics|orders"]
+    (table,) = inventory.tables
+    assert "Table orders in the Glue database raw, from Kafka topic orders" in str(table.spec.description)
