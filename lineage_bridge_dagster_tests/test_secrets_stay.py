@@ -146,8 +146,6 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    # At this level, boto logs every answer of Glue as it is.
-    caplog.set_level(logging.INFO, "botocore")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
@@ -155,6 +153,7 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
     assert len({case.secret for case in planted}) >= 400
     with FlinkSqlParser() as parser, StrictAws() as aws:
         found = discover(settings(), transport=world(planted).transport, parser=parser)
+        client = glue_client(AwsSettings(region=REGION, endpoint_url=aws.endpoint_url))
         catalog = Catalog(aws)
         storage = {
             "Location": of(planted, "location")[0].value,
@@ -172,7 +171,6 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
                 StorageDescriptor=storage,
                 Description=of(planted, "description")[0].value,
             )
-        client = glue_client(AwsSettings(region=REGION, endpoint_url=aws.endpoint_url))
         enriched = enrich(found, client, region=REGION)
         report = push_tables(enriched, client, PushSettings())
         assert report.counts["updated"] >= 1

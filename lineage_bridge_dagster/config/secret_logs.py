@@ -14,7 +14,8 @@ _REQUESTS = {
 }
 #: A header or a parameter with its value, which is quoted or ends before a space or `&`.
 _PARAMETER = r"""(\b(?:{names})\b["']?\s*[:=]\s*b?)(?:"[^"]*"|'[^']*'|[^\s&,"']+)"""
-_ANSWER = re.compile("SecretString|SecretBinary|SecretAccessKey|SessionToken")
+#: Secrets that AWS answers, and tables of Glue, whose parameters and comments may hold anybody's.
+_BODY = re.compile("SecretString|SecretBinary|SecretAccessKey|SessionToken|TableInput|StorageDescriptor")
 
 
 class _HideParameters(logging.Filter):
@@ -30,23 +31,23 @@ class _HideParameters(logging.Filter):
         return True
 
 
-class _HideAnswers(logging.Filter):
-    """An answer is bytes of JSON or XML, in any encoding of Python's, so all of it is hidden."""
+class _HideBodies(logging.Filter):
+    """A body is bytes of JSON or XML, in any encoding of Python's, so all of it is hidden."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if _ANSWER.search(record.getMessage()):
-            record.msg, record.args = "Response body: *** (it holds a secret)", ()
+        if _BODY.search(record.getMessage()):
+            record.msg, record.args = "Body: *** (it may hold a secret)", ()
         return True
 
 
-_FILTERS: dict[str, logging.Filter] = {
-    **{name: _HideParameters(names) for name, names in _REQUESTS.items()},
-    "botocore.parsers": _HideAnswers(),
-}
+_FILTERS: tuple[tuple[str, logging.Filter], ...] = (
+    *((name, _HideParameters(names)) for name, names in _REQUESTS.items()),
+    *((name, _HideBodies()) for name in ("botocore.endpoint", "botocore.hooks", "botocore.parsers")),
+)
 
 
 def hide_secrets_in_logs() -> None:
     """Hide secrets in the records of these clients, from now on."""
-    for name, each in _FILTERS.items():
+    for name, each in _FILTERS:
         # A filter that is there already is not added again.
         logging.getLogger(name).addFilter(each)

@@ -7,6 +7,7 @@ process, however that ends (`kill -9` included).
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import selectors
 import subprocess
@@ -55,6 +56,7 @@ class JvmGateway:
         options: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
     ) -> None:
+        hide_what_java_gets()
         self._owner = os.getpid()
         # A file, not a pipe: nobody needs to drain it, and its content explains a failed start.
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
@@ -208,3 +210,8 @@ def _detach_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_detach_in_child)
+
+
+def hide_what_java_gets() -> None:
+    """Have py4j log nothing at DEBUG: all that goes to a JVM and comes from it, statements and settings."""
+    logging.getLogger("py4j").setLevel(logging.INFO)

@@ -8,7 +8,8 @@ from typing import Any
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import Field, NodeView
-from lineage_bridge_dagster.lineage.sql_modes import shown_text
+from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.lineage.sql_modes import is_parsed, shown_text
 from lineage_bridge_dagster.lineage.text import clean, size
 
 #: Maximum bytes of `lineage_bridge.upstream_chain`, in UTF-8.
@@ -32,7 +33,7 @@ def shown_sql(node: Node, mode: str) -> str | None:
     Raises:
         ValueError: The mode is not one of `SQL_MODES`.
     """
-    return clean(shown_text(NodeView.of(node).sql, mode)) or None
+    return clean(shown_text(NodeView.of(node).sql, mode, is_parsed=is_parsed(node))) or None
 
 
 def writer_note(node: Node) -> str:
@@ -65,7 +66,7 @@ def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, An
 
 def _field(field: Field) -> dict[str, str]:
     record = {"name": clean(field.name), "type": clean(field.type)}
-    return {**record, "description": clean(field.comment)} if field.comment else record
+    return {**record, "description": clean(redact_text(field.comment))} if field.comment else record
 
 
 def chain_json(records: Sequence[Mapping[str, Any]], limit: int = MAX_CHAIN_BYTES) -> tuple[str, bool]:

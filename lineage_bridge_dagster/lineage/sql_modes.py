@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
+from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.redaction import MASK, redact_sql
 from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
 from lineage_bridge_dagster.lineage.sql_tokens import is_statement
@@ -29,8 +30,13 @@ def at_least_as_strict(mode: str, other: str) -> bool:
     return _rank(mode) >= _rank(other)
 
 
-def shown_text(text: str, mode: str) -> str:
-    """Return a text as the mode shows it, empty if it shows none.
+def is_parsed(node: Node) -> bool:
+    """Whether the parser accepted a node's statement: only then is it known what each literal is."""
+    return not node.attributes.get("parse_error")
+
+
+def shown_text(text: str, mode: str, *, is_parsed: bool = True) -> str:
+    """Return a text as the mode shows it, empty if it shows none; without literals if it is not parsed.
 
     Raises:
         ValueError: The mode is not one of `SQL_MODES`.
@@ -40,7 +46,7 @@ def shown_text(text: str, mode: str) -> str:
         return ""
     if not strictness or text == MASK or _HASH.fullmatch(text):
         return text
-    return redact_sql(text) if mode == "redacted" else sql_hash(text)
+    return redact_sql(text, is_parsed=is_parsed) if mode == "redacted" else sql_hash(text)
 
 
 def sql_hash(text: str) -> str:

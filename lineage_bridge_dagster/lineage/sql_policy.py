@@ -19,7 +19,13 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.redaction import MASK, redact_key, redact_sql, redact_text, redact_value
-from lineage_bridge_dagster.lineage.sql_modes import at_least_as_strict, is_sql, shown_text, sql_hash
+from lineage_bridge_dagster.lineage.sql_modes import (
+    at_least_as_strict,
+    is_parsed,
+    is_sql,
+    shown_text,
+    sql_hash,
+)
 
 #: Key in `Discovery.caches`: `{"mode", "rules", "hashes": {node id: hash}}`, the mode and the rules that
 #: limit the discovery, and the hashes of the statements whose text it does not have.
@@ -31,6 +37,8 @@ _RULES = 2
 _STATEMENTS = ("sql", "query")
 #: Attributes whose keys are the names of columns, and whose values are types.
 _OF_COLUMNS = ("column_types", COLUMN_LINEAGE)
+#: What a field or a column without a comment has: a graph has millions of them.
+_FIELD = frozenset({"name", "type"})
 #: A literal in a parser's message.
 _QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,8192}+'(?!\w)")
 #: In place of a parser's message, which quotes the statement.
@@ -83,7 +91,7 @@ def statement_hash(discovery: Discovery, node_id: str) -> str | None:
     node = discovery.graph.nodes[node_id]
     text = node.attributes.get("sql")
     if isinstance(text, str) and text.strip():
-        return sql_hash(redact_sql(text, is_parsed=_is_parsed(node)))
+        return sql_hash(redact_sql(text, is_parsed=is_parsed(node)))
     cache = discovery.caches.get(CACHE)
     hashes = cache.get("hashes") if isinstance(cache, Mapping) else None
     found = hashes.get(node_id) if isinstance(hashes, Mapping) else None
@@ -92,13 +100,13 @@ def statement_hash(discovery: Discovery, node_id: str) -> str | None:
 
 def limited_node(node: Node, mode: str) -> Node:
     """Return a node of any kind without secrets, with the SQL in its attributes as the mode shows it."""
-    is_parsed = _is_parsed(node)
+    parsed = is_parsed(node)
     attributes: dict[str, Any] = {}
     for name, value in node.attributes.items():
         if name in _STATEMENTS and isinstance(value, str):
-            shown: Any = _stored(value, mode, is_parsed=is_parsed)
+            shown: Any = _stored(value, mode, is_parsed=parsed)
         elif name == "formatted_sql" and isinstance(value, str):
-            shown = _stored(value, mode, is_parsed=is_parsed) if _shows_text(mode) else ""
+            shown = _stored(value, mode, is_parsed=parsed) if _shows_text(mode) else ""
         elif name == "parse_error" and isinstance(value, str) and value:
             # It quotes the statement.
             shown = _QUOTED.sub(f"'{MASK}'", redact_text(value)) if _shows_text(mode) else _NOT_SHOWN
@@ -133,18 +141,13 @@ def shown_description(description: str, mode: str) -> str:
 
 def _stored(text: str, mode: str, *, is_parsed: bool = True) -> str:
     """A statement as a discovery stores it; a hash is of the redacted text, whatever the discovery had."""
-    if mode in ("redacted", "hash"):
+    if mode == "hash":
         text = redact_sql(text, is_parsed=is_parsed)
-    return shown_text(text, mode)
+    return shown_text(text, mode, is_parsed=is_parsed)
 
 
 def _pushed(text: str, mode: str) -> str:
     return _stored(text, mode) or MASK
-
-
-def _is_parsed(node: Node) -> bool:
-    """Whether the parser accepted a node's statement: only then is it known what each literal is."""
-    return not node.attributes.get("parse_error")
 
 
 def _shows_text(mode: str) -> bool:
@@ -154,6 +157,8 @@ def _shows_text(mode: str) -> bool:
 def _shown(key: str, value: Any, mode: str) -> Any:
     """What an attribute, or a setting in one, shows; empty if it is SQL and none is shown."""
     if isinstance(value, Mapping):
+        if value.keys() <= _FIELD:
+            return value
         settings = {str(name): (_shown(str(name), item, mode), item) for name, item in value.items()}
         return {redact_key(name): shown for name, (shown, item) in settings.items() if shown or not item}
     if isinstance(value, list | tuple):

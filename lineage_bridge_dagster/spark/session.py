@@ -27,6 +27,7 @@ from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
 from lineage_bridge_dagster.config.spark_remote import MASTER, SECRET_NAMES, remote_of
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.jars.gateway import hide_what_java_gets
 from lineage_bridge_dagster.jars.jvm import home
 from lineage_bridge_dagster.spark import classic, remote
 from lineage_bridge_dagster.spark.foreign_code import without_servers_code
@@ -104,6 +105,7 @@ def spark_session(
             other kind; what `remote.connect` raises.
         SparkServerError: the server does not answer.
     """
+    hide_what_java_gets()
     with _lock:
         from pyspark.sql import SparkSession
 

@@ -17,6 +17,14 @@ VALUE = "a/b+c=d"
         ("botocore.parsers", f'b\'{{"Name":"x","SecretString":"{{\\\\"KEY\\\\": \\\\"{VALUE}\\\\"}}"}}\''),
         ("botocore.parsers", f"b'<SecretAccessKey>{VALUE}</SecretAccessKey>'"),
         ("botocore.parsers", f"b'<SessionToken>{VALUE}</SessionToken>'"),
+        (
+            "botocore.endpoint",
+            f'params: {{\'body\': b\'{{"TableInput": {{"Parameters": {{"k": "{VALUE}"}}}}}}\'}}',
+        ),
+        (
+            "botocore.parsers",
+            f'b\'{{"Table": {{"StorageDescriptor": {{}}, "Parameters": {{"k": "{VALUE}"}}}}}}\'',
+        ),
         ("urllib3.connectionpool", f'"PUT /kept?sv=1&sig={VALUE}&se=2 HTTP/1.1" 201 0'),
     ],
 )
