@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
@@ -146,7 +148,7 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     planted = [*cases("planted"), *cases("strangers")]
@@ -174,6 +176,8 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
         enriched = enrich(found, client, region=REGION)
         report = push_tables(enriched, client, PushSettings())
         assert report.counts["updated"] >= 1
+        processes = psutil.Process().children(recursive=True)
+        commands = "\n".join(" ".join(each.cmdline()) for each in processes)
         tables = [catalog.table(result.table_name, result.database) for result in report.results]
     nodes = [*enriched.graph.nodes.values(), rest_table(planted, "redacted")]
     enriched = replace(enriched, graph=Graph(nodes, enriched.graph.edges.values()))
@@ -191,8 +195,13 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
             str(pq.read_table(path).to_pylist()) for path in sorted(tmp_path.glob("graph/*.parquet"))
         ),
         "the logs": caplog.text,
+        "the command lines": commands,
         **shown_by(enriched),
-        **{path.name: path.read_bytes().decode() for path in tmp_path.iterdir() if path.is_file()},
+        **{
+            str(path): path.read_bytes().decode(errors="replace")
+            for path in tmp_path.rglob("*")
+            if path.is_file()
+        },
     }
     for output, text in outputs.items():
         assert text, output
