@@ -200,12 +200,6 @@ def guarded(catalog: Catalog) -> Catalog:
     return catalog
 
 
-def left_out_of(asked: Catalog | Table) -> tuple[str, ...]:
-    """The properties of a catalog or a table that are not heeded."""
-    found: tuple[str, ...] = getattr(asked, "left_out", ())
-    return found
-
-
 def writable(metadata: TableMetadata, catalog: Catalog) -> TableMetadata:
     """The metadata to write a table's files by: without the properties that name code."""
     own = getattr(catalog, "own", EMPTY_DICT)
@@ -223,9 +217,16 @@ def _warn(keys: Iterable[str], where: str) -> None:
 def _files(said: Mapping[str, Any], own: Mapping[str, Any], location: str | None) -> FileIO:
     properties = remote_properties.for_files(own, said)
     scheme = urlsplit(location or "").scheme
-    if own.get("py-io-impl") or scheme in _OTHER_STORES:
+    if own.get("py-io-impl"):
         return load_file_io(properties, location)
-    return StoredFiles(properties)
+    if scheme not in _OTHER_STORES:
+        return StoredFiles(properties)
+    files = load_file_io(properties, location)
+    # Of fsspec, which has a file system for each scheme.
+    systems = getattr(files, "_scheme_to_fs", {})
+    for local in ("", "file"):
+        systems.pop(local, None)
+    return files if systems else StoredFiles(properties)
 
 
 def _code(metadata: TableMetadata, own: Mapping[str, Any]) -> dict[str, str]:
@@ -238,7 +239,8 @@ def _with_properties(metadata: TableMetadata, properties: Mapping[str, str]) -> 
 
 
 def _is_local(warehouse: str) -> bool:
-    return bool(warehouse) and urlsplit(warehouse).scheme in ("", "file")
+    # The warehouse of a REST catalog may be a mere name.
+    return warehouse.startswith(("/", "file:"))
 
 
 def _same_host(url: str, target: str) -> None:

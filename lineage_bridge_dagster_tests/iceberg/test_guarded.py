@@ -273,12 +273,21 @@ def test_rows_are_written_without_the_code_that_the_table_names(
     assert all(Path(each).exists() for each in tmp_path.glob("warehouse/**/*.parquet"))
 
 
-def test_a_table_reaches_no_file_of_this_machine(server: RestServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [{}, {"warehouse": "sales"}, {"warehouse": "111122223333"}])
+@pytest.mark.parametrize("said", [{}, {"warehouse": "/"}, {"warehouse": "file:///"}])
+def test_a_table_reaches_no_file_of_this_machine(
+    server: RestServer, tmp_path: Path, own: dict[str, str], said: dict[str, str]
+) -> None:
+    server.config["overrides"] = said
     secret = tmp_path / "secret.json"
     secret.write_text("{}")
     server.add("shop", "orders", location=tmp_path.as_uri())
     server.add("shop", "hadoop", location="hdfs://evil.example.com/t")
-    catalog = opened(server)
+    server.add("shop", "azure", location="abfss://c@shop.dfs.core.windows.net/t")
+    catalog = opened(server, **own)
+    for location in (secret.as_uri(), str(secret)):
+        with pytest.raises((PermissionError, ValueError)):
+            catalog.load_table(("shop", "azure")).io.delete(location)
     files = catalog.load_table(("shop", "orders")).io
     for call in (files.new_input, files.new_output, files.delete):
         for location in (secret.as_uri(), str(secret)):
