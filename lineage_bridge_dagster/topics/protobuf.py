@@ -145,7 +145,8 @@ class MessageReader:
             if later is not None and later.fields and self._later is not None:
                 # It has gained fields, which it lacks.
                 return Column(types.relaxed(self._later._message(later, path, None).type), lambda _: {})
-            return Column(BooleanType(), lambda _: True)
+            is_final = name == "google.protobuf.Empty"
+            return Column(BooleanType() if is_final else types.NoFields(), lambda _: True)
         self._enclosing.append(name)
         columns: list[NestedField] = []
         converts: list[tuple[str, Convert]] = []

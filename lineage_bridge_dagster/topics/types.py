@@ -25,10 +25,13 @@ MAX_DEPTH = 32
 MAX_PRECISION = 38
 #: Bytes; Glue refuses a longer comment of a column ("Comment string, not more than 255 bytes long").
 MAX_COMMENT = 255
+_NO_FIELDS = "True where it is set, as it has no fields; those that it may gain need a new column."
 
 
 def field(name: str, kind: IcebergType, *, required: bool = False, doc: str = "") -> NestedField:
     """A field of a struct, with its documentation as a comment that every catalog takes."""
+    if isinstance(kind, NoFields):
+        doc = doc or _NO_FIELDS
     return NestedField(0, name, kind, required=required, doc=comment(doc) or None)
 
 

@@ -62,6 +62,16 @@ CONNECT = "org.apache.kafka.connect.data."
             },
             "decimal(10,2)",
         ),
+        # Connect's default precision is more than there is.
+        (
+            {
+                "type": "number",
+                "connect.type": "bytes",
+                "title": f"{CONNECT}Decimal",
+                "connect.parameters": {"scale": "2", "connect.decimal.precision": "64"},
+            },
+            "decimal(38,2)",
+        ),
         # A title of one's own is no type.
         ({"type": "integer", "title": "Date"}, "long"),
         ({"enum": ["a", "b"]}, "string"),

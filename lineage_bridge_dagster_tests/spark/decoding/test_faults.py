@@ -133,6 +133,14 @@ CASES = [
     ),
     # Connect's default precision.
     Case(decimal(64, 2), "bytes", (ONE_CENT, ONE_CENT), number(10**38), ""),
+    # A map has the encoding of an array of pairs.
+    Case(
+        {"type": "map", "values": "string"},
+        {"type": "array", "items": record("P", k="bytes", v="bytes")},
+        ({"k": "v"}, {"k": "v"}),
+        [{"k": BAD, "v": b"v"}],
+        ".key " + UTF8,
+    ),
     # An alternative that the union does not have.
     Case(["int", "long"], ["int", "long", "boolean"], (5, {"int": 5, "long": None}), True, " is of none of"),
     Case({"type": "enum", "name": "E", "symbols": ["X"]}, "int", ("X", "X"), 7, ""),
