@@ -19,12 +19,10 @@ _UNITS = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second
 def plural(count: int, noun: str) -> str:
     """A count with its noun.
 
-    >>> plural(1, "table"), plural(2000, "table"), plural(2, "property")
-    ('1 table', '2,000 tables', '2 properties')
+    >>> plural(1, "table"), plural(2000, "table")
+    ('1 table', '2,000 tables')
     """
-    if count == 1:
-        return f"{count:,} {noun}"
-    return f"{count:,} {noun.removesuffix('y')}ies" if noun.endswith("ty") else f"{count:,} {noun}s"
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def first_few(texts: Sequence[str], limit: int = 5) -> str:

@@ -67,8 +67,8 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     ),
     UNREADABLE_TABLES: ("table", "that could not be loaded"),
     LEFT_OUT: (
-        "party",
-        "naming code, hosts or identities that are not heeded, since only our own configuration may",
+        "source",
+        "of properties that are not heeded, since only our own configuration may set them",
     ),
 }
 

@@ -24,7 +24,7 @@ from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport
-from lineage_bridge_dagster.lineage.unknowns import UNREADABLE_TABLES
+from lineage_bridge_dagster.lineage.unknowns import LEFT_OUT, UNREADABLE_TABLES, note_text
 from lineage_bridge_dagster.targets.enrichment import enrich
 from lineage_bridge_dagster.targets.push import push_iceberg_tables
 from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, ENVIRONMENT, complete_coverage
@@ -247,3 +247,14 @@ def replace_catalogs(server: RestServer) -> Settings:
     return Settings.from_env(
         {}, given={"catalogs": {"named": {"lake": {"type": "rest", "uri": server.url, "discover": "all"}}}}
     )
+
+
+def test_what_is_not_heeded_is_a_note_that_names_who_said_it(server: RestServer) -> None:
+    server.config["overrides"] = {"s3.proxy-uri": "http://evil.example.com"}
+    server.add("shop", "planted", properties={"py-io-impl": "builtins.print"})
+    catalogs = server.catalogs()
+    report = report_of(discovered(confluent(catalogs, "orders.v1"), catalogs))
+    (note,) = [note for note in report.notes if note.kind == LEFT_OUT]
+    assert note.names == ("lake: s3.proxy-uri", "lake.shop.planted: py-io-impl")
+    assert note_text(note).startswith("2 sources of properties that are not heeded")
+    assert report.status is Status.COMPLETE
