@@ -242,7 +242,7 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
 
     def fields(node: JsonNode) -> tuple[RowField, ...]:
         union = node.kind is Kind.UNION
-        return tuple(
+        found = tuple(
             RowField(
                 f"{_UNION}{number}" if union else each.name,
                 of(each.node),
@@ -250,7 +250,9 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
             )
             for number, each in enumerate(node.properties)
         )
+        return found if union or has_indexes else _by_name(found)
 
+    has_indexes = "connect.index" in schema.text
     document = document_of(schema.text)
     try:
         node = json_node(RegisteredSchema(0, schema.text, JSON, references=tuple(referenced)))
@@ -265,7 +267,7 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
     title = next(iter(record_names(schema)), "")
     after = next((each.node for each in node.properties if each.name == AFTER), None)
     return Row(
-        own if ordered else _by_name(own),
+        own,
         fields(after) if envelope(own) and after is not None else (),
         of(node),
         spelled(str(node.kind), node.nullable),

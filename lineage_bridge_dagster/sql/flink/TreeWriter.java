@@ -43,7 +43,7 @@ public class TreeWriter {
         "connector|topic|url|hosts?|uri|table-name|database(-name)?|schema-name|index|hostname|port"
         + "|error-handling\\.(mode|log\\.target)|properties\\.bootstrap\\.servers"
         + "|(key|value)\\.(format|fields-prefix|fields-include|[a-z-]+\\.(subject-names|schema-context))"
-        + "|[a-z0-9_-]+\\.(connection|database|collection|index|bucket|scope|table-name|path|namespace)");
+        + "|[a-z0-9_-]+\\.(connection|database|collection|container|index|bucket|scope|table-name|path|namespace)");
 
     public final StringBuilder out = new StringBuilder();
     private int count = 0;
