@@ -15,12 +15,12 @@ from lineage_bridge_dagster.lineage.model import Graph, Node, scopes_of
 from lineage_bridge_dagster.lineage.nodes import ConnectorNode, NodeView, StatementNode
 from lineage_bridge_dagster.text import first_few, plural
 
-#: Attribute of a process: the kinds of what is unknown about it.
+#: Attribute of a process or a schema: the kinds of what is unknown about it.
 UNKNOWN = "unknown"
 
 
 class Unknown(StrEnum):
-    """A kind of what is unknown about a process."""
+    """A kind of what is unknown about a process or a schema."""
 
     CLASS = "connector_class"
     TRANSFORM = "transform"
@@ -29,6 +29,7 @@ class Unknown(StrEnum):
     INPUTS = "inputs"
     EXTERNAL = "external_tables"
     SQL = "sql"
+    SCHEMA = "schema"
 
 
 #: Kind of the notes on topics that connectors should write and that do not exist.
@@ -54,6 +55,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     Unknown.INPUTS: ("statement", "of which it is not known what feeds which output"),
     Unknown.EXTERNAL: ("statement", "with external tables of which it is not known what they stand for"),
     Unknown.SQL: ("statement", "that could not be parsed"),
+    Unknown.SCHEMA: ("subject", "whose schema is too deep or too large to read all of its fields"),
     ABSENT_TOPICS: ("topic", "missing that connectors should write"),
     LINKED_DATABASES: ("linked database", "whose tables are not read"),
     FEDERATED_DATABASES: ("federated database", "whose tables are not read"),

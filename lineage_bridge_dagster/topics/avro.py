@@ -68,10 +68,11 @@ _HINT = "Correct the schema in the Schema Registry."
 
 @dataclass
 class _Scope:
-    """The named types seen so far, and those that enclose the current one."""
+    """The named types seen so far, those that enclose the current one, and the number of types so far."""
 
     named: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     enclosing: list[str] = field(default_factory=list)
+    size: int = 0
 
 
 def avro_type(text: str) -> tuple[IcebergType, bool]:
@@ -86,12 +87,16 @@ def avro_type(text: str) -> tuple[IcebergType, bool]:
     try:
         parsed = json.loads(text)
         return _type(parsed, "", "", _Scope())
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except RecursionError as error:
+        raise types.too_deep("The schema") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise SchemaError.at("", f"is not an Avro schema: {text[:80]!r} ({error!r})", _HINT) from error
 
 
 def _type(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[IcebergType, bool]:
     """The type, and whether it is required."""
+    scope.size += 1
+    types.check_size(scope.size, path)
     if isinstance(schema, list):
         return _union(schema, path, namespace, scope)
     if isinstance(schema, str):

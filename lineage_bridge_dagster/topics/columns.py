@@ -99,16 +99,18 @@ def value_type(subject: SubjectSchemas) -> ValueType | None:
             continue
         try:
             own = own_type(schema, message=subject.message)
-            found = merged(found, own)
+            both = merged(found, own)
+            types.check_paths(types.paths(both))
         except (EvolutionError, SchemaError) as error:
             try:
                 own = own_type(schema, latest, subject.message)
-                found = promoted(found, own) if schema.type == AVRO else merged(found, own)
+                both = promoted(found, own) if schema.type == AVRO else merged(found, own)
+                types.check_paths(types.paths(both))
             except (EvolutionError, SchemaError):
                 errors[schema.id] = error.message
                 continue
             read_as_latest.add(schema.id)
-        versions[schema.id] = own
+        found, versions[schema.id] = both, own
     return ValueType(found, versions, errors, frozenset(read_as_latest))
 
 
@@ -160,7 +162,8 @@ def table_schema(
         raw: whether the bytes of key and value are among them.
 
     Raises:
-        SchemaError: as `row_columns`, or a field has the name of a metadata column.
+        SchemaError: as `row_columns`, a field has the name of a metadata column, or two fields have the same
+            dotted name.
     """
     columns, metadata = row_columns(key, value, mode), metadata_columns(portable=portable, raw=raw)
     reserved = {each.name.lower() for each in metadata}
@@ -180,7 +183,9 @@ def table_schema(
         types.field(each.name, each.field_type, required=each.name in identifying, doc=each.doc or "")
         for each in (*columns.fields, *metadata)
     )
-    return assign_fresh_schema_ids(Schema(*found))
+    struct = StructType(*found)
+    types.check_paths(types.paths(struct))
+    return assign_fresh_schema_ids(Schema(*struct.fields))
 
 
 def row_columns(key: SubjectSchemas, value: SubjectSchemas, mode: Mode = "append") -> StructType:

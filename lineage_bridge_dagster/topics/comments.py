@@ -14,8 +14,7 @@ from pyiceberg.types import IcebergType, ListType, MapType, StructType
 from lineage_bridge_dagster.topics import debezium, types
 from lineage_bridge_dagster.topics.columns import value_type
 from lineage_bridge_dagster.topics.schemas import SubjectSchemas
-
-Path = tuple[str, ...]
+from lineage_bridge_dagster.topics.types import Path
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,6 @@ def comments(key: SubjectSchemas, value: SubjectSchemas, *, envelopes: bool = Fa
         columns = _columns(found.type, side, envelopes=envelopes and side == "value")
         latest.update(_documented(columns, ()))
     return Comments(latest, known)
-
-
-def paths(kind: IcebergType, path: Path = ()) -> Iterator[Path]:
-    """The path of each field of a type; elements are `element`, `key` and `value`."""
-    for inner, _ in _fields(kind, path):
-        yield inner
 
 
 def _columns(kind: IcebergType, side: str, *, envelopes: bool) -> StructType:

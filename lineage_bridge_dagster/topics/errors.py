@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 
@@ -9,9 +11,13 @@ class SchemaError(LineageBridgeError):
     """A schema, or one of its fields, has no counterpart in an Iceberg table."""
 
     @classmethod
-    def at(cls, path: str, reason: str, hint: str) -> SchemaError:
+    def at(cls, path: str, reason: str, hint: str) -> Self:
         """The error of a field, by its dotted path; of the whole schema if the path is empty."""
         return cls(f"{f'Field {path}' if path else 'The schema'} {reason}.", hint=hint)
+
+
+class LimitError(SchemaError):
+    """A schema is nested too deep, or has too many fields."""
 
 
 class EvolutionError(LineageBridgeError):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from pyiceberg.types import (
     BinaryType,
@@ -33,9 +34,7 @@ from pyiceberg.types import (
 
 from lineage_bridge_dagster.topics import types
 from lineage_bridge_dagster.topics.errors import EvolutionError
-from lineage_bridge_dagster.topics.types import Alternatives, NoFields, spelled
-
-Path = tuple[str, ...]
+from lineage_bridge_dagster.topics.types import Alternatives, NoFields, Path, spelled
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,13 @@ def plan_evolution(current: StructType, wanted: StructType, known: Known | None 
 
     Raises:
         EvolutionError: a change is not permitted.
+        SchemaError: a new column would have the dotted name of another one.
     """
-    return tuple(_struct(current, wanted, (), known or {}))
+    changes = tuple(_struct(current, wanted, (), known or {}))
+    added = [each for each in changes if isinstance(each, AddColumn)]
+    new = chain.from_iterable((each.path, *types.paths(each.type, each.path)) for each in added)
+    types.check_paths(chain(types.paths(current), new))
+    return changes
 
 
 def merged(current: IcebergType, wanted: IcebergType) -> IcebergType:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
+from typing import Any
 
 from pyiceberg.types import (
     BinaryType,
@@ -50,16 +53,32 @@ class Kind(StrEnum):
     UNION = "union"
     #: Anything; the column is its JSON text.
     ANY = "any"
+    #: What a schema does not tell, where it is read as far as it can be.
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class Property:
-    """A property of an object, or an alternative of a union."""
+    """A property of an object, or an alternative of a union.
+
+    Attributes:
+        name: its name.
+        node: its value.
+        required: whether an object must have it.
+        doc: what describes it.
+        schemas: the schemas that declare it; two properties are the same whatever declares them.
+    """
 
     name: str
     node: JsonNode
     required: bool = False
     doc: str = ""
+    schemas: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether an object must have it, and not null."""
+        return self.required and not self.node.nullable
 
 
 @dataclass(frozen=True)
@@ -70,6 +89,7 @@ class JsonNode:
         kind: what it is.
         properties: of an object; the alternatives of a union.
         inner: elements of an array, values of a map.
+        key: keys of a map that Connect wrote as an array of objects, as they are no strings.
         nullable: whether it may be null.
         decimal: precision and scale.
         constants: properties whose value is fixed, by which an alternative is told from others.
@@ -81,6 +101,22 @@ class JsonNode:
     nullable: bool = False
     decimal: tuple[int, int] = (0, 0)
     constants: tuple[tuple[str, str], ...] = ()
+    key: JsonNode | None = None
+
+    def nodes(self) -> Iterator[JsonNode]:
+        """The nodes that it is made of, without theirs."""
+        yield from (each.node for each in self.properties)
+        yield from (each for each in (self.key, self.inner) if each)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of nodes, itself and those at all levels."""
+        return 1 + sum(each.size for each in self.nodes())
+
+    @cached_property
+    def height(self) -> int:
+        """The number of levels below it."""
+        return max((1 + each.height for each in self.nodes()), default=0)
 
     def type(self, path: str = "") -> IcebergType:
         """The type of its column.
@@ -95,7 +131,7 @@ class JsonNode:
                         types.field(
                             each.name,
                             each.node.type(types.joined(path, each.name)),
-                            required=each.required and not each.node.nullable,
+                            required=each.is_due,
                             doc=each.doc,
                         )
                         for each in self.properties
@@ -107,7 +143,8 @@ class JsonNode:
                 return types.listing(element, element_required=not self.inner.nullable)
             case Kind.MAP if self.inner:
                 value = self.inner.type(types.joined(path, "value"))
-                return types.mapping(value, value_required=not self.inner.nullable)
+                key = self.key.type(types.joined(path, "key")) if self.key else None
+                return types.mapping(value, key=key, value_required=not self.inner.nullable)
             case Kind.DECIMAL_NUMBER | Kind.DECIMAL_BASE64:
                 return DecimalType(*self.decimal)
         return _TYPES[self.kind]
@@ -126,4 +163,5 @@ _TYPES = {
     Kind.TIME: IntegerType(),
     Kind.BINARY: BinaryType(),
     Kind.ANY: StringType(),
+    Kind.UNKNOWN: StringType(),
 }

@@ -42,6 +42,8 @@ def _promoted(later: JsonNode, older: JsonNode) -> JsonNode | None:
         return replace(later, nullable=nullable) if later.kind in _WIDER.get(older.kind, ()) else None
     if later.kind is Kind.OBJECT:
         return _object(later, older)
+    if later.key != older.key:
+        return None
     if later.inner is not None and older.inner is not None:
         inner = _promoted(later.inner, older.inner)
         return inner and replace(later, inner=inner, nullable=nullable)

@@ -16,8 +16,8 @@ from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from lineage_bridge_dagster.topics import types
 from lineage_bridge_dagster.topics.errors import EvolutionError
-from lineage_bridge_dagster.topics.evolution import Path, merged, refused
-from lineage_bridge_dagster.topics.types import spelled
+from lineage_bridge_dagster.topics.evolution import merged, refused
+from lineage_bridge_dagster.topics.types import Path, spelled
 
 _COUNT = 100
 

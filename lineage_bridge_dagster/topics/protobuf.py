@@ -65,10 +65,12 @@ class MessageReader:
         self._docs = dict(comments(found))
         self._is_first = not message
         self._descriptor, self._indexes = self._find(message)
-        self._class = message_factory.GetMessageClass(self._descriptor)
         self._enclosing: list[str] = []
         self._later = later
+        self._size = 0
         self._column = self._message(self._descriptor, "", later and later._descriptor)
+        # After the depth was checked: each level of messages takes stack here.
+        self._class = message_factory.GetMessageClass(self._descriptor)
 
     @property
     def type(self) -> IcebergType:
@@ -231,6 +233,8 @@ class MessageReader:
             later: the field of the later version.
             options: the field that has the options; the field itself by default.
         """
+        self._size += 1
+        types.check_size(self._size, path)
         if later is not None and (column := read_as(field, later, path)) is not None:
             return column
         if field.type == FieldDescriptor.TYPE_ENUM:

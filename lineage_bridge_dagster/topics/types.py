@@ -5,7 +5,7 @@ Only types that Spark writes: neither `time` nor `uuid` nor `fixed`. Field ids a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pyiceberg.types import (
     BooleanType,
@@ -18,11 +18,15 @@ from pyiceberg.types import (
     StructType,
 )
 
-from lineage_bridge_dagster.topics.errors import SchemaError
+from lineage_bridge_dagster.topics.errors import LimitError, SchemaError
 
 #: Nesting that Spark's code generation and Glue's columns bear; deeper schemas are a mistake or recursive.
 MAX_DEPTH = 32
+#: Fields of all levels. A type that is used in two places counts twice, so a short schema may have millions.
+MAX_FIELDS = 10_000
 MAX_PRECISION = 38
+#: The names from a column down to a field.
+Path = tuple[str, ...]
 #: Bytes; Glue refuses a longer comment of a column ("Comment string, not more than 255 bytes long").
 MAX_COMMENT = 255
 _NO_FIELDS = "True where it is set, as it has no fields; those that it may gain need a new column."
@@ -69,6 +73,42 @@ def struct(fields: Iterable[NestedField], path: str, of: type[StructType] = Stru
             )
         names[each.name.lower()] = each.name
     return of(*found)
+
+
+def paths(kind: IcebergType, path: Path = ()) -> Iterator[Path]:
+    """The path of everything in a type that has a name; elements are `element`, `key` and `value`."""
+    match kind:
+        case StructType():
+            for each in kind.fields:
+                yield (*path, each.name)
+                yield from paths(each.field_type, (*path, each.name))
+        case ListType():
+            yield (*path, "element")
+            yield from paths(kind.element_type, (*path, "element"))
+        case MapType():
+            for name, inner in (("key", kind.key_type), ("value", kind.value_type)):
+                yield (*path, name)
+                yield from paths(inner, (*path, name))
+
+
+def check_paths(found: Iterable[Path]) -> None:
+    """Check that no two dotted names are the same, as Iceberg finds columns by them.
+
+    Raises:
+        SchemaError: `A.B` is a field beside an `A` that has a `B`.
+    """
+    dotted: dict[str, Path] = {}
+    for path in found:
+        other = dotted.setdefault(".".join(path).lower(), path)
+        if other != path:
+            raise SchemaError(
+                f"Fields {_quoted(other)} and {_quoted(path)} have the same dotted name.",
+                hint="Iceberg does not distinguish them: rename the one with the dot in a new topic.",
+            )
+
+
+def _quoted(path: Path) -> str:
+    return ".".join(f"`{each}`" if "." in each else each for each in path)
 
 
 def check_name(name: str, path: str) -> None:
@@ -138,13 +178,31 @@ def check_depth(stack: Sequence[object], path: str) -> None:
     """Check how deep a schema is nested.
 
     Raises:
-        SchemaError: deeper than `MAX_DEPTH`.
+        LimitError: deeper than `MAX_DEPTH`.
     """
     if len(stack) > MAX_DEPTH:
-        raise SchemaError.at(
+        raise too_deep(f"Field {path}" if path else "The schema")
+
+
+def too_deep(what: str) -> LimitError:
+    """The error of a schema or a field that is nested too deep."""
+    return LimitError(
+        f"{what} is nested deeper than {MAX_DEPTH} levels.",
+        hint="Flatten the schema, or keep the inner part as a string of JSON.",
+    )
+
+
+def check_size(fields: int, path: str) -> None:
+    """Check how many fields a schema has at all levels.
+
+    Raises:
+        LimitError: more than `MAX_FIELDS`.
+    """
+    if fields > MAX_FIELDS:
+        raise LimitError.at(
             path,
-            f"is nested deeper than {MAX_DEPTH} levels",
-            "Flatten the schema, or keep the inner part as a string of JSON.",
+            f"has more than {MAX_FIELDS} fields, counting a type wherever it is used",
+            "Use shared types in fewer places, or keep the inner part as a string of JSON.",
         )
 
 

@@ -135,6 +135,27 @@ def test_plan_names_the_field_and_both_types_of_a_change_that_would_suspend_the_
     assert "long" in first["error"]
 
 
+def test_plan_names_fields_of_one_dotted_name_and_goes_on(
+    tmp_path: Path, tables: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"type": "object", "properties": {"B": {"type": "integer"}}}
+    texts = {
+        "orders-value": {"type": "object", "properties": {"A.B": {"type": "integer"}, "A": row}},
+        "sales.eu-value": {"type": "object", "properties": {"A": row}},
+    }
+
+    def fetched(_registry: object, _url: str, subject: str) -> SubjectSchemas:
+        versions = [RegisteredSchema(1, json.dumps(texts[subject]), "JSON")] if subject in texts else []
+        return SubjectSchemas(subject, tuple(versions))
+
+    monkeypatch.setattr(survey, "fetch_readable", fetched)
+    result = run(tmp_path, "plan", "--json")
+    assert result.exit_code == 1
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert "Fields `A.B` and A.B have the same dotted name" in first["error"]
+    assert (second["topic"], second["error"]) == ("sales.eu", None)
+
+
 def test_plan_without_changes_says_so(tmp_path: Path, tables: dict[str, Any]) -> None:
     key = NestedField(1, "key", BinaryType(), required=False)
     tables["onprem.orders"] = FakeTable({}, key, NestedField(2, "id", LongType(), required=False))

@@ -129,3 +129,57 @@ def test_every_field_has_an_id_of_its_own() -> None:
     }
     schema = table_schema(NONE, subject(record(s=inner, b="int")))
     assert len(schema._lazy_id_to_field) == 6 + len(metadata_columns(portable=False, raw=True)) + 2
+
+
+def json_subject(*versions: Any) -> SubjectSchemas:
+    registered = (RegisteredSchema(n, json.dumps(each), "JSON") for n, each in enumerate(versions, 1))
+    return SubjectSchemas("o-value", tuple(registered))
+
+
+STRING, ROW = {"type": "string"}, {"type": "object", "properties": {"B": {"type": "string"}}}
+LIST, MAP = {"type": "array", "items": ROW}, {"type": "object", "additionalProperties": ROW}
+
+
+@pytest.mark.parametrize(
+    ("properties", "names"),
+    [
+        ({"A.B": STRING, "A": ROW}, ("`A.B`", "A.B")),
+        ({"A": ROW, "A.B": STRING}, ("`A.B`", "A.B")),
+        ({"A": ROW, "a.b": STRING}, ("`a.b`", "A.B")),
+        ({"tags": {"type": "array", "items": STRING}, "tags.element": STRING},
+         ("`tags.element`", "tags.element")),
+        ({"l": LIST, "l.element.B": STRING}, ("`l.element.B`", "l.element.B")),
+        ({"m": MAP, "m.key": STRING}, ("`m.key`", "m.key")),
+        ({"m": MAP, "m.value": STRING}, ("`m.value`", "m.value")),
+        ({"m": MAP, "m.value.B": STRING}, ("`m.value.B`", "m.value.B")),
+        ({"s": {"type": "object", "properties": {"A.B": STRING, "A": ROW}}}, ("s.`A.B`", "s.A.B")),
+        ({"l": {"type": "array", "items": {"properties": {"A.B": STRING, "A": ROW}}}},
+         ("l.element.`A.B`", "l.element.A.B")),
+        ({"$$headers.key": STRING}, ("`$$headers.key`", "$$headers.key")),
+    ],
+)  # fmt: skip
+def test_fields_of_the_same_dotted_name_are_an_error_that_names_both(
+    properties: Any, names: tuple[str, str]
+) -> None:
+    with pytest.raises(SchemaError) as raised:
+        table_schema(NONE, json_subject({"properties": properties}))
+    assert all(f" {each} " in str(raised.value) for each in names)
+    assert raised.value.hint
+
+
+def test_dotted_names_that_meet_nothing_are_columns() -> None:
+    found = table_schema(NONE, json_subject({"properties": {"A.B": STRING, "A.C": ROW}}))
+    assert [each.name for each in found.fields][:3] == ["key", "A.B", "A.C"]
+
+
+def test_key_and_value_may_meet_by_dotted_names() -> None:
+    key = SubjectSchemas("o-key", (RegisteredSchema(9, json.dumps({"properties": {"A.B": STRING}}), "JSON"),))
+    with pytest.raises(SchemaError, match=r"`A\.B`"):
+        table_schema(key, json_subject({"properties": {"A": ROW}}))
+
+
+def test_older_version_whose_fields_meet_the_latest_costs_its_records() -> None:
+    found = value_type(json_subject({"properties": {"A.B": STRING}}, {"properties": {"A": ROW}}))
+    assert found is not None
+    assert spelled(found.type) == "struct<A: struct<B: string>>"
+    assert "`A.B`" in found.errors[1]

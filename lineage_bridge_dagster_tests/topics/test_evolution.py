@@ -193,3 +193,22 @@ def test_plan_leads_to_the_merged_type_or_both_refuse(current: StructType, wante
     assert plan_evolution(after, wanted) == plan_evolution(after, current) == ()
     # The order of the versions decides on the order of the fields alone.
     assert plan_evolution(relaxed(merged(wanted, current)), after) == ()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("current", "wanted"),
+    [
+        (of(A=of(B=INT)), of(**{"A.B": INT})),
+        (of(A=of(B=INT)), of(A=of(B=INT), **{"a.b": INT})),
+        (of(**{"A.B": INT}), of(A=of(B=INT))),
+        (of(**{"A.B": INT, "A": of(C=INT)}), of(A=of(B=INT))),
+        (of(tags=listing(STRING)), of(**{"tags.element": STRING})),
+        (of(**{"m.value": STRING}), of(m=mapping(STRING))),
+        (of(s=of(A=of(B=INT))), of(s=of(**{"A.B": INT}))),
+    ],
+)
+def test_new_column_with_the_dotted_name_of_another_is_refused(
+    current: StructType, wanted: StructType
+) -> None:
+    with pytest.raises(SchemaError, match=r"`.*` and .* have the same dotted name|and .*`.*` have"):
+        plan_evolution(current, wanted)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph import protobuf_text
+from lineage_bridge_dagster.confluent.graph.json_fields import json_fields
 from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
-from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
     from pyiceberg.types import IcebergType
@@ -29,24 +29,9 @@ _UNKNOWN = "unknown"
 def column_types(schema: Schema) -> dict[str, str]:
     """Field -> its column's type; empty for Avro, and without those that are not known."""
     kind = schema.schema_type.upper()
-    try:
-        if kind == "JSON":
-            return _json(schema.text)
-        return _protobuf(schema) if kind == "PROTOBUF" else {}
-    except LineageBridgeError:
-        # No table, or a reference, whose text is not here.
-        return {}
-
-
-def _json(text: str) -> dict[str, str]:
-    from lineage_bridge_dagster.topics.json_nodes import Kind
-    from lineage_bridge_dagster.topics.json_schema import json_node
-    from lineage_bridge_dagster.topics.schemas import JSON, RegisteredSchema
-
-    node = json_node(RegisteredSchema(0, text, JSON))
-    if node.kind is not Kind.OBJECT:
-        return {}
-    return {each.name: _spelled(each.node) for each in node.properties}
+    if kind == "JSON":
+        return {each.name: _spelled(each.node) for each in json_fields(schema.text).properties}
+    return _protobuf(schema) if kind == "PROTOBUF" else {}
 
 
 def _spelled(node: JsonNode) -> str:
@@ -58,8 +43,8 @@ def _spelled(node: JsonNode) -> str:
         case Kind.ARRAY if node.inner:
             return f"array<{_spelled(node.inner)}>"
         case Kind.MAP if node.inner:
-            return f"map<string,{_spelled(node.inner)}>"
-        case Kind.UNION:
+            return f"map<{_spelled(node.key) if node.key else 'string'},{_spelled(node.inner)}>"
+        case Kind.UNION | Kind.UNKNOWN:
             # What writers name the alternatives differs.
             return _UNKNOWN
         case Kind.TIME:

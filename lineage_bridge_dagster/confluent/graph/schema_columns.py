@@ -11,11 +11,11 @@ from itertools import islice
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
+from lineage_bridge_dagster.confluent.graph.json_fields import json_fields, json_type, nested
 from lineage_bridge_dagster.confluent.graph.schema_fields import (
     avro_type,
     document_of,
     fields_of,
-    json_type,
     record_of,
 )
 
@@ -35,7 +35,7 @@ def columns_of(schema: Schema) -> list[Column]:
     if kind == "AVRO":
         found = _avro(record_of(document_of(schema.text)), "", {}, 0)
     elif kind == "JSON":
-        found = _json(document_of(schema.text), "", 0)
+        found = _json(schema)
     else:
         found = iter(fields_of(schema))
     return list(islice(found, MAX_COLUMNS))
@@ -81,14 +81,8 @@ def _avro_inner(kind: Any, name: str, named: dict[str, Any], depth: int) -> Iter
             yield from _avro_inner(inner, name, named, depth + 1)
 
 
-def _json(document: Any, prefix: str, depth: int) -> Iterator[Column]:
-    properties = document.get("properties") if isinstance(document, Mapping) else None
-    if not isinstance(properties, Mapping) or depth > _MAX_DEPTH:
-        return
-    for key, value in properties.items():
-        name = f"{prefix}{key}"
-        comment = value.get("description") or value.get("title") if isinstance(value, Mapping) else None
-        yield _column(name, json_type(value), comment)
-        if isinstance(value, Mapping):
-            yield from _json(value, f"{name}.", depth + 1)
-            yield from _json(value.get("items"), f"{name}.element.", depth + 1)
+def _json(schema: Schema) -> Iterator[Column]:
+    for top in json_fields(schema.text).properties:
+        for name, each in ((top.name, top), *nested(top.node, top.name)):
+            titles = (one.get("title") for one in each.schemas if isinstance(one, Mapping))
+            yield _column(name, json_type(each.node, each.schemas), each.doc or next(titles, None))

@@ -9,6 +9,7 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph import protobuf_text
+from lineage_bridge_dagster.confluent.graph.json_fields import json_fields, json_type
 
 Field = dict[str, str]
 
@@ -33,12 +34,25 @@ def fields_of(schema: Schema) -> list[Field]:
     if kind == "PROTOBUF":
         message = message_of(schema)
         return [{"name": each.name, "type": str(each)} for each in message.fields] if message else []
-    document = document_of(schema.text)
-    if kind == "AVRO":
-        return _avro_fields(document)
     if kind == "JSON":
-        return _json_fields(document)
-    return []
+        found = json_fields(schema.text).properties
+        return [{"name": each.name, "type": json_type(each.node, each.schemas)} for each in found]
+    return _avro_fields(document_of(schema.text)) if kind == "AVRO" else []
+
+
+def exceeds_limits(schema: Schema) -> bool:
+    """Whether a schema is too deep or too large for its fields to be read."""
+    kind = schema.schema_type.upper()
+    if kind == "JSON":
+        return json_fields(schema.text).exceeds_limits
+    try:
+        if kind == "AVRO":
+            json.loads(schema.text)
+    except RecursionError:
+        return True
+    except ValueError:
+        pass
+    return False
 
 
 def record_names(schema: Schema) -> tuple[str, ...]:
@@ -136,30 +150,3 @@ def _avro_record(value: Mapping[str, Any], depth: int) -> str:
         for field in (fields if isinstance(fields, list) else [])
         if isinstance(field, Mapping)
     )
-
-
-def _json_fields(document: Any) -> list[Field]:
-    properties = document.get("properties") if isinstance(document, Mapping) else None
-    if not isinstance(properties, Mapping):
-        return []
-    return [{"name": str(name), "type": json_type(value)} for name, value in properties.items()]
-
-
-def json_type(value: Any, depth: int = 0) -> str:
-    """Spell a JSON Schema type, as `avro_type` does."""
-    if not isinstance(value, Mapping) or depth > _MAX_DEPTH:
-        return "unknown"
-    for key in ("oneOf", "anyOf"):
-        choices = value.get(key)
-        if isinstance(choices, list):
-            members = [name for choice in choices if (name := json_type(choice, depth + 1)) != "null"]
-            return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
-    kind = value.get("type")
-    if isinstance(kind, list):
-        kinds = [str(member) for member in kind if member != "null"]
-        kind = kinds[0] if len(kinds) == 1 else f"union<{','.join(kinds)}>"
-    if kind == "array":
-        return f"array<{json_type(value.get('items'), depth + 1)}>"
-    if kind is None and isinstance(value.get("$ref"), str):
-        return str(value["$ref"]).rsplit("/", 1)[-1]
-    return str(kind or "unknown")

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.confluent.graph.builder import (
 )
 from lineage_bridge_dagster.confluent.graph.column_types import column_types
 from lineage_bridge_dagster.confluent.graph.schema_columns import columns_of
-from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
+from lineage_bridge_dagster.confluent.graph.schema_fields import exceeds_limits, fields_of
 from lineage_bridge_dagster.confluent.graph.subjects import (
     SubjectIndex,
     SubjectMatch,
@@ -28,6 +28,7 @@ from lineage_bridge_dagster.lineage.columns import KEY_COLUMNS
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 from lineage_bridge_dagster.lineage.nodes import TopicNode
+from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 
 #: Settings that are recorded even at their default; others only if overridden.
 _ALWAYS_RECORDED = frozenset({"cleanup.policy", "retention.ms", "retention.bytes"})
@@ -87,6 +88,7 @@ def add_schemas(builder: Builder, environment: Environment, schemas: Iterable[Sc
                 "fields": fields_of(schema),
                 "role": role_of(schema.subject),
                 "references": [without_empty(one.model_dump()) for one in schema.references],
+                **({UNKNOWN: [Unknown.SCHEMA]} if exceeds_limits(schema) else {}),
             },
             environment_id=environment.id,
             environment_name=environment.label,

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
 from lineage_bridge_dagster.spark.java_errors import java_classes
 from lineage_bridge_dagster.spark.tableflow.config import MODE, ORIGIN, NotOurTableError, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.layout import partition_spec, sort_order
-from lineage_bridge_dagster.topics.comments import Path
+from lineage_bridge_dagster.topics.types import Path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,10 +15,12 @@ from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.java_errors import java_classes
 from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicSchemas, TopicTableConfig
 from lineage_bridge_dagster.spark.tableflow.creation import iceberg_schema
-from lineage_bridge_dagster.topics.comments import Comments, paths
-from lineage_bridge_dagster.topics.errors import EvolutionError
-from lineage_bridge_dagster.topics.evolution import MakeOptional, Path, SetComment, plan_evolution
+from lineage_bridge_dagster.topics import types
+from lineage_bridge_dagster.topics.comments import Comments
+from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
+from lineage_bridge_dagster.topics.evolution import MakeOptional, SetComment, plan_evolution
 from lineage_bridge_dagster.topics.new_columns import placed
+from lineage_bridge_dagster.topics.types import Path
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -85,12 +87,12 @@ def evolve(
             else:
                 columns = wanted
             changes = plan_evolution(current, _struct(spark, schema), comments.known)
-        except EvolutionError as error:
+        except (EvolutionError, SchemaError) as error:
             raise SuspendedError(f"{config.name}: {error.message}", hint=error.hint) from error
         if not changes:
             break
         # Iceberg would replace the comment of every column for which it is given another.
-        present = set(paths(current))
+        present = set(types.paths(current))
         given = {path: doc for path, doc in latest.items() if path not in present}
         given |= {each.path: each.doc for each in changes if isinstance(each, SetComment)}
         schema = iceberg_schema(spark, columns, identifiers, given)

@@ -79,7 +79,7 @@ def test_json_schema_properties_have_their_descriptions() -> None:
         ("id", "integer", "The key"),
         ("to", "object", ""),
         ("to.city", "string", "City"),
-        ("lines", "array<unknown>", ""),
+        ("lines", "array<object>", ""),
         ("lines.element.sku", "string", ""),
     ]
 

@@ -66,6 +66,28 @@ def test_topic_has_the_types_of_columns_that_its_fields_do_not_tell(run: Run, wo
     assert node(run(), ORDERS_A).attributes["column_types"] == {"id": "int"}
 
 
+def test_schema_that_multiplies_is_named_in_a_note_and_stops_no_discovery(
+    run: Run, world: FakeConfluent
+) -> None:
+    levels: dict[str, object] = {"L40": {"type": "string"}}
+    for n in range(40):
+        below = {"$ref": f"#/definitions/L{n + 1}"}
+        levels[f"L{n}"] = {"type": "object", "properties": {"l": below, "r": below}}
+    fields = {"id": {"type": "integer"}, "deep": {"$ref": "#/definitions/L0"}}
+    schema = {"type": "object", "properties": fields, "definitions": levels}
+    world.routes["psrc-1.us-east-1.aws.confluent.cloud/schemas"] = [
+        {**avro("orders-value", "id"), "schemaType": "JSON", "schema": json.dumps(schema)},
+        avro("orders-key", "id"),
+    ]
+    found = run()
+    attributes = node(found, ORDERS_A).attributes
+    assert [field["name"] for field in attributes["schema_fields"]] == ["id", "deep"]
+    assert attributes["column_types"]["id"] == "long"
+    assert node(found, ids.schema_id("env-1", "orders-key")).attributes["fields"]
+    (report,) = (each for each in found.coverage if each.scope.api == "schema_registry" and each.notes)
+    assert [(note.kind, note.names) for note in report.notes] == [("schema", ("orders-value",))]
+
+
 def test_name_alone_does_not_make_a_topic_internal(run: Run, world: FakeConfluent) -> None:
     world.routes[kafka_path("lkc-a", "/topics")] = listing(
         topic("orders"),

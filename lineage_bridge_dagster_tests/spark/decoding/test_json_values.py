@@ -1,0 +1,177 @@
+"""JSON values that the drafts and Connect permit are read, and those that they forbid are errors.
+
+Sources: JSON Schema (numeric types: 1.0 is an integer from draft 6 on; `required`), Connect's
+`JsonSchemaData` (maps as arrays of `key` and `value`, optional values as alternatives to null), and RFC 8259
+for numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster_tests.spark.decoding.results import decode
+from lineage_bridge_dagster_tests.spark.decoding.test_json import decimal, framed, of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
+
+STRING, INTEGER, NUMBER, NULL = ({"type": each} for each in ("string", "integer", "number", "null"))
+INT32 = {"type": "integer", "connect.type": "int32"}
+ROW = {**of(a=STRING), "required": ["a"]}
+
+
+def entries(key: Any, value: Any) -> dict[str, Any]:
+    return {"type": "array", "connect.type": "map", "items": of(key=key, value=value)}
+
+
+#: A schema; then the texts of records with their values, or with a part of their errors.
+Cases = list[tuple[str, Any]]
+_DATE = {"type": "integer", "title": "org.apache.kafka.connect.data.Date"}
+NUMBERS = of(
+    i=INT32, l=INTEGER, d=NUMBER, p=decimal("number"), a={"type": "array", "items": INTEGER},
+    u={"oneOf": [INTEGER, STRING]}, n={"oneOf": [INTEGER, NUMBER, STRING]},
+    w={"oneOf": [{"allOf": [decimal("number")], "title": "p"}, {**STRING, "title": "s"}]}, s=STRING,
+)  # fmt: skip
+_NUMBERS: Cases = [
+    ('{"i": 1.0}', {"i": 1}),
+    ('{"i": 1e3, "l": 1E+3, "d": 1e3}', {"i": 1000, "l": 1000, "d": 1000.0}),
+    ('{"l": -0.0}', {"l": 0}),
+    ('{"l": 120e-1}', {"l": 12}),
+    ('{"l": 9223372036854775807.0}', {"l": 2**63 - 1}),
+    ('{"l": 9223372036854775808.0}', "its field l"),
+    ('{"i": 3e9}', "in an element, a number's range"),
+    ('{"i": 1.5}', "its field i is decimal(2,1) where the JSON Schema of id 1 has an integer"),
+    ('{"l": 1e-1}', "its field l is decimal(1,1)"),
+    ('{"l": 1.00000000000000000000000000000000000000000000000001}', "its field l"),
+    ('{"l": 1e400}', "its field l"),
+    ('{"l": "1.0"}', "its field l is string"),
+    ('{"a": [1.0, 2e0, 3]}', {"a": [1, 2, 3]}),
+    ('{"a": [1.0, 2.5]}', "in an element"),
+    # What only looks like a number is text.
+    ('{"l": 1.0, "s": "1.0 \\" 1e3, [2.0]"}', {"l": 1, "s": '1.0 " 1e3, [2.0]'}),
+    ('{"l": 1.0} {"l": 1}', "what follows"),
+    ('{"d": -0.0}', {"d": -0.0}),
+    ('{"d": -0.0, "p": 1e2}', {"d": -0.0, "p": Decimal("100.00")}),
+    ('{"d": 2.0, "l": 3}', {"d": 2.0, "l": 3}),
+    ('{"u": 1.0}', {"u": {"connect_union_field_0": 1, "connect_union_field_1": None}}),
+    ('{"u": 1e2}', {"u": {"connect_union_field_0": 100, "connect_union_field_1": None}}),
+    ('{"u": 1.5}', "does not match"),
+    # A decimal is never rounded, however its number is written.
+    ('{"p": 1.5}', {"p": Decimal("1.50")}),
+    ('{"p": 15e-1}', {"p": Decimal("1.50")}),
+    ('{"p": 1.5E1, "l": 2.0}', {"p": Decimal("15.00"), "l": 2}),
+    ('{"p": 1.500000000000000000000000000000000000000000000000}', {"p": Decimal("1.50")}),
+    ('{"p": 0E-10}', {"p": Decimal("0.00")}),
+    ('{"p": -0e5}', {"p": Decimal("0.00")}),
+    ('{"p": 99999999.99}', {"p": Decimal("99999999.99")}),
+    ('{"p": 1.505}', "its field p is a number that a decimal(10,2) does not hold"),
+    ('{"p": 1.50000000000000000000001}', "its field p"),
+    ('{"p": 1.50000000000000000000000000000000000000000000001}', "its field p"),
+    ('{"p": 1.5000000000000000000001e0}', "its field p"),
+    ('{"p": 1e-400}', "its field p"),
+    ('{"p": 100000000}', "its field p"),
+    ('{"p": 1e8}', "its field p"),
+    ('{"w": 1.25}', {"w": {"p": Decimal("1.25"), "s": None}}),
+    ('{"w": 125e-2}', {"w": {"p": Decimal("1.25"), "s": None}}),
+    ('{"w": 1.2500000000000000000001}', "does not match"),
+]  # fmt: skip
+REQUIRED = {
+    **of(s=STRING, n={"type": ["null", "string"]}, c={"oneOf": [NULL, INT32]}, any={}, row=ROW,
+         rows={"type": "array", "items": ROW}, map={"type": "object", "additionalProperties": ROW},
+         obj={"type": "object"}, either={"oneOf": [NULL, ROW, INTEGER]}, o=STRING),
+    "required": ["s", "n", "c", "any", "obj", "unknown"],
+}  # fmt: skip
+_REQUIRED: Cases = [
+    # Connect reads what is optional as null, also where it is missing.
+    ('{"s": "x", "obj": {}}', {"s": "x", "obj": "{}"}),
+    ('{"s": "x", "n": null, "c": null, "any": null, "obj": {}}', {"s": "x", "obj": "{}"}),
+    ('{"s": "", "obj": {}, "o": null}', {"s": "", "obj": "{}"}),
+    ('{"obj": {}}', "its field s is missing or null, and the JSON Schema of id 1 requires it"),
+    ('{"s": null, "obj": {}}', "its field s is missing or null"),
+    ('{"s": "x"}', "its field obj is missing or null"),
+    ('{"s": "x", "obj": null}', "its field obj is missing or null"),
+    ('{"s": "x", "obj": {}, "row": null}', {"s": "x", "obj": "{}"}),
+    ('{"s": "x", "obj": {}, "row": {}}', "its field row.a is missing or null"),
+    ('{"s": "x", "obj": {}, "row": {"a": null}}', "its field row.a is missing or null"),
+    ('{"s": "x", "obj": {}, "rows": [{"a": "y"}, {}]}', "in an element"),
+    ('{"s": "x", "obj": {}, "map": {"k": {"a": null}}}', "in an element"),
+    ('{"s": "x", "obj": {}, "map": {"k": {"a": "y"}}}', {"s": "x", "obj": "{}", "map": {"k": {"a": "y"}}}),
+    ('{"s": "x", "obj": {}, "either": {}}', "does not match"),
+    ("{}", "its field s is missing"),
+    ("null", "does not match"),
+]
+MAPS = of(
+    m=entries(INT32, STRING), o={"oneOf": [NULL, entries(STRING, INTEGER)]},
+    deep=entries({"type": "boolean"}, entries(INTEGER, ROW)),
+    u={"oneOf": [entries(INTEGER, INTEGER), STRING]},
+)  # fmt: skip
+_MAPS: Cases = [
+    ('{"m": [{"key": 1, "value": "a"}, {"key": 2, "value": null}]}', {"m": {1: "a", 2: None}}),
+    ('{"m": [{"value": "a", "key": 1, "more": 5}]}', {"m": {1: "a"}}),
+    ('{"m": [{"key": 1.0, "value": "a"}]}', {"m": {1: "a"}}),
+    ('{"m": []}', {"m": {}}),
+    ('{"m": null}', {}),
+    ('{"o": [{"key": "k", "value": 5}]}', {"o": {"k": 5}}),
+    ('{"deep": [{"key": true, "value": [{"key": 7, "value": {"a": "x"}}]}]}',
+     {"deep": {True: {7: {"a": "x"}}}}),
+    ('{"u": [{"key": 1, "value": 2}]}',
+     {"u": {"connect_union_field_0": {1: 2}, "connect_union_field_1": None}}),
+    ('{"m": [{"key": 1, "value": "a"}, {"key": 1, "value": "b"}]}', "in an element"),
+    ('{"m": [{"value": "a"}]}', "in an element"),
+    ('{"m": [{"key": null, "value": "a"}]}', "in an element"),
+    ('{"m": [null]}', "in an element"),
+    ('{"m": [{"key": "1", "value": "a"}]}', "in an element"),
+    ('{"m": [{"key": 1, "value": 2}]}', "in an element"),
+    ('{"m": {"1": "a"}}', "its field m is object<`1`: string> where the JSON Schema of id 1 has an array"),
+    ('{"deep": [{"key": true, "value": [{"key": 7, "value": {}}]}]}', "in an element"),
+]  # fmt: skip
+COMBINED = {
+    "properties": {"id": STRING, "n": {**INTEGER, "anyOf": [{"minimum": 10}, {"multipleOf": 2}]}},
+    "required": ["id"],
+    "allOf": [{"properties": {"tags": {"type": "array", "items": STRING}}}, {"minProperties": 1}],
+    "oneOf": [
+        {"properties": {"card": STRING}, "required": ["card"]},
+        {"properties": {"iban": STRING}, "required": ["iban"]},
+    ],
+}
+_COMBINED: Cases = [
+    ('{"id": "1", "card": "c", "n": 12}', {"id": "1", "card": "c", "n": 12}),
+    ('{"id": "2", "iban": "i", "tags": ["x"]}', {"id": "2", "iban": "i", "tags": ["x"]}),
+    ('{"card": "c"}', "its field id is missing or null"),
+    ('{"id": "3", "iban": 5}', "its field iban is bigint"),
+]
+
+
+@pytest.mark.parametrize(
+    ("schema", "cases"),
+    [(NUMBERS, _NUMBERS), (REQUIRED, _REQUIRED), (MAPS, _MAPS), (COMBINED, _COMBINED)],
+    ids=["numbers", "required", "maps", "combined"],
+)
+def test_each_record_has_its_value_or_its_error(spark: SparkSession, schema: Any, cases: Cases) -> None:
+    subject = SubjectSchemas("o-value", (RegisteredSchema(1, json.dumps(schema), "JSON"),))
+    found = decode(spark, subject, *(framed(text.encode()) for text, _ in cases))
+    wrong = []
+    for (text, expected), (value, error) in zip(cases, found, strict=True):
+        given = {name: each for name, each in (value or {}).items() if each is not None}
+        as_expected = (
+            expected in (error or "") if isinstance(expected, str) else shown(given) == shown(expected)
+        )
+        if not as_expected or bool(value) == bool(error):
+            wrong.append(f"{text}: {given} {error}, not {expected}")
+    assert not wrong, "\n".join(wrong)
+
+
+def shown(value: Any) -> str:
+    """A value in words, whatever the order of its fields; those of maps are rows. Zero has its sign."""
+    if hasattr(value, "asDict"):
+        value = value.asDict()
+    if isinstance(value, dict):
+        return "{" + ", ".join(sorted(f"{name!r}: {shown(each)}" for name, each in value.items())) + "}"
+    return repr(value)
