@@ -77,7 +77,7 @@ from lineage_bridge_dagster.config.yaml_fields import (
     SparkConfig,
 )
 from lineage_bridge_dagster.config.yaml_section import YamlSection
-from lineage_bridge_dagster.dagster_internals import DefsStateStorage, other_definitions
+from lineage_bridge_dagster.dagster_internals import DefsStateStorage, other_definitions, pin_newest_state
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
@@ -208,6 +208,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     def _build(self, context: ComponentLoadContext) -> Definitions:
         self._fetched = False
         try:
+            pin_newest_state(self.defs_state_config.key)
             return super().build_defs(context)
         except Exception as error:
             if self._fetched:

@@ -27,7 +27,7 @@ from dagster._core.definitions.assets.definition.assets_definition import ASSET_
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
 #: The state version from which the definitions are being loaded.
-from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext
+from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, DefinitionsLoadType
 
 #: Typed metadata under one namespace.
 from dagster._core.definitions.metadata.metadata_set import NamespacedMetadataSet
@@ -107,6 +107,7 @@ __all__ = [
     "is_of_this_python",
     "is_valid_cron_schedule",
     "other_definitions",
+    "pin_newest_state",
     "reverse_cron_string_iterator",
     "run_dagster_api",
     "state_folder",
@@ -155,6 +156,23 @@ def assets_beside(step_context: Any) -> Iterator[tuple[AssetKey, Mapping[str, An
         graph = step_context.job_def.asset_layer.asset_graph
     for node in graph.asset_nodes:
         yield node.key, node.metadata
+
+
+def pin_newest_state(key: str) -> None:
+    """Let a load that is told no version of any state use the newest one of a component.
+
+    `dg launch` and `dagster job execute` plan a run with the newest states, and then load the definitions
+    again without them: the run would lack what depends on a state. Loads that follow use the same version.
+    """
+    context, storage = DefinitionsLoadContext.get(), DefsStateStorage.get()
+    is_told = context._repository_load_data is not None
+    if context.load_type is DefinitionsLoadType.INITIALIZATION or is_told or storage is None:
+        return
+    known = context._defs_state_info
+    newest = storage.get_latest_defs_state_info()
+    found = newest.info_mapping.get(key) if newest else None
+    if found is not None and not (known and known.info_mapping.get(key)):
+        context.add_defs_state_info(key, found.version, found.create_timestamp)
 
 
 def other_definitions(context: ComponentLoadContext) -> Iterator[Definitions]:

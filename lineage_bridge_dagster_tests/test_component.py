@@ -39,6 +39,21 @@ def test_loads_the_newest_state(instance: DagsterInstance) -> None:
     assert {"refresh", "push", "materialize_lineage"} <= {job.name for job in repository.get_all_jobs()}
 
 
+def test_a_load_that_is_told_no_version_uses_the_newest_one_from_then_on(instance: DagsterInstance) -> None:
+    """`dg launch` plans a run with the newest state, and then loads the definitions without any."""
+    from lineage_bridge_dagster.definitions import defs
+
+    store = StateStore.of(instance, KEY)
+    store.store(many(1).discovery())
+    with DefinitionsLoadContext.scoped(DefinitionsLoadContext(DefinitionsLoadType.RECONSTRUCTION)):
+        for _ in range(2):
+            loaded = defs()
+            assert isinstance(loaded, Definitions)
+            keys = loaded.get_repository_def().asset_graph.get_all_asset_keys()
+            assert [key.path[-1] for key in keys if key.path[0] == "glue"] == ["topic.00000"]
+            store.store(many(2).discovery())
+
+
 @pytest.mark.parametrize(
     ("variables", "pools"),
     [

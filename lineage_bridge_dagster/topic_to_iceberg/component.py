@@ -41,6 +41,7 @@ from lineage_bridge_dagster.config.yaml_fields import (
     SparkConfig,
 )
 from lineage_bridge_dagster.config.yaml_section import YamlSection
+from lineage_bridge_dagster.dagster_internals import pin_newest_state
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.loaded_topics import loaded_topic_of
@@ -221,6 +222,7 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         _check_distinct(context.component_tree.get_all_components(of_type=TopicToIcebergComponent))
         self._fetched = False
         try:
+            pin_newest_state(self.defs_state_config.key)
             return super().build_defs(context)
         except Exception as error:
             if self._fetched:
