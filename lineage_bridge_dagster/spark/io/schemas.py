@@ -7,7 +7,7 @@ one of more digits and the same scale. `column_names` has the rule by which name
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from pyspark.sql.types import (
     ArrayType,
@@ -46,11 +46,13 @@ def differences(frame: StructType, table: StructType, where: str = "the DataFram
 def same_columns(frame: StructType, table: StructType, where: str = "the DataFrame") -> bool:
     """Whether a frame has exactly the table's columns, in any order and nullability.
 
+    A part of a frame that has only nulls, and so no type, is of the table's type.
+
     Raises:
         ColumnNameError: names of the frame, which `where` names, differ only by case.
     """
-    left = {name: as_stored(field.dataType) for name, field in by_table(frame, table, where).items()}
-    return left == {field.name: as_stored(field.dataType) for field in table}
+    left, right = ({f.name: f.dataType for f in each} for each in (_aligned(frame, table, where), table))
+    return left.keys() == right.keys() and all(as_stored(left[n]) == as_stored(right[n]) for n in left)
 
 
 def by_table(
@@ -123,6 +125,31 @@ def _cast(clash: Difference) -> str:
 def _fill(required: Difference) -> str:
     name = ".".join(required.path)
     return f'give {name} a value: F.coalesce(F.col("{name}"), F.lit(...))'
+
+
+def _aligned(frame: DataType, table: DataType, where: str, path: tuple[str, ...] = ()) -> Any:
+    """A type with the names of the table's counterpart, and with its types where there are none."""
+    match frame, table:
+        case NullType(), _:
+            return table
+        case StructType(), StructType():
+            known = {field.name: field.dataType for field in table.fields}
+            return StructType(
+                [
+                    StructField(
+                        name, _aligned(f.dataType, known.get(name, f.dataType), where, (*path, f.name))
+                    )
+                    for name, f in by_table(frame, table, where, path).items()
+                ]
+            )
+        case ArrayType(), ArrayType():
+            return ArrayType(_aligned(frame.elementType, table.elementType, where, (*path, "element")))
+        case MapType(), MapType():
+            return MapType(
+                _aligned(frame.keyType, table.keyType, where, (*path, "key")),
+                _aligned(frame.valueType, table.valueType, where, (*path, "value")),
+            )
+    return frame
 
 
 def _struct(frame: StructType, table: StructType, path: tuple[str, ...], where: str) -> Iterator[Difference]:

@@ -68,3 +68,9 @@ def test_names_that_differ_only_by_case_are_paired_or_refused(
                 write(query, options)
     found = spark.table(table.sql).selectExpr("id", "s.a", "l[0].q").collect()
     assert sorted(tuple(row) for row in found) == [(1, 9, 1), (2, 2, 2)]
+
+    # Rows alone are replaced: the table keeps its names, and its types where the frame has none.
+    write("SELECT 5 AS ID, named_struct('A', 3) AS S, array() AS L", WriteOptions())
+    found = spark.table(table.sql)
+    assert found.schema.simpleString() == "struct<id:int,s:struct<a:int>,l:array<struct<q:int>>>"
+    assert [tuple(row) for row in found.selectExpr("id", "s.a", "size(l)").collect()] == [(5, 3, 0)]

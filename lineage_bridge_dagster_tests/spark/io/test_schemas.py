@@ -74,6 +74,14 @@ def test_same_columns_ignores_order_case_and_nullability() -> None:
     assert not same_columns(schema(("a", "long"), ("b", struct(("x", "string")))), table)
 
 
+def test_names_and_types_that_a_frame_lacks_are_those_of_the_table() -> None:
+    table = schema(("a", array("integer")), ("s", struct(("x", "string"), ("y", "long"))))
+    assert same_columns(schema(("a", array("void")), ("S", struct(("X", "void"), ("y", "long")))), table)
+    assert same_columns(schema(("a", "void"), ("s", "void")), table)
+    assert not same_columns(schema(("a", "void"), ("s", struct(("x", "void")))), table)
+    assert not same_columns(schema(("a", "void")), table)
+
+
 def test_new_column_without_a_type_cannot_be_added() -> None:
     (found,) = differences(schema(("a", "void")), schema(("b", "long")))
     assert (found.kind, str(found)) == ("clash", "a: void in the DataFrame, not in the table")
