@@ -234,3 +234,12 @@ class TestTables:
         table = engine.spark.table(f"glue.`{database}`.orders")
         assert "value" not in table.columns
         assert [row.id for row in table.collect()] == [1]
+
+
+def test_values_are_of_the_message_that_is_named_and_keys_of_their_first(registry: Registry) -> None:
+    registry.subjects["orders-value"] = {7: ORDER_V1}
+    fetch = RegisteredSchemas(registry.connection, "orders", "shop.Order")
+    # The second time, those that are known are not resolved again.
+    for found in (fetch(), fetch()):
+        assert (found.key.message, found.value.message) == ("", "shop.Order")
+        assert [each.id for each in found.value.versions] == [7]
