@@ -142,8 +142,11 @@ def test_key_that_lacks_what_its_schema_requires_is_the_error_of_its_record(
     for key in ('{"shop": "a", "number": 1}', '{"shop": "a"}', '{"shop": null, "number": 1}'):
         topic.add(0, order_v1(1), key=prefix_of(3) + key.encode())
     done = opened(spark, topic, table, TopicSchemas(keys, ORDERS_V1)).advance()
-    assert (done.rows, done.skipped, done.rejections.counts) == (1, 2, {"MISSING_KEY": 2})
-    assert done.rejections.examples[-1].error == "its key has no field shop, which the key's schema requires"
+    assert (done.rows, done.skipped, done.rejections.counts) == (1, 2, {"UNDECODABLE_KEY": 2})
+    assert done.rejections.examples[-1].error == (
+        "its key cannot be decoded: "
+        "its field shop is missing or null, and the JSON Schema of id 3 requires it"
+    )
     assert items(spark, table, "shop", "number") == [("a", 1)]
 
 
