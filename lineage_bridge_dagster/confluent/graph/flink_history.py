@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from lineage_bridge_dagster.confluent.graph.flink_external import External, external_of
 from lineage_bridge_dagster.confluent.graph.subjects import ROLES, Convention, Conventions
@@ -28,9 +29,9 @@ class FlinkTables:
 
     states: dict[TablePath, list[tuple[int, _Options]]] = field(default_factory=dict)
     connections: dict[str, _Options] = field(default_factory=dict)
-    began: dict[TablePath, tuple[int, str]] = field(default_factory=dict)
+    began: dict[TablePath, datetime] = field(default_factory=dict)
 
-    def note(self, moment: int, created_at: str, phase: str, statements: Iterable[Statement]) -> None:
+    def note(self, moment: int, created_at: datetime, phase: str, statements: Iterable[Statement]) -> None:
         """Apply a text.
 
         Args:
@@ -50,7 +51,7 @@ class FlinkTables:
             if change.action in ("drop", "replace") or (
                 change.action == "create" and not change.if_not_exists
             ):
-                self.began[change.path] = (moment, created_at)
+                self.began[change.path] = created_at
             if change.action != "create" or not (change.if_not_exists and change.path in self.states):
                 self.states.setdefault(change.path, []).append((moment, self._changed(moment, change)))
 
@@ -77,10 +78,10 @@ class FlinkTables:
             if contexts:
                 yield path, contexts
 
-    def is_gone(self, path: TablePath, moment: int, created_at: str) -> bool:
+    def is_gone(self, path: TablePath, created_at: datetime) -> bool:
         """Whether a table began anew after a statement, so that nothing that it wrote is left there."""
-        at, time = self.began.get(path, (-1, ""))
-        return at > moment and time > created_at
+        began = self.began.get(path)
+        return began is not None and began > created_at
 
     def _options(self, path: TablePath, moment: int) -> _Options:
         """A table's options; of one that is created later, its first."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from lineage_bridge_dagster.confluent.api.flink import FlinkStatement, MaterializedTable, RegionKey
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.lineage.coverage import Scope
+from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.sql.flink.names import TopicRef
 
 _CATALOG, _DATABASE = "sql.current-catalog", "sql.current-database"
+#: Puts a job without a time before all others.
+_UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Job:
     database: str
     compute_pool_id: str = ""
     principal: str = ""
-    created_at: str = ""
+    created_at: datetime = _UNKNOWN_TIME
     sql_kind: str = ""
     read_topics: tuple[str, ...] = ()
     #: A materialized table's topic.
@@ -49,7 +53,7 @@ def statement_job(environment: Environment, region: RegionKey, statement: FlinkS
         database=spec.properties.get(_DATABASE, ""),
         compute_pool_id=spec.compute_pool_id,
         principal=spec.principal,
-        created_at=statement.created_at,
+        created_at=parse_iso(statement.created_at) or _UNKNOWN_TIME,
         sql_kind=status.traits.sql_kind,
         read_topics=tuple(status.latest_offsets),
     )
@@ -67,7 +71,7 @@ def table_job(environment: Environment, region: RegionKey, table: MaterializedTa
         database=spec.session_options.get(_DATABASE, spec.kafka_cluster_id),
         compute_pool_id=spec.compute_pool_id,
         principal=spec.principal,
-        created_at=table.created_at,
+        created_at=parse_iso(table.created_at) or _UNKNOWN_TIME,
         sql_kind="MATERIALIZED_TABLE",
         table=TopicRef(environment.id, spec.kafka_cluster_id, table.name),
     )

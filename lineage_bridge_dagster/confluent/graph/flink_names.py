@@ -75,7 +75,7 @@ class Resolver:
         return found
 
     def is_gone(self, path: TablePath) -> bool:
-        return self.tables.is_gone(path, self.moment, self.job.created_at)
+        return self.tables.is_gone(path, self.job.created_at)
 
     def error_logs(self, paths: Iterable[TablePath]) -> dict[TopicRef, list[TopicRef]]:
         """The topics of tables' dead letters, each with the topics whose records go there."""

@@ -433,3 +433,12 @@ def test_an_ended_statement_keeps_what_it_wrote_elsewhere(
     assert upstream(discovery, "dlq") == {"s1": ["q"]}
     alone = found(world, parser, OLD, "DROP TABLE dst", NEW)
     assert ids.flink_job_id("env-1", "aws", "us-east-1", "s1") not in alone.graph
+
+
+def test_times_are_compared_whatever_their_zone(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+    drop = statement("drop", "DROP TABLE dst", "COMPLETED", created_at="2026-02-02T00:30:00+02:00")
+    old = statement("old", *OLD, created_at="2026-02-01T23:00:00Z")
+    found(world, parser, NEW)
+    world.routes[flink_path("us-east-1")] = listing(drop, old)
+    discovery = discover(settings(), transport=world.transport, parser=parser)
+    assert list(upstream(discovery, "dst")) == ["old"]
