@@ -283,6 +283,10 @@ CONNECTIONS = {
             "elasticsearch://e:9200/i",
         ),
         ({"connector": "filesystem", "path": "s3://bucket/a/b"}, "s3://bucket/a/b"),
+        (
+            {"connector": "filesystem", "path": kept_address("abfss://c@acc.dfs.core.windows.net/a")},
+            "abfss://c@acc.dfs.core.windows.net/a",
+        ),
     ],
     ids=lambda value: value["connector"] if isinstance(value, dict) else "",
 )
@@ -311,6 +315,12 @@ def test_tables_of_topics_are_not_external(options: dict[str, str]) -> None:
             "jdbc:sqlserver://h:1433;user=a@b;password=p@ss;databaseName=d",
             "jdbc:sqlserver://h:1433?databaseName=d",
         ),
+        ("jdbc:sqlserver://h\\sql1:1433;databaseName=d", "jdbc:sqlserver://h\\sql1:1433?databaseName=d"),
+        ("jdbc:db2://h:50000/d:password=s3cret;user=me;", "jdbc:db2://h:50000/d"),
+        ("jdbc:db2://h:50000/d:user=me;currentSchema=S;", "jdbc:db2://h:50000/d?currentSchema=S"),
+        ("jdbc:teradata://h/DATABASE=d,USER=me,PASSWORD=s3cret", "jdbc:teradata://h?DATABASE=d"),
+        ("s3://bucket/day=2025-01-01/", "s3://bucket/day=2025-01-01/"),
+        ("wasbs://c@acc.blob.core.windows.net/a?sig=x", "wasbs://c@acc.blob.core.windows.net/a"),
         ("jdbc:oracle:thin:scott/tiger@//h:1521/svc", "jdbc:oracle:thin:@//h:1521/svc"),
         ("jdbc:oracle:thin:scott/t@ger@h:1521:sid", "jdbc:oracle:thin:@h:1521:sid"),
         ("search.json?key=k", "search.json"),
