@@ -54,77 +54,73 @@ def external_of(options: Options, connections: Mapping[str, Options]) -> Externa
         return External(reason=f"no statement that is listed creates its connection {name!r}")
     # Confluent's options have the connector before them: `mongodb.collection`.
     plain = {key.removeprefix(f"{connector}."): value for key, value in options.items()}
-    dataset = reader({**plain, **connections.get(name, {})})
+    dataset = reader(Config({**plain, **connections.get(name, {})}))
     return External(dataset, "" if dataset else f"its options do not name what {connector!r} leads to")
 
 
-def _get(options: Options, *names: str) -> str:
-    return next((value for name in names if (value := options.get(name, ""))), "")
-
-
-def _mongodb(options: Options) -> str:
+def _mongodb(options: Config) -> str:
     return naming.MONGODB(
-        host=_get(options, "endpoint", "uri", "hosts"),
-        database=_get(options, "database"),
-        collection=_get(options, "collection"),
+        host=options.get("endpoint", "uri", "hosts"),
+        database=options.get("database"),
+        collection=options.get("collection"),
     )
 
 
-def _couchbase(options: Options) -> str:
+def _couchbase(options: Config) -> str:
     return naming.COUCHBASE(
-        host=_get(options, "endpoint"),
-        bucket=_get(options, "bucket"),
-        scope=_get(options, "scope"),
-        collection=_get(options, "collection"),
+        host=options.get("endpoint"),
+        bucket=options.get("bucket"),
+        scope=options.get("scope"),
+        collection=options.get("collection"),
     )
 
 
-def _pinecone(options: Options) -> str:
-    found = _PINECONE.fullmatch(host_and_port(_get(options, "endpoint"))[0])
+def _pinecone(options: Config) -> str:
+    found = _PINECONE.fullmatch(host_and_port(options.get("endpoint"))[0])
     return naming.PINECONE(project=found[2], index=found[1]) if found else ""
 
 
-def _cosmosdb(options: Options) -> str:
+def _cosmosdb(options: Config) -> str:
     return naming.COSMOS(
-        host=_get(options, "endpoint"),
-        database=_get(options, "database"),
-        container=_get(options, "container", "collection"),
+        host=options.get("endpoint"),
+        database=options.get("database"),
+        container=options.get("container", "collection"),
     )
 
 
-def _search(rule: naming.Rule) -> Callable[[Options], str]:
-    return lambda options: rule(host=_get(options, "endpoint", "hosts"), index=_get(options, "index"))
+def _search(rule: naming.Rule) -> Callable[[Config], str]:
+    return lambda options: rule(host=options.get("endpoint", "hosts"), index=options.get("index"))
 
 
-def _jdbc(options: Options) -> str:
-    database = database_of(Config({"connection.url": _get(options, "endpoint", "url")}))
-    parts = name_parts(_get(options, "table-name"))
+def _jdbc(options: Config) -> str:
+    database = database_of(Config({"connection.url": options.get("endpoint", "url")}))
+    parts = name_parts(options.get("table-name"))
     return database.table(*database.folded(parts)) if database is not None and database.host else ""
 
 
-def _cdc(rule: naming.Rule) -> Callable[[Options], str]:
+def _cdc(rule: naming.Rule) -> Callable[[Config], str]:
     """A table of Flink CDC."""
     return lambda options: rule(
-        host=_get(options, "hostname", "hosts"),
-        port=_get(options, "port"),
-        database=_get(options, "database-name", "database"),
-        service=_get(options, "database-name"),
-        schema=_get(options, "schema-name"),
-        table=_get(options, "table-name"),
-        collection=_get(options, "collection"),
+        host=options.get("hostname", "hosts"),
+        port=options.get("port"),
+        database=options.get("database-name", "database"),
+        service=options.get("database-name"),
+        schema=options.get("schema-name"),
+        table=options.get("table-name"),
+        collection=options.get("collection"),
     )
 
 
-def _rest(options: Options) -> str:
-    endpoint, path = _get(options, "endpoint", "url"), _get(options, "path")
+def _rest(options: Config) -> str:
+    endpoint, path = options.get("endpoint", "url"), options.get("path")
     return http_url(f"{endpoint.rstrip('/')}/{path.lstrip('/')}" if path else endpoint)
 
 
-def _kafka(options: Options) -> str:
-    return naming.KAFKA(host=_get(options, "properties.bootstrap.servers"), topic=_get(options, "topic"))
+def _kafka(options: Config) -> str:
+    return naming.KAFKA(host=options.get("properties.bootstrap.servers"), topic=options.get("topic"))
 
 
-_READERS: Mapping[str, Callable[[Options], str]] = {
+_READERS: Mapping[str, Callable[[Config], str]] = {
     "mongodb": _mongodb,
     "couchbase": _couchbase,
     "pinecone": _pinecone,
@@ -138,7 +134,7 @@ _READERS: Mapping[str, Callable[[Options], str]] = {
     "jdbc": _jdbc,
     "confluent-jdbc": _jdbc,
     "rest": _rest,
-    "filesystem": lambda options: location(_get(options, "path")),
+    "filesystem": lambda options: location(options.get("path")),
     "kafka": _kafka,
     "upsert-kafka": _kafka,
     "postgres-cdc": _cdc(naming.POSTGRES),

@@ -20,7 +20,7 @@ from lineage_bridge_dagster.confluent.graph.schema_fields import (
     avro_type,
     document_of,
     fields_of,
-    record_names,
+    record_name,
 )
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of
@@ -66,7 +66,7 @@ def referenced(schema: Schema, lookup: Lookup) -> Iterator[tuple[str, Schema]]:
 class _Avro:
     def __init__(self, schema: Schema, referenced: Iterable[Any]) -> None:
         self._document = document_of(schema.text)
-        self._names = record_names(schema)
+        self._full_name = record_name(schema)
         self._named: dict[str, Any] = {}
         self._types: dict[int, Type | None] = {}
         for document in (*referenced, self._document):
@@ -81,7 +81,7 @@ class _Avro:
             return Row(fields, type=row_type(fields))
         only = self._resolved(members[0])
         nullable = isinstance(self._document, list) and len(self._document) > 1
-        full = next(iter(self._names), "")
+        full = self._full_name
         fields, kind = self._fields(only), self._type(only)
         if not fields and (kind is None or kind.kind == "ROW"):
             return None
@@ -264,7 +264,7 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
     if not own and node.kind in (Kind.ANY, Kind.OBJECT):
         return None
     ordered = node.kind is Kind.UNION or _is_indexed(document)
-    title = next(iter(record_names(schema)), "")
+    title = record_name(schema)
     after = next((each.node for each in node.properties if each.name == AFTER), None)
     return Row(
         own,

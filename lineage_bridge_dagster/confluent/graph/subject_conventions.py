@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.graph.builder import Builder
 from lineage_bridge_dagster.confluent.graph.subjects import ROLES, Convention, Role
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
 
 _CONTEXT_IN_URL = re.compile(r"/contexts/:?(\.?[^/:]+)")
+_TRANSFORM = re.compile(r"(.+)\.type")
 #: Suffixes of the names of Debezium's records.
 _DEBEZIUM: Mapping[Role, tuple[str, ...]] = {"value": (".Envelope", ".Value"), "key": (".Key",)}
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.]")
@@ -26,7 +27,9 @@ _ASIDE = ("dlq", "report")
 def add_connector_conventions(builder: Builder) -> None:
     """Note how connectors name the subjects of their topics; those that write a topic come first."""
     graph = builder.graph
-    connectors = {node.node_id: node.attributes.get("config") for node in graph.of_type(NodeType.CONNECTOR)}
+    connectors = {
+        node.node_id: Config(node.attributes.get("config", {})) for node in graph.of_type(NodeType.CONNECTOR)
+    }
     found: dict[str, dict[Role, list[Convention]]] = {}
     for kind in (EdgeType.PRODUCES, EdgeType.CONSUMES):
         ends = (
@@ -35,29 +38,27 @@ def add_connector_conventions(builder: Builder) -> None:
             if edge.edge_type == kind and edge.attributes.get("role") not in _ASIDE
         )
         for connector, topic_id in sorted(pair for pair in ends if pair[0] in connectors):
-            config, topic = connectors[connector], graph.nodes[topic_id]
-            if topic.node_type != NodeType.KAFKA_TOPIC or not isinstance(config, Mapping):
+            topic = graph.nodes[topic_id]
+            if topic.node_type != NodeType.KAFKA_TOPIC:
                 continue
             for role in ROLES:
-                convention = convention_of(config, topic.qualified_name, role)
+                convention = _convention(connectors[connector], topic.qualified_name, role)
                 if convention.context or convention.strategy:
                     found.setdefault(topic_id, {}).setdefault(role, []).append(convention)
     builder.conventions |= found
 
 
-def convention_of(config: Mapping[str, Any], topic: str, role: Role) -> Convention:
+def _convention(config: Config, topic: str, role: Role) -> Convention:
     """How a connector names the subject of a topic's keys or values."""
-    strategy = _text(
-        config, f"{role}.converter.{role}.subject.name.strategy", f"{role}.subject.name.strategy"
-    )
+    strategy = config.get(f"{role}.converter.{role}.subject.name.strategy", f"{role}.subject.name.strategy")
     records = dict.fromkeys(_records(config, topic, role))
     return Convention(_context(config, role), strategy.rpartition(".")[2], tuple(records))
 
 
-def _context(config: Mapping[str, Any], role: Role) -> str:
-    context = _text(config, "schema.context.name").strip(":")
+def _context(config: Config, role: Role) -> str:
+    context = config.get("schema.context.name").strip(":")
     if not context:
-        url = _text(config, f"{role}.converter.schema.registry.url", "schema.registry.url")
+        url = config.get(f"{role}.converter.schema.registry.url", "schema.registry.url")
         match = _CONTEXT_IN_URL.search(url)
         context = match[1] if match else ""
     if context in ("", ".", "default"):
@@ -65,17 +66,12 @@ def _context(config: Mapping[str, Any], role: Role) -> str:
     return context if context.startswith(".") else f".{context}"
 
 
-def _records(config: Mapping[str, Any], topic: str, role: Role) -> Iterator[str]:
+def _records(config: Config, topic: str, role: Role) -> Iterator[str]:
     """The names that the records of a topic may have."""
-    for key, value in config.items():
-        if str(value).endswith(f"SetSchemaMetadata${role.capitalize()}") and key.endswith(".type"):
-            yield _text(config, f"{key.removesuffix('.type')}.schema.name")
-    prefix = _text(config, "topic.prefix")
+    for transform in config.keys_like(_TRANSFORM):
+        if config.get(transform[0]).endswith(f"SetSchemaMetadata${role.capitalize()}"):
+            yield config.get(f"{transform[1]}.schema.name")
     for name in (topic, _NOT_IN_NAMES.sub("_", topic)):
         yield from (f"{name}{suffix}" for suffix in _DEBEZIUM[role])
     if role == "value":
-        yield topic.removeprefix(prefix)
-
-
-def _text(config: Mapping[str, Any], *keys: str) -> str:
-    return next((str(value).strip() for key in keys if (value := config.get(key))), "")
+        yield topic.removeprefix(config.get("topic.prefix"))

@@ -11,7 +11,7 @@ _ORACLE = re.compile(r"(jdbc:oracle:\w+:).*@(?=[\w(/])([\w.:/()=, -]+)", re.DOTA
 _HOSTS = re.compile(r"(?:[\w.-]+(?:\\[\w$-]+)?|\[[0-9A-Fa-f:.]+\])(?::\d+)?(?:,[\w.-]+(?::\d+)?)*")
 _AZURE = re.compile(r"(?:abfs|wasb)s?:", re.IGNORECASE)
 _CONTAINER = re.compile(r"[a-z0-9$-]{1,63}")
-#: Where settings begin in the path of a JDBC URL: `/shop:user=me` of Db2, `/DATABASE=shop,USER=me` of Teradata.
+#: The first setting in the path of a JDBC URL: `/shop:user=me` of Db2, `/DATABASE=shop,USER=me` of Teradata.
 _IN_PATH = re.compile(r"[/:,][\w. ]+=")
 #: Settings of a JDBC URL that name something.
 _NAMING = re.compile(
