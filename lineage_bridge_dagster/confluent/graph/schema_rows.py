@@ -19,7 +19,6 @@ from lineage_bridge_dagster.confluent.graph.rows import AFTER, Row, RowField, en
 from lineage_bridge_dagster.confluent.graph.schema_fields import (
     avro_type,
     document_of,
-    fields_of,
     record_name,
 )
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -236,7 +235,7 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
                 return array_of(of(node.inner) if node.inner else None)
             case Kind.MAP:
                 return Type("MAP", (("KEY", SCALAR), ("VALUE", of(node.inner) if node.inner else None)))
-            case Kind.ANY:
+            case Kind.ANY | Kind.UNKNOWN:
                 return None
         return SCALAR
 
@@ -254,14 +253,14 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
 
     has_indexes = "connect.index" in schema.text
     document = document_of(schema.text)
+    errors: list[LineageBridgeError] = []
     try:
-        node = json_node(RegisteredSchema(0, schema.text, JSON, references=tuple(referenced)))
+        # A part that is not understood, or not here, is a column all the same.
+        node = json_node(RegisteredSchema(0, schema.text, JSON, references=tuple(referenced)), errors.append)
     except LineageBridgeError:
-        # A part of it is not understood, or not here: its own properties have columns all the same.
-        found = tuple(RowField(each["name"], None, each["type"]) for each in fields_of(schema))
-        return Row(_by_name(found), ordered=False) if found else None
+        return None
     own = fields(node)
-    if not own and node.kind in (Kind.ANY, Kind.OBJECT):
+    if not own and node.kind in (Kind.ANY, Kind.UNKNOWN, Kind.OBJECT):
         return None
     ordered = node.kind is Kind.UNION or _is_indexed(document)
     title = record_name(schema)

@@ -379,6 +379,16 @@ def test_references_are_followed() -> None:
     assert "pageview:ROW<url" in spelled(found.columns[1].type)
 
 
+def test_an_unknown_part_of_a_json_schema_leaves_the_rest_known() -> None:
+    inner = {"a": properties("x"), "b": {"$ref": "not-here.json"}, "c": {"$ref": "#"}}
+    indexed = {name: {**of, "connect.index": at} for at, (name, of) in enumerate(inner.items())}
+    found = table({"t-value": properties(properties=indexed)})
+    assert found is not None
+    types = {column.name: spelled(column.type) for column in found.columns[1:]}
+    assert types == {"a": "ROW<x:SCALAR>", "b": "?", "c": "?"}
+    assert found.ordered
+
+
 def test_only_connects_index_orders_properties() -> None:
     indexed = properties(properties={"a": {"type": "string", "connect.index": 0}})
     found = [table({"t-value": document}) for document in (properties("a"), indexed)]
