@@ -73,14 +73,13 @@ def not_debezium(topic: str) -> tuple[str, str]:
 def placeholder(text: str) -> bytes:
     """The bytes of Debezium's `unavailable.value.placeholder`.
 
-    >>> placeholder("hex:2d2d"), placeholder("--")
-    (b'--', b'--')
+    >>> placeholder("hex:2d2d"), placeholder("--"), placeholder("hex")
+    (b'--', b'--', b'hex')
 
     Raises:
         ValueError: what follows `hex:` is not hexadecimal.
     """
-    head, _, octets = text.partition(":")
-    return bytes.fromhex(octets) if head == "hex" else text.encode()
+    return bytes.fromhex(text.removeprefix("hex:")) if text.startswith("hex:") else text.encode()
 
 
 def is_debeziums(text: str) -> bool:
