@@ -12,6 +12,7 @@ without fields is a boolean that is true where it is set, as no file has a row w
 from __future__ import annotations
 
 from collections.abc import Container
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
@@ -145,8 +146,13 @@ class MessageReader:
             return Column(wrapped.type, lambda message: wrapped.convert(message.value))
         if not descriptor.fields:
             if later is not None and later.fields and self._later is not None:
-                # It has gained fields, which it lacks.
-                return Column(types.relaxed(self._later._message(later, path, None).type), lambda _: {})
+                # It has gained fields, which it lacks. They count among this version's, and each older
+                # version that is read as the later one counts its own.
+                reader = copy(self._later)
+                reader._size, reader._enclosing = self._size, list(self._enclosing)
+                gained = reader._message(later, path, None).type
+                self._size = reader._size
+                return Column(types.relaxed(gained), lambda _: {})
             is_final = name == "google.protobuf.Empty"
             return Column(BooleanType() if is_final else types.NoFields(), lambda _: True)
         self._enclosing.append(name)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.topics import types
-from lineage_bridge_dagster.topics.columns import own_type
+from lineage_bridge_dagster.topics.columns import own_type, value_type
 from lineage_bridge_dagster.topics.errors import LimitError
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema
+from lineage_bridge_dagster.topics.schemas import PROTOBUF, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.topics.types import spelled
 
 #: Levels of references, each twice to the next.
@@ -125,6 +125,22 @@ def test_chain_of_protobuf_messages_is_an_error() -> None:
     messages = " ".join(f"message M{n} {{ M{n + 1} m = 1; }}" for n in range(600))
     with pytest.raises(LimitError, match="deeper than"):
         own(f'syntax = "proto3"; {messages} message M600 {{ string a = 1; }}', "PROTOBUF")
+
+
+def test_fields_that_a_protobuf_message_gained_count_for_each_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(types, "MAX_FIELDS", 15)
+    bodies = ["", "", "", "", " ".join(f"string f{n} = {n + 1};" for n in range(10))]
+    schemas = tuple(
+        RegisteredSchema(
+            id_, f'syntax = "proto3"; message M {{ G g = 1; }} message G {{ {body} }} // {id_}', PROTOBUF
+        )
+        for id_, body in enumerate(bodies)
+    )
+    found = value_type(SubjectSchemas("s-value", schemas))
+    assert found is not None
+    assert (found.errors, found.promoted) == ({}, {0, 1, 2, 3})
 
 
 def test_large_schema_without_repetition_is_no_error() -> None:
