@@ -57,7 +57,9 @@ def resolve(name: str, struct: Any, where: str) -> tuple[str, ...] | None:
         return (found,)
     for dot in (at for at, character in enumerate(name) if character == "."):
         if (found := match(name[:dot], fields, where)) is not None:
-            inner = getattr(fields[found], "field_type", None) or fields[found].dataType
+            # An Iceberg struct without fields is false.
+            inner = getattr(fields[found], "field_type", None)
+            inner = fields[found].dataType if inner is None else inner
             if (rest := resolve(name[dot + 1 :], inner, where)) is not None:
                 return (found, *rest)
     return None

@@ -55,8 +55,10 @@ def test_columns_of_a_frame_are_paired_with_those_of_a_table(
 def test_path_of_a_nested_field_is_that_of_the_schema() -> None:
     spark = StructType().add("a.b", "long").add("S", StructType().add("Ts", "long"))
     inner = IcebergStruct(NestedField(3, "Ts", LongType()))
-    iceberg = Schema(NestedField(1, "a.b", LongType()), NestedField(2, "S", inner))
+    empty = NestedField(4, "empty", IcebergStruct())
+    iceberg = Schema(NestedField(1, "a.b", LongType()), NestedField(2, "S", inner), empty)
     for schema in (spark, iceberg):
         assert resolve("s.ts", schema, "partition_by") == ("S", "Ts")
         assert resolve("A.B", schema, "partition_by") == ("a.b",)
         assert resolve("s.other", schema, "partition_by") is None
+        assert resolve("empty.other", schema, "partition_by") is None
