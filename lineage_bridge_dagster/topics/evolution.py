@@ -274,5 +274,5 @@ def refused(current: IcebergType, wanted: IcebergType, path: Path) -> EvolutionE
         f"{spelled(current)}.",
         hint=f"Iceberg cannot change {spelled(current)} to {spelled(wanted)}: register a version with the "
         "column's type, give the field another name, load the topic into a new table, or set type_changes: "
-        "new_column to have its values in a column beside this one.",
+        "new_column to write its values to a new column next to this one.",
     )

@@ -67,7 +67,11 @@ def _struct(
         inner, name = (*path, each.name), each.name
         found = _placed(columns.get(name), each.field_type, inner, names)
         if found is None and name in fixed:
-            raise refused(columns[name], each.field_type, inner)
+            raise EvolutionError(
+                refused(columns[name], each.field_type, inner).message,
+                hint="It is part of the key by which rows are found, so it cannot get a new column: register "
+                "a version with the column's type, or load the topic into a new table.",
+            )
         if found is None:
             name, found = _beside(columns, each.name, each.field_type, inner, taken, names)
             names[inner] = name
@@ -116,7 +120,7 @@ def _beside(
         if (found := _placed(columns.get(column), wanted, path, names)) is not None:
             return column, found
     raise EvolutionError(
-        f"Field {'.'.join(path)} has had {_COUNT} types that no column holds.",
+        f"Field {'.'.join(path)} needs a new column, and all {_COUNT - 1} names for one are taken.",
         hint="Load the topic into a new table.",
     )
 
