@@ -29,8 +29,8 @@ from lineage_bridge_dagster.config.spark_remote import MASTER, SECRET_NAMES, rem
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.gateway import hide_what_java_gets
 from lineage_bridge_dagster.jars.jvm import home
-from lineage_bridge_dagster.spark import classic, remote
-from lineage_bridge_dagster.spark.foreign_code import without_servers_code
+from lineage_bridge_dagster.spark import classic, driver, remote
+from lineage_bridge_dagster.spark.foreign_catalogs import without_servers_code
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -139,7 +139,7 @@ def spark_session(
             builder = builder.config(key, value)
         _log.info("Starting Spark on %s", master)
         try:
-            classic.launch(settings)
+            driver.launch(settings)
             return builder.getOrCreate()
         except Exception as error:
             raise ConfigurationError(

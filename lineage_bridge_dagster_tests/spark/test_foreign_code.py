@@ -13,7 +13,8 @@ from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.spark import classic
-from lineage_bridge_dagster.spark.foreign_code import PROVIDER, without_servers_code
+from lineage_bridge_dagster.spark.foreign_catalogs import without_servers_code
+from lineage_bridge_dagster.spark.foreign_code import PROVIDER
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
 from lineage_bridge_dagster.spark.io.read import _read_table

@@ -15,7 +15,7 @@ from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.spark import classic, session
+from lineage_bridge_dagster.spark import classic, driver, session
 from lineage_bridge_dagster.spark.session import SparkResource, session_conf
 
 
@@ -316,7 +316,7 @@ def test_secrets_of_java_options_are_in_a_file_of_this_user(monkeypatch: pytest.
 
     monkeypatch.setattr("pyspark.SparkContext._ensure_initialized", initialize)
     monkeypatch.setattr("pyspark.SparkContext._jvm", None)
-    classic.launch(
+    driver.launch(
         {
             "spark.driver.extraJavaOptions": '-Xss4m "-Djavax.net.ssl.trustStorePassword=a \'b" -Xmn9m',
             "spark.driver.memory": "1g",
