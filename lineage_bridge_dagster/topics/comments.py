@@ -49,10 +49,10 @@ def comments(key: SubjectSchemas, value: SubjectSchemas, *, envelopes: bool = Fa
             continue
         for kind in (*found.versions.values(), found.type):
             columns = _columns(kind, side, envelopes=envelopes and side == "value")
-            for path, doc in _documented(columns, ()):
+            for path, doc in _documented(columns):
                 known[path] = known.get(path, frozenset()) | {doc}
         columns = _columns(found.type, side, envelopes=envelopes and side == "value")
-        latest.update(_documented(columns, ()))
+        latest.update(_documented(columns))
     return Comments(latest, known)
 
 
@@ -64,19 +64,17 @@ def _columns(kind: IcebergType, side: str, *, envelopes: bool) -> StructType:
     return kind
 
 
-def _documented(kind: IcebergType, path: Path) -> Iterator[tuple[Path, str]]:
-    return ((inner, doc) for inner, doc in _fields(kind, path) if doc)
-
-
-def _fields(kind: IcebergType, path: Path) -> Iterator[tuple[Path, str]]:
-    """The path and the documentation of each field."""
+def _documented(kind: IcebergType, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """The path and the documentation of each field that has some."""
     match kind:
         case StructType():
             for each in kind.fields:
-                yield (*path, each.name), each.doc or ""
-                yield from _fields(each.field_type, (*path, each.name))
+                inner = (*path, each.name)
+                if each.doc:
+                    yield inner, each.doc
+                yield from _documented(each.field_type, inner)
         case ListType():
-            yield from _fields(kind.element_type, (*path, "element"))
+            yield from _documented(kind.element_type, (*path, "element"))
         case MapType():
-            yield from _fields(kind.key_type, (*path, "key"))
-            yield from _fields(kind.value_type, (*path, "value"))
+            yield from _documented(kind.key_type, (*path, "key"))
+            yield from _documented(kind.value_type, (*path, "value"))
