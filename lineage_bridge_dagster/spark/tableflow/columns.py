@@ -39,7 +39,7 @@ class Decoders:
     """The decoders of a topic's keys and values.
 
     Attributes:
-        placeholder: what stands in Debezium's values for one that it did not get; None in all others.
+        placeholder: what Debezium writes for a value that it did not get; None if the values are not its own.
     """
 
     key: Decoder
@@ -70,8 +70,8 @@ class Decoders:
 
 def _placeholder(schemas: TopicSchemas, config: TopicTableConfig) -> bytes | None:
     """What stands for a value that Debezium did not get, if the values are Debezium's."""
-    found, latest = value_type(schemas.value), schemas.value.latest
     if config.mode != "debezium" and not config.unavailable_value:
+        found, latest = value_type(schemas.value), schemas.value.latest
         kind = found.type if found else None
         is_marked = isinstance(kind, StructType) and debezium.row_of(kind) is not None
         if latest is None or not (is_marked or debezium.is_debeziums(latest.text)):

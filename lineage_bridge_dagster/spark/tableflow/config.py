@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from lineage_bridge_dagster.config.topic_tables import Truncations, TypeChanges
 from lineage_bridge_dagster.dead_letters.letter import Rejections
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 Failures = Literal["SUSPEND", "SKIP", "LOG"]
 Mode = Literal["append", "upsert", "debezium"]
-Truncations = Literal["suspend", "apply"]
-TypeChanges = Literal["suspend", "new_column"]
 
 #: What a table goes on after, once someone has decided that it should.
 Acceptable = Literal["lost_records", "recreated_topic"]
@@ -84,10 +83,11 @@ class TopicTableConfig:
         properties: further table properties, set when the table is created.
         origin: the topic, as `{environment}/{cluster}/{topic}`; a table with another origin is refused.
         accept: what the table goes on after instead of raising an error.
-        unavailable_value: what stands for a value that Debezium did not get, if not its default.
-        truncations: whether Debezium's truncate events empty the table, or stop it as other records do that
-            change no row.
-        type_changes: whether a field whose column cannot have its type stops the table, or has a new column.
+        unavailable_value: the placeholder for a value that Debezium did not get, if it is not the default.
+        truncations: whether Debezium's truncate events empty the table, or are handled like other records
+            that cannot become rows.
+        type_changes: whether a field stops the table or gets a new column when its column cannot take its
+            type.
         replace_moved: whether a table of this name at another location makes way for a new one, as after
             Tableflow was disabled and enabled again; else it is refused.
     """

@@ -1,7 +1,7 @@
 """Values that Debezium did not get from its database: those of columns that an update did not change.
 
-A placeholder stands for them. A table by key keeps the value that it has. Everywhere else they are null, and
-counted.
+A placeholder stands for them. A table by key keeps the value that it has. Everywhere else they become nulls,
+which are counted.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: The struct of booleans that are true where a value was not available, by its path in `_value`.
 UNAVAILABLE = "_unavailable"
+_IMAGES = (debezium.BEFORE, debezium.AFTER)
 
 
 def with_unavailable(frame: DataFrame, placeholder: bytes) -> DataFrame:
@@ -48,7 +49,7 @@ def with_unavailable(frame: DataFrame, placeholder: bytes) -> DataFrame:
 
 
 def kept_fields(frame: DataFrame) -> tuple[str, ...]:
-    """The fields of `_value` that may be unavailable; those within its envelope are none of its fields."""
+    """The fields of `_value` that may be unavailable, without those in an envelope that is still whole."""
     return tuple(name for name in _names(frame, UNAVAILABLE) if name in _names(frame, "_value"))
 
 
@@ -68,9 +69,6 @@ def _names(frame: DataFrame, column: str) -> Sequence[str]:
 
     kind = next((each.dataType for each in frame.schema if each.name == column), None)
     return kind.names if isinstance(kind, StructType) else ()
-
-
-_IMAGES = (debezium.BEFORE, debezium.AFTER)
 
 
 def _replaced(
