@@ -12,6 +12,7 @@ from google.protobuf import message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
+from lineage_bridge_dagster.topics.columns import value_type
 from lineage_bridge_dagster.topics.protobuf_files import descriptors
 from lineage_bridge_dagster.topics.schemas import JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.spark.decoding.results import decode, errors
@@ -121,9 +122,7 @@ def test_avro(spark: SparkSession) -> None:
         (record("R", a="int"), [record("S", a="double"), record("T", b="int")]),
     ],
 )
-def test_avro_that_is_not_promoted(spark: SparkSession, before: Any, after: Any) -> None:
-    from lineage_bridge_dagster.topics.columns import value_type
-
+def test_avro_that_is_not_promoted(before: Any, after: Any) -> None:
     cases = [(before, after, None, None)]
     found = value_type(SubjectSchemas("s", (avro(0, cases), avro(1, cases))))
     assert found is not None

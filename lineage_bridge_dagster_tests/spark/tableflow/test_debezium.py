@@ -17,7 +17,7 @@ from lineage_bridge_dagster.spark.tableflow.config import (
     TopicTableConfig,
 )
 from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
-from lineage_bridge_dagster.topics.debezium import GEOMETRIES, is_debeziums
+from lineage_bridge_dagster.topics.debezium import GEOMETRIES
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic, payload, subject
 
 if TYPE_CHECKING:
@@ -190,23 +190,6 @@ def test_appended_value_that_did_not_change_is_null_and_counted(spark: SparkSess
     flat.add("c", 1, {**STORED, "doc": UNCHANGED["doc"]})
     assert flat.advance().unavailable == 1
     assert flat.rows("doc", "hexed") == {1: {"doc": None, "hexed": "00ff"}}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"type": "record", "name": "Value", "namespace": "shop.public.orders", "fields": []}', True),
-        ('{"type": "record", "name": "R", "connect.name": "shop.public.orders.Value", "fields": []}', True),
-        ('{"type": "record", "name": "OrderValue", "fields": []}', False),
-        ('{"type": "object", "title": "shop.public.orders.Envelope"}', True),
-        ('{"type": "object", "title": "Order"}', False),
-        ('"string"', False),
-        ('syntax = "proto3"; message Value { int32 id = 1; }', True),
-        ('syntax = "proto3"; message Order { message Value { int32 id = 1; } }', False),
-    ],
-)
-def test_schema_of_rows_is_known_by_its_name(text: str, expected: bool) -> None:
-    assert is_debeziums(text) is expected
 
 
 def test_truncation_stops_the_table_and_says_what_it_is(spark: SparkSession, database: str) -> None:
