@@ -40,10 +40,10 @@ import org.apache.flink.sql.parser.type.SqlStructuredTypeNameSpec;
  */
 public class TreeWriter {
     private static final java.util.regex.Pattern OPTION = java.util.regex.Pattern.compile(
-        "connector|topic|url|hosts?|uri|table-name|database(-name)?|schema-name|index|hostname|port"
+        "connector|topic|url|hosts|uri|database-name|schema-name|hostname|port"
         + "|error-handling\\.(mode|log\\.target)|properties\\.bootstrap\\.servers"
-        + "|(key|value)\\.(format|fields-prefix|fields-include|[a-z-]+\\.(subject-names|schema-context))"
-        + "|[a-z0-9_-]+\\.(connection|database|collection|container|index|bucket|scope|table-name|path|namespace)");
+        + "|(key|value)\\.(format|fields-prefix|[a-z-]+\\.(subject-names|schema-context))"
+        + "|([a-z0-9_-]+\\.)?(connection|database|collection|container|index|bucket|scope|table-name|path)");
 
     public final StringBuilder out = new StringBuilder();
     private int count = 0;

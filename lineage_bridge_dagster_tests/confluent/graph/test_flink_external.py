@@ -129,6 +129,19 @@ def open_points(discovery: Discovery, name: str) -> tuple[list[str], list[str]]:
             (CONNECTION, PRODUCTS, "CREATE TABLE more LIKE products", "INSERT INTO dst SELECT t FROM more"),
             [MONGO],
         ),
+        # The connectors of Apache Flink and Flink CDC, whose options have no prefix.
+        (
+            (
+                "CREATE TABLE f (a INT) WITH ('connector' = 'filesystem', 'format' = 'csv', "
+                "'path' = 'abfss://me@acc.dfs.core.windows.net/a?sig=s3cret-word')",
+                "CREATE TABLE m (a INT) WITH ('connector' = 'mongodb', 'database' = 'store', "
+                "'uri' = 'mongodb://me:p4ss@c1.example.net', 'collection' = 'products')",
+                "CREATE TABLE c (a INT) WITH ('connector' = 'mongodb-cdc', 'hosts' = 'c2.example.net:27018', "
+                "'username' = 'me', 'password' = 's3cret-word', 'database' = 'd', 'collection' = 'e')",
+                "INSERT INTO dst SELECT a FROM f UNION ALL SELECT a FROM m UNION ALL SELECT a FROM c",
+            ),
+            ["abfss://me@acc.dfs.core.windows.net/a", MONGO, "mongodb://c2.example.net:27018/d.e"],
+        ),
         # Generated rows come from nothing.
         (("CREATE TABLE f (a INT) WITH ('connector' = 'faker')", "INSERT INTO dst SELECT a FROM f"), []),
     ],
