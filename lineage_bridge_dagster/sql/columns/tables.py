@@ -217,12 +217,13 @@ class TableCatalog:
     ) -> None:
         if self._is_left(tree, root, path):
             return
-        self.options[path] = tree.options(tree.child(root, 3))
+        temporary = "TEMPORARY" in tree.name(root)
+        if not temporary:
+            self.options[path] = tree.options(tree.child(root, 3))
         columns: Sequence[Column] | None = own or None
         if tree.kind(root) == "SqlCreateTableLike":
             base = self.columns(canonical(tree.path(tree.child(root, 1))))
             columns = None if base is None else _like(base, own, tree.name(root).split(";")[1:])
-        temporary = "TEMPORARY" in tree.name(root)
         settled = columns if temporary or columns is None else self._settled(path, columns)
         self._tables(tree, root)[path] = settled
 

@@ -267,6 +267,13 @@ CASES: list[tuple[str, list[dict[str, Any]], list[str], str, dict[str, list[str]
         {"extra": ["copy.extra"], "s": ["copy.s"]},
     ),
     (
+        "the options of a temporary table are those of no other",
+        [I_S],
+        ["CREATE TEMPORARY TABLE src (x INT) WITH ('value.format' = 'raw')"],
+        "CREATE TABLE dst AS SELECT * FROM src",
+        {"key": ["key"], "i": ["i"], "s": ["s"]},
+    ),
+    (
         "a table that was dropped is inferred again",
         [I_S],
         [f"{CREATED}, up AS UPPER(s))", "DROP TABLE src"],
