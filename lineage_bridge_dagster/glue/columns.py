@@ -62,7 +62,11 @@ def _listed(value: object) -> list[Column]:
 
 
 def _distinct(columns: Iterable[Column]) -> list[Column]:
-    return list({_name(each): each for each in reversed(list(columns))}.values())[::-1]
+    """The columns in their order, without later ones of a name that came before."""
+    found: dict[str, Column] = {}
+    for each in columns:
+        found.setdefault(_name(each), each)
+    return list(found.values())
 
 
 def _name(column: Column) -> str:

@@ -165,6 +165,11 @@ def test_partition_key_that_is_also_a_column_comes_once(twice: str) -> None:
     assert seen(found) == ([("id", "bigint", None), ("dt", "string", "the day")], ["dt"])
 
 
+def test_a_column_that_is_listed_twice_stays_at_its_first_place() -> None:
+    found = table([("id", "bigint"), ("day", "date"), ("ID", "int")])
+    assert [each[:2] for each in seen(found)[0]] == [("id", "bigint"), ("day", "date")]
+
+
 @pytest.mark.parametrize(
     ("parameters", "inputs", "expected"),
     [
