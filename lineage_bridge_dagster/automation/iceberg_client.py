@@ -41,8 +41,8 @@ class IcebergClient:
         """The tables of a catalog that the state has or expects, as `namespace.table`.
 
         A call lists some namespaces, and the next call the following ones; what the state has in the others
-        stays in the list. So it does where one namespace of several cannot be listed. A catalog that is not
-        configured any more has no tables.
+        stays in the list, as does what it has in namespaces that may be within them. So it does where one
+        namespace of several cannot be listed. A catalog that is not configured any more has no tables.
 
         Raises:
             LineageBridgeError: no namespace could be listed.
@@ -56,15 +56,23 @@ class IcebergClient:
         datasets = frozenset(known.missing)
         listed = self._list(name)
         return [
-            each
-            for each in known.present
-            if (namespace := each.rpartition(".")[0]) in listed and listed[namespace] is None
+            each for each in known.present if self._is_unlisted(name, each.rpartition(".")[0], listed)
         ] + [
             each
             for found in listed.values()
             for each in found or ()
             if settings.discovers_all or each in known.present or dataset_of(settings, each) in datasets
         ]
+
+    def _is_unlisted(self, name: str, namespace: str, listed: Mapping[str, frozenset[str] | None]) -> bool:
+        """Whether it was not the turn of a namespace yet, nor of the one that may have it within."""
+        if namespace in listed:
+            return listed[namespace] is None
+        while namespace and namespace not in listed:
+            namespace = namespace.rpartition(".")[0]
+        settings = self._settings[name]
+        may_nest = settings.nests_namespaces and not settings.namespaces
+        return may_nest and namespace in listed and tuple(namespace.split(".")) not in self._inner[name]
 
     def _list(self, name: str) -> Mapping[str, frozenset[str] | None]:
         """The tables of each namespace as they were listed last; None if it was not its turn yet."""
@@ -95,9 +103,11 @@ class IcebergClient:
                 errors.append(found)
         if not configured and settings.nests_namespaces:
             within = self._call(name, lambda it: list_inner(it, asked))
-            for each in asked:
-                if not within.errors:
+            if not within.errors:
+                for each in asked:
                     inner[each] = [found for found in within.names if found[:-1] == each]
+                for each in within.names:
+                    listed.setdefault(".".join(each), None)
         if errors:
             self._open.pop(name, None)
         if errors and len(errors) == len(asked):

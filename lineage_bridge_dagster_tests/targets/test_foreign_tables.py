@@ -243,6 +243,29 @@ def test_the_sensor_lists_nested_namespaces_in_turn(server: RestServer) -> None:
     assert seen == {".".join(name) for name in (GOOD, *NESTED)}
 
 
+@pytest.mark.parametrize("refused", [(), ("eu",), ("eu", "shop")])
+def test_the_sensor_misses_no_nested_table_before_its_turn(
+    server: RestServer, refused: tuple[str, ...]
+) -> None:
+    for name in NESTED:
+        server.add(*name)
+    if refused:
+        server.namespaces[refused] = 403
+    every = frozenset(".".join(name) for name in (GOOD, *NESTED))
+    known = NamedTables(every, ())
+    client = IcebergClient(replace_catalogs(server))
+    assert [set(client.names("lake", lambda: known)) for _ in range(4)] == [every] * 4
+
+
+def test_the_sensor_notices_that_a_nested_namespace_is_gone(server: RestServer) -> None:
+    for name in NESTED:
+        server.add(*name)
+    known = NamedTables(frozenset({"eu.shop.orders", "eu.gone.orders", "gone.orders"}), ())
+    client = IcebergClient(replace_catalogs(server))
+    assert "eu.gone.orders" not in set(client.names("lake", lambda: known))
+    assert "gone.orders" not in set(client.names("lake", lambda: known))
+
+
 def replace_catalogs(server: RestServer) -> Settings:
     return Settings.from_env(
         {}, given={"catalogs": {"named": {"lake": {"type": "rest", "uri": server.url, "discover": "all"}}}}
