@@ -332,3 +332,20 @@ def test_secrets_of_java_options_are_in_a_file_of_this_user(monkeypatch: pytest.
         "spark.driver.extraJavaOptions": f"-Xss4m -Xmn9m @{path}",
         "spark.driver.memory": "1g",
     }
+
+
+@pytest.mark.parametrize(
+    ("master", "warned"), [("spark://h:7077", True), ("yarn", True), ("local[2]", False)]
+)
+def test_secrets_of_executors_java_options_are_warned_of(
+    master: str, warned: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pyspark.SparkContext._ensure_initialized", lambda conf: None)
+    options = '-Xss4m "-Djavax.net.ssl.trustStorePassword=a b" @/etc/spark/executor.options'
+    driver.launch({"spark.master": master, "spark.executor.extraJavaOptions": options})
+    assert ("spark.executor.extraJavaOptions" in caplog.text) == warned
+    assert ("-Djavax.net.ssl.trustStorePassword" in caplog.text) == warned
+    assert "a b" not in caplog.text
+    caplog.clear()
+    driver.launch({"spark.master": master, "spark.executor.extraJavaOptions": "-Xss4m @/x"})
+    assert not caplog.text
