@@ -17,7 +17,7 @@ from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.description import with_sql_notes
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
-from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.model import INPUTS, Edge, Graph, Node
 from lineage_bridge_dagster.lineage.redaction import MASK, redact_key, redact_sql, redact_text, redact_value
 from lineage_bridge_dagster.lineage.sql_modes import (
     at_least_as_strict,
@@ -31,12 +31,14 @@ from lineage_bridge_dagster.lineage.sql_modes import (
 #: limit the discovery, and the hashes of the statements whose text it does not have.
 CACHE = "sql"
 #: Raise it when the rules in `redaction` change, so that they apply to discoveries that are stored.
-_RULES = 2
+_RULES = 3
 
 #: The second is LineageBridge's name.
 _STATEMENTS = ("sql", "query")
 #: Attributes whose keys are the names of columns, and whose values are types.
 _OF_COLUMNS = ("column_types", COLUMN_LINEAGE)
+#: What edges of a discovery have, and what none may change: ids and names of scopes.
+_OF_EDGES = frozenset({"evidence", "scope", "scopes", "stale_since", INPUTS})
 #: What a field or a column without a comment has: a graph has millions of them.
 _FIELD = frozenset({"name", "type"})
 #: A literal in a parser's message.
@@ -63,7 +65,10 @@ def limited(discovery: Discovery, mode: str) -> Discovery:
     nodes = discovery.graph.nodes
     hashes = {node_id: found for node_id in nodes if (found := statement_hash(discovery, node_id))}
     cache = {"mode": mode, "rules": _RULES, **({"hashes": hashes} if mode == "none" and hashes else {})}
-    graph = Graph((limited_node(node, mode) for node in nodes.values()), discovery.graph.edges.values())
+    edges = discovery.graph.edges.values()
+    graph = Graph(
+        (limited_node(node, mode) for node in nodes.values()), (limited_edge(e, mode) for e in edges)
+    )
     return replace(discovery, graph=graph, caches={**discovery.caches, CACHE: cache})
 
 
@@ -100,9 +105,25 @@ def statement_hash(discovery: Discovery, node_id: str) -> str | None:
 
 def limited_node(node: Node, mode: str) -> Node:
     """Return a node of any kind without secrets, with the SQL in its attributes as the mode shows it."""
-    parsed = is_parsed(node)
+    attributes = _shown_attributes(node.attributes, mode, parsed=is_parsed(node))
+    url = redact_text(node.url) if node.url else node.url
+    if attributes == node.attributes and url == node.url:
+        return node
+    return replace(node, attributes=attributes, url=url)
+
+
+def limited_edge(edge: Edge, mode: str) -> Edge:
+    """Return an edge without secrets; one from a file may have any attributes, SQL too."""
+    if edge.attributes.keys() <= _OF_EDGES:
+        return edge
+    attributes = _shown_attributes(edge.attributes, mode, parsed=True)
+    attributes |= {name: edge.attributes[name] for name in _OF_EDGES & edge.attributes.keys()}
+    return edge if attributes == edge.attributes else replace(edge, attributes=attributes)
+
+
+def _shown_attributes(found: Mapping[str, Any], mode: str, *, parsed: bool) -> dict[str, Any]:
     attributes: dict[str, Any] = {}
-    for name, value in node.attributes.items():
+    for name, value in found.items():
         if name in _STATEMENTS and isinstance(value, str):
             shown: Any = _stored(value, mode, is_parsed=parsed)
         elif name == "formatted_sql" and isinstance(value, str):
@@ -120,10 +141,7 @@ def limited_node(node: Node, mode: str) -> Node:
             shown = _shown(name, value, mode)
         if shown or not value:
             attributes[name] = shown
-    url = redact_text(node.url) if node.url else node.url
-    if attributes == node.attributes and url == node.url:
-        return node
-    return replace(node, attributes=attributes, url=url)
+    return attributes
 
 
 def shown_parameters(parameters: Mapping[str, Any], mode: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
-from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
 from lineage_bridge_dagster.lineage.sql_modes import SQL_MODES, is_sql, shown_text
 from lineage_bridge_dagster.lineage.sql_policy import (
     limited,
@@ -149,3 +149,26 @@ def test_a_statement_that_the_engine_rejects_shows_no_literal() -> None:
         "sql": "SELECT '****'",
         "parse_error": "Encountered '****' at line 1",
     }
+
+
+@pytest.mark.parametrize("mode", SQL_MODES)
+def test_edges_show_no_more_than_nodes(mode: str) -> None:
+    attributes = {
+        "evidence": "declared",
+        "inputs": ["external_dataset:jdbc:password=x"],
+        "sql": SQL,
+        "config": {"password": "hunter2", "query": SQL, "topic": "orders"},
+        "notes": ["token=hunter2", "zebra"],
+        "empty": "",
+    }
+    nodes = [Node(name, "confluent", "flink_job", name) for name in "ab"]
+    found = limited(Discovery(Graph(nodes, [Edge("a", "b", "produces", attributes=attributes)])), mode)
+    (edge,) = found.graph.edges.values()
+    text = json.dumps(dict(edge.attributes))
+    assert ("zebra -" in text or "-- zebra" in text) == (mode in ("full", "redacted"))
+    assert ("sha256:" in text) == (mode == "hash")
+    assert text.count("hunter2") == (2 if mode == "full" else 0)
+    assert edge.inputs == ("external_dataset:jdbc:password=x",)
+    assert edge.attributes["notes"] == ["token=****", "zebra"]
+    assert edge.attributes["evidence"] == "declared"
+    assert edge.attributes["empty"] == ""
