@@ -33,7 +33,7 @@ _UNRELATED = re.compile(r"(?:under)?secretar\w*|secret(?:ion|ory|ive)\w*")
 #: Words that make a key secret as a complete word.
 _WORDS = frozenset({"token", "pwd", "pem", "creds", "cred", "cookie", "cookies", "bearer"})
 #: Words that make a key secret as the last one: `x-auth`, `db.pass`, but not `auth.type` or `pass.through`.
-_LAST = words("assertion auth authorization dek kek keystore pass pat pepper salt sas truststore")
+_LAST = words("assertion auth authorization dek kek keystore pass pat pepper psk pswd pw salt sas truststore")
 #: Ends of words that are written together: `sharedaccesskey`, `dbpwd`, `authtoken`.
 _END = re.compile(
     r"(?:token|pwd|(?:user|db|root|admin|auth|login|sql|kafka|store|key)pass"

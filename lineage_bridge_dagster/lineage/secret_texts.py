@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from lineage_bridge_dagster.lineage.secret_blocks import block_below, end_of_tag
+from lineage_bridge_dagster.lineage.secret_commands import masked_commands
 from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
+from lineage_bridge_dagster.lineage.secret_references import REFERENCE
 from lineage_bridge_dagster.lineage.secret_values import MASK, is_harmless, masked_values
 
 #: Two rounds suffice except for adversarial texts.
@@ -14,7 +17,7 @@ _MAX_ROUNDS = 8
 #: `key=`, `key: `, `"key": `. A key starts at a word boundary, so that each is tried once.
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<key>[\w.\-]{1,128}+)(?![\w.\-])
-    (?P<quote>\\?["']?)\s{0,8}+(?P<sign>=>|==?|:=|:|is(?=\s{1,4}["']))\s{0,8}+""",
+    (?P<quote>\\?["']?)(?:\[\w{0,8}+\])?\]?\s{0,8}+(?P<sign>=>|==?|:=|:|is(?=\s{1,4}["']))\s{0,8}+@?(?=["']|(?<!@))""",
     re.VERBOSE,
 )
 _QUOTED = re.compile(
@@ -43,6 +46,8 @@ _PROSE_AFTER = re.compile(r"[a-z]{1,32}+[.,]?(?=\s|\Z)")
 _OPENING, _CLOSING = "([{<", ")]}>"
 #: A value in brackets, as drivers of ODBC have passwords with semicolons: `PWD={a;b}`.
 _BRACES = re.compile(r"\{[^{}\n]{1,8192}+\}")
+#: A list of secrets: `"passwords": ["a", "b"]`.
+_LIST = re.compile(r"\[[^\[\]{}]{1,8192}+\]")
 #: `<password>x</password>`, with or without attributes.
 _ELEMENT = re.compile(
     r"""<(?P<name>[A-Za-z_][\w:.\-]{0,127}+)(?P<attributes>\s[^<>]{0,1024}+)?>
@@ -50,22 +55,18 @@ _ELEMENT = re.compile(
     re.VERBOSE,
 )
 _ATTRIBUTE = re.compile(r"""(?:name|key|id)\s{0,8}+=\s{0,8}+["']([^"']{1,128}+)["']""", re.IGNORECASE)
-#: A name and its value as two pairs: `name="password" value="x"`, `{"key": "api.key", "value": "x"}`.
+#: A name before its value, as two pairs: `name="password" value="x"`, `{"key": "api.key", "value": "x"}`.
 _NAMED = re.compile(
-    r"""(?i)(?<![\w.\-])(?:name|key|header|property)\\?["']?\s{0,8}+[:=]\s{0,8}+\\?["'](?P<name>[^"'\\]{1,128}+)\\?["']
-    [\s,;]{1,16}+\\?["']?(?:value|val|content)\\?["']?\s{0,8}+[:=]\s{0,8}+(?P<quote>\\?["'])
-    (?P<value>[^"'\\]{1,8192}+)(?=(?P=quote))""",
+    r"""(?i)(?<![\w.\-])(?:name|key|header|property)\\?["']?\s{0,8}+[:=]\s{0,8}+
+    (?:\\?["'](?P<quoted>[^"'\\]{1,128}+)\\?["']|(?P<bare>[\w.\-]{1,128}+))[\s,;]{1,16}+\\?["']?\Z""",
     re.VERBOSE,
 )
+_VALUES = frozenset({"value", "val", "content"})
 _VALUED = re.compile(
     r"""(?i)(?<![\w.\-])(?:value|val|content)\\?["']?\s{0,8}+[:=]\s{0,8}+(?P<quote>\\?["'])
     (?P<value>[^"'\\]{1,8192}+)(?P=quote)
     [\s,;]{1,16}+\\?["']?(?:name|key|header|property)\\?["']?\s{0,8}+[:=]\s{0,8}+\\?["'](?P<name>[^"'\\]{1,128}+)""",
     re.VERBOSE,
-)
-#: An option of a command line: `--password x`.
-_OPTION = re.compile(
-    r"""(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{2,64}+)[ \t]{1,8}+(?P<value>[^\s\-'"][^\s'"]{0,1024}+)"""
 )
 
 
@@ -89,9 +90,8 @@ def _once(text: str) -> str:
     if "</" in text:
         text = _ELEMENT.sub(_element, text)
     if "val" in (lower := text.lower()) or "content" in lower:
-        text = _VALUED.sub(_named, _NAMED.sub(_named, text))
-    if "-" in text:
-        text = _OPTION.sub(_option, text)
+        text = _VALUED.sub(_named, text)
+    text = masked_commands(text)
     if "(" in text:
         text = _CALL.sub(_call, text)
     return _assignments(text)
@@ -107,13 +107,6 @@ def _element(match: re.Match[str]) -> str:
 
 def _named(match: re.Match[str]) -> str:
     if not is_secret_key(match["name"]) or is_harmless(match["value"]):
-        return match[0]
-    return _replaced(match, "value")
-
-
-def _option(match: re.Match[str]) -> str:
-    # A sign after the name makes it an assignment, and the first word of prose is one in lower case.
-    if not is_secret_key(match["name"]) or is_harmless(match["value"]) or match["value"][0] in "=:|":
         return match[0]
     return _replaced(match, "value")
 
@@ -135,14 +128,21 @@ def _assignments(text: str) -> str:
     copied = position = 0
     while found := _KEY.search(text, position):
         position = found.end()
+        if reference := REFERENCE.match(text, found.start()):
+            position = reference.end()
+            continue
         key = found["key"]
-        if not is_secret_key(key):
+        if not is_secret_key(key) and not (key.lower() in _VALUES and _is_named(text, found.start())):
             continue
         if found["sign"] == ":" and not found["quote"] and _is_prose(text, found):
             continue
-        if (span := _value(text, position)) is None:
+        if found["sign"] == ":" and (block := block_below(text, found.start("key"), found.end("sign"))):
+            start, end = block
+            position = end
+        elif (span := _value(text, position, found["sign"])) is None:
             continue
-        start, end, position = span
+        else:
+            start, end, position = span
         if not is_harmless(text[start:end]):
             parts += (text[copied:start], MASK)
             copied = end
@@ -157,8 +157,21 @@ def _is_prose(text: str, found: re.Match[str]) -> bool:
     return found["key"].lower() in _PROSE_KEYS and _PROSE_AFTER.match(text, found.end()) is not None
 
 
-def _value(text: str, position: int) -> tuple[int, int, int] | None:
+def _is_named(text: str, position: int) -> bool:
+    """Whether a pair before the position names a secret."""
+    named = _NAMED.search(text, max(0, position - 200), position)
+    return named is not None and is_secret_key(named["quoted"] or named["bare"])
+
+
+def _value(text: str, position: int, sign: str) -> tuple[int, int, int] | None:
     """The span of the value that starts at a position, and its end with quotes; None if none does."""
+    if reference := REFERENCE.match(text, position):
+        return position, reference.end(), reference.end()
+    if sign == ":" and (end := end_of_tag(text, position)) > position:
+        following = _value(text, end, "")
+        return None if following is None else (position, following[1], following[2])
+    if items := _LIST.match(text, position):
+        return position + 1, items.end() - 1, items.end()
     if quoted := _QUOTED.match(text, position):
         opening = len(quoted["quote"] or quoted[0][0])
         # A truncated text has no closing quote.

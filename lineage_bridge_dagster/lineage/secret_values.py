@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from lineage_bridge_dagster.lineage.secret_references import REFERENCE
+
 MASK = "****"
 
-#: Values that are no secrets: what is masked, references to secrets stored elsewhere
-#: (`${secrets:path:key}`), and switches.
-_HARMLESS = re.compile(r"\W*\w?\W*|\$\{[^{}]*+\}|true|false|yes|no|null|none", re.IGNORECASE)
+#: Values that are no secrets: what is masked, and switches.
+_HARMLESS = re.compile(r"\W*\w?\W*|true|false|yes|no|null|none", re.IGNORECASE)
 
 #: A key as generators make them; names of topics, classes and files have dots or spaces, or one case.
 _GENERATED = re.compile(r"[A-Za-z0-9+/_\-]{20,}+=*+")
@@ -36,7 +37,6 @@ _EASY_CONNECT = re.compile(
 )
 #: `user:password@tcp(host:3306)/db`, as drivers of Go have it.
 _GO_USER_INFO = re.compile(r"""(?<![^\s'"=,])[^\s'"=,:@]{1,128}+:[^\s'"@]{1,256}+@(?=(?:tcp|unix)\()""")
-_CURL_USER = re.compile(r"""(?<!\S)(-u|--user)([ \t=]{1,8}+["']?)[^\s:'"]{1,128}+:[^\s'"]{1,256}+""")
 _BEARER = re.compile(r"(?i)(?<![A-Za-z0-9])bearer[ \t]{1,8}+([A-Za-z0-9._~+/=\-]{4,}+)")
 #: Schemes of single services.
 _SCHEME = re.compile(
@@ -97,7 +97,8 @@ _WEBHOOK = re.compile(
 
 def is_harmless(value: str) -> bool:
     """Whether a value is no secret, even if its key is a secret's: masked, a reference, a switch, a sign."""
-    return _HARMLESS.fullmatch(value.strip()) is not None
+    value = value.strip()
+    return _HARMLESS.fullmatch(value) is not None or REFERENCE.fullmatch(value) is not None
 
 
 def masked_values(text: str) -> str:
@@ -120,8 +121,6 @@ def masked_values(text: str) -> str:
         text = _SIGNATURE.sub(rf"\1{MASK}", _QUERY.sub(rf"\1{MASK}", text))
     if "https://" in text:
         text = _WEBHOOK.sub(rf"\1{MASK}", text)
-    if " -u" in text or "--user" in text or text.startswith("-u"):
-        text = _CURL_USER.sub(rf"\1\2{MASK}", text)
     return _TOKENS.sub(MASK, text) if _TOKEN_HINT.search(text) else text
 
 
