@@ -36,7 +36,7 @@ class HopLine:
 
     Attributes:
         kind: As `hops.hop_kind` gives it.
-        mark: What is never left out, such as that who writes a topic is inferred.
+        mark: A note that is never left out, such as that the writer of a topic is inferred.
         sql: On one line, of any length; empty if there is none.
     """
 
@@ -73,9 +73,9 @@ class DescriptionBlock:
     def render(self, budget_bytes: int, synced_at: str) -> str | None:
         """Return the block in at most `budget_bytes`; None if even its shortest form is longer.
 
-        Truncated in this order: SQL (shortened, then omitted), notes, what repeats a hop that several others
-        feed, then hops in between, replaced by lines with their number. The farthest source and the nearest
-        hop are always shown.
+        Truncated in this order: SQL (shortened, then omitted), notes, repetitions of a hop that several
+        others feed, then hops in between, replaced by lines with their number. The farthest source and the
+        nearest hop are always shown.
         """
         if not self.lines:
             return None

@@ -37,14 +37,13 @@ def shown_sql(node: Node, mode: str) -> str | None:
 
 
 def writer_note(node: Node) -> str:
-    """That only a topic's name tells who writes it; empty for any other node."""
+    """A note that the writer of a topic is inferred from its name; empty for any other node."""
     writer = NodeView.of(node).writer
     return f"writer {clean(writer)} from its name" if writer else ""
 
 
 def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, Any]:
-    """Return `hop, kind, qualified_name, display_name` and, if any, `writer, sql, connector_class,
-    schema_fields`."""
+    """Return a hop as an entry of `lineage_bridge.upstream_chain`, without the fields that it lacks."""
     view = NodeView.of(node)
     record: dict[str, Any] = {
         "hop": distance,

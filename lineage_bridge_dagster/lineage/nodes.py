@@ -246,7 +246,7 @@ class NodeView:
     connector_class = Attribute(_text)
     #: The fields of a topic's value schema.
     schema_fields = Attribute(_fields)
-    #: `inferred` on a topic of which only its name tells who writes it: see `writers`.
+    #: `inferred` on a topic if only its name indicates who writes it: see `writers`.
     writer = Attribute(_text)
 
 

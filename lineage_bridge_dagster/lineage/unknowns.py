@@ -53,7 +53,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     Unknown.TOPICS: ("connector", "whose topics are not all known"),
     Unknown.DATASETS: ("connector", "whose datasets are not all known"),
     Unknown.INPUTS: ("statement", "of which it is not known what feeds which output"),
-    Unknown.EXTERNAL: ("statement", "with external tables of which it is not known what they stand for"),
+    Unknown.EXTERNAL: ("statement", "with external tables whose datasets are not known"),
     Unknown.SQL: ("statement", "that could not be parsed"),
     Unknown.SCHEMA: ("subject", "whose schema is too deep or too large to read all of its fields"),
     ABSENT_TOPICS: ("topic", "missing that connectors should write"),

@@ -1,4 +1,4 @@
-"""Who writes a topic, where only its name tells: the order of evidence. Pure.
+"""Settles which connector writes a topic if only the topic's name indicates it. Pure.
 
 Some connectors copy whatever a database has (change capture without a table list, or with expressions), or
 take the topic from the record (an outbox). They name no topic, so what they write is inferred from the names
@@ -7,7 +7,7 @@ of the topics that exist. In this order:
 1. What is known excludes what is inferred: a statement, a query, a mirror, or a connector whose configuration
    or offsets name the topic. A topic for bookkeeping has no such writer either.
 2. Inferred claims to a topic that agree on what it is made of stand, and the topic is marked.
-3. Of claims that disagree, none stands: the records alone tell which one is true.
+3. Of claims that disagree, none stands: only the records show which one is true.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from lineage_bridge_dagster.lineage.nodes import NodeView, TopicNode
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 from lineage_bridge_dagster.text import first_few
 
-#: Attribute of a topic: `inferred` if only its name tells who writes it.
+#: Attribute of a topic: `inferred` if only its name indicates who writes it.
 WRITER = "writer"
-#: Confidence of what only a topic's name tells.
+#: Confidence in what only a topic's name indicates.
 BY_NAME = 0.7
 
 
 def is_inferred(edge: Edge) -> bool:
-    """Whether nothing but the name of a topic tells that there is this edge."""
+    """Whether only the name of a topic indicates this edge."""
     return edge.attributes.get("evidence") == Evidence.INFERRED
 
 

@@ -19,8 +19,8 @@ class Written:
     A topic of several datasets is yielded once for each. Empty for what the configuration does not tell:
     a topic whose dataset is not known, or a dataset whose topic is not known.
 
-    `by_name` is set if the configuration leaves open which topics there are, and the only sign that this is
-    one of them is its name; `dataset_by_name` if the dataset is derived from that name, too.
+    `by_name` is set if the configuration leaves open which topics there are, and only its name indicates that
+    this is one of them; `dataset_by_name` if the dataset is derived from that name, too.
     """
 
     topic: str

@@ -48,8 +48,8 @@ class ConnectorLineage:
     sink. It is complete for every output that it names; an output that it does not name may be made of any
     input.
 
-    `inferred` are the topics among its outputs that have merely the name that such an output would have, and
-    the datasets that are derived from these names.
+    `inferred` are the outputs that are known only because a topic has the name that such an output would
+    have, and the datasets that are derived from these names.
 
     `observed` are the topics and datasets among its inputs that its offsets show it has read. `unknown` are
     the kinds of what all this leaves open; `warnings` say what and why.

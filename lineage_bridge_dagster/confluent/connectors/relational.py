@@ -52,7 +52,7 @@ class Dialect:
         path: The parts of the rule that are a table's qualified name.
         schema: Where unqualified tables are, if the connection doesn't say; `{user}` for the user's own.
         fold: Names that are not quoted.
-        database: Where a connection leads that names none; `{user}` for the one called as the user.
+        database: That of a connection that names none; `{user}` for one with the name of the user.
         address: The parts of the rule that a host gives.
         across: Whether a qualified name may lead to another database.
         port: In place of the rule's, for a database that shares another one's protocol.

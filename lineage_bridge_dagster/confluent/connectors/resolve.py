@@ -96,7 +96,7 @@ class _Flows:
 
     @property
     def inferred(self) -> tuple[str, ...]:
-        """The inputs and outputs that nothing tells but the names of topics."""
+        """The inputs and outputs that are known only from the names of topics."""
         found = {*self.sources, *self.targets}
         return tuple(name for name, inferred in self.by_name.items() if inferred and name in found)
 

@@ -64,7 +64,7 @@ class Builder:
         fully_listed: The clusters whose list of topics is complete.
         conventions: How connectors and Flink's tables name the subjects of topics, by the topic's node id.
         subjects: The registered schemas of each environment, once they are added.
-        schemas: Likewise, those of each topic that has any, by its node's id.
+        schemas: The registered schemas of each topic that has any, by its node id.
     """
 
     now: str

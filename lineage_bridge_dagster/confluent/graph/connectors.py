@@ -152,7 +152,7 @@ def _add(
 
 
 def _evidence(lineage: ConnectorLineage, name: str) -> tuple[Evidence, float]:
-    """How a configuration tells an input or output, and the most confidence in that."""
+    """The evidence for an input or output in a configuration, and the highest confidence that it allows."""
     return (Evidence.INFERRED, BY_NAME) if name in lineage.inferred else (Evidence.DECLARED, 1.0)
 
 

@@ -97,7 +97,7 @@ def add_jobs(
     job_texts: list[JobText] = []
     for moment, (job, lineage, expansion) in enumerate(zip(ordered, parsed, expansions, strict=True)):
         resolver = Resolver(builder, index, job, tables, moment, searched)
-        # A job that has ended wrote nothing of what is in a table now that began anew since.
+        # Nothing that a finished job wrote is left in a table that has been created again since.
         gone = {path for path in expansion.writes if job.phase in _FINISHED and resolver.is_gone(path)}
         reads = resolver.names(expansion.reads)
         reads.unknown += [

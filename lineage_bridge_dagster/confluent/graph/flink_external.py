@@ -27,7 +27,7 @@ _PINECONE = re.compile(r"(.+)-([0-9a-z]+)\.svc\.[\w.-]+")
 
 
 class External(NamedTuple):
-    """What a table stands for: a dataset, or the reason why it is not known; neither for nothing at all."""
+    """The dataset of a table, or the reason why it is not known; neither if the table has no data outside."""
 
     dataset: str = ""
     reason: str = ""

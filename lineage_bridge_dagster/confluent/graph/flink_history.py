@@ -1,4 +1,4 @@
-"""What statements make of Flink's tables: what they stand for, and when they began anew. Pure."""
+"""The options of Flink's tables after each statement, and when each table was last created. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NOT_DONE = frozenset({"FAILED", "FAILING", "PENDING"})
 
 @dataclass(slots=True)
 class FlinkTables:
-    """The tables of all statements; paths are canonical, moments those of statements by creation.
+    """The tables of all statements. Paths are canonical; a moment is a text's position by creation.
 
     Attributes:
         states: The options of each table since each moment.
         connections: The options of each connection, by name.
-        began: When each table last began anew: what statements had written before is gone.
+        began: When each table was last created or dropped: what was written before is gone.
     """
 
     states: dict[TablePath, list[tuple[int, _Options]]] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class FlinkTables:
         """Apply a text.
 
         Args:
-            moment: Must rise.
+            moment: Later than that of the text before.
             created_at: Time of its creation.
             phase: Of its statement resource: what failed has changed nothing.
             statements: Those of the text.
@@ -60,7 +60,7 @@ class FlinkTables:
         return external_of(self._options(path, moment), self.connections)
 
     def error_log(self, path: TablePath, moment: int) -> str:
-        """The table to which records of a table go that cannot be read; empty if they fail the statement."""
+        """The table for records that cannot be read; empty if such records fail the statement."""
         options = self._options(path, moment)
         if options.get("error-handling.mode", "").lower() != "log":
             return ""
@@ -79,7 +79,7 @@ class FlinkTables:
                 yield path, contexts
 
     def is_gone(self, path: TablePath, created_at: datetime) -> bool:
-        """Whether a table began anew after a statement, so that nothing that it wrote is left there."""
+        """Whether a table was created again after a statement, so that nothing it wrote is left there."""
         began = self.began.get(path)
         return began is not None and began > created_at
 

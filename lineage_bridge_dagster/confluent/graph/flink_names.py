@@ -21,9 +21,9 @@ class Names:
 
     Attributes:
         refs: Topics.
-        datasets: What tables of other connectors stand for.
+        datasets: Those of tables of other connectors.
         unknown: Names that refer to no topic, with the reason.
-        outside: Tables of other connectors of which it is not known what they stand for, likewise.
+        outside: Tables of other connectors whose dataset is not known, with the reason.
     """
 
     refs: list[TopicRef] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Resolver:
         return self.tables.is_gone(path, self.job.created_at)
 
     def error_logs(self, paths: Iterable[TablePath]) -> dict[TopicRef, list[TopicRef]]:
-        """The topics of tables' dead letters, each with the topics whose records go there."""
+        """The topics for dead letters, each with the topics whose unreadable records go there."""
         logs: dict[TopicRef, list[TopicRef]] = {}
         for path in paths:
             target = self.tables.error_log(path, self.moment)

@@ -33,8 +33,7 @@ def inferred_table(
         options: Those that statements have set.
 
     Returns:
-        None if its columns are unknown, as those are of a topic with several subjects, unless options name
-        them.
+        None if its columns are unknown, as for a topic with several subjects that no option names.
     """
     certain = [match for match in matches if match.certain]
     named = _named(topic, "value", options, lookup)

@@ -19,7 +19,7 @@ class JsonFields:
 
     Attributes:
         properties: the fields; none if the values are no objects. A part that cannot be read, such as a
-            reference, whose text is not here, or a type that contains itself, is of an unknown kind.
+            reference whose text is not here or a type that contains itself, is of an unknown kind.
         exceeds_limits: whether parts are unknown because the schema is too deep or too large.
     """
 

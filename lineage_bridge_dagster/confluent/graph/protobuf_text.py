@@ -75,7 +75,7 @@ class File:
 
 @lru_cache(maxsize=1000)
 def parsed(text: str) -> File:
-    """Read a schema's text; a malformed one has the messages before the fault."""
+    """Read a schema's text; of a malformed one, the messages before the fault."""
     words = _words(text)
     threes = zip(words, islice(words, 1, None), islice(words, 2, None), strict=False)
     package = next((name for word, name, end in threes if word == "package" and end == ";"), "")

@@ -20,7 +20,7 @@ class RowField(NamedTuple):
         name: Its name.
         type: Its type, as far as it decides which columns there are.
         spelled: Its type in the words of `type_mapping`, with `?` if it may be null.
-        full_name: Of a union's member that is called by its simple name.
+        full_name: That of a union's member whose column has the simple name; else empty.
     """
 
     name: str
@@ -37,9 +37,9 @@ class Row:
         fields: Of a record or a union of several types; none for another type.
         row: The fields of an envelope's `after`, if it is one of Debezium's.
         type: The type of the whole.
-        spelled: Likewise, as in a field.
+        spelled: The same in words, as in a field.
         name: The record's name, empty if it has none.
-        full_name: Likewise, with its namespace.
+        full_name: The record's name with its namespace.
         ordered: Whether the schema tells the order of its fields.
         by_flink: Whether Flink registered it for a CREATE TABLE.
     """
@@ -55,7 +55,7 @@ class Row:
 
 
 def envelope(fields: Iterable[RowField]) -> tuple[RowField, ...]:
-    """The row's fields, if these are an envelope's; of none that has a row of unknown fields."""
+    """The fields of `after` if these are Debezium's envelope; none if they are not or `after` is unknown."""
     by_name = {field.name: field.type for field in fields}
     after = by_name.get(AFTER)
     if not {_BEFORE, AFTER, _OP} <= by_name.keys() or after is None or after.kind != "ROW":

@@ -162,7 +162,7 @@ class _Avro:
         )
 
     def _after(self, record: Any) -> tuple[RowField, ...]:
-        """As `_envelope`, with the spelling of the types, by which a key's columns are told to be a row's."""
+        """The fields of an envelope's `after`, with their types in words, to compare the key's with."""
         if not envelope(self._fields(record)):
             return ()
         after = next(field for field in _field_list(record) if field.get("name") == AFTER)

@@ -26,12 +26,12 @@ _OTHER_CONTEXT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """How one that writes or reads a topic names the subject of its keys or of its values.
+    """How a connector or a table names the subject of a topic's keys or values.
 
     Attributes:
         context: Of the registry; empty for the default one.
         strategy: Simple name of its class; empty if it is not set.
-        records: The names that the records may have, if it is known.
+        records: The names that the records may have, as far as they are known.
     """
 
     context: str = ""
@@ -77,8 +77,9 @@ class SubjectIndex:
 
     Attributes:
         by_subject: By the subject with its context.
-        contexts: The contexts of each subject's name, and of each topic with subjects of its records.
-        by_topic_record: By context and topic.
+        contexts: The contexts in which there is a subject of a name, and, by `{topic}-`, those in which
+            subjects name a topic and a record.
+        by_topic_record: The records of such subjects and their schemas, by context and topic.
     """
 
     by_subject: dict[str, Schema] = field(default_factory=dict)
@@ -177,7 +178,7 @@ def _is_key(record: str, topic: str, records: Iterable[str]) -> bool:
         return False
     of = match[1].lower()
     values = {each.rpartition(".")[2].lower().removesuffix("_value") for each in records if each != record}
-    own = re.sub(r"[^a-z0-9]", "", re.split(r"[.]", topic.lower())[-1])
+    own = re.sub(r"[^a-z0-9]", "", topic.lower().rpartition(".")[2])
     return not of or of in values or of.replace("_", "") in (own, own.removesuffix("s"))
 
 

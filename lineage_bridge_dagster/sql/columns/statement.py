@@ -207,9 +207,9 @@ def _writer(tree: Tree, node: int, context: Context) -> Writer | None:
 def _filled(tree: Tree, node: int, path: TablePath, context: Context) -> tuple[list[str], Relation] | None:
     """The columns that an INSERT fills by position, and those of its query; None when they are unknown.
 
-    The columns filled are the listed ones, else the table's own. A statement that runs has as many of both:
-    where the key of a topic without a key schema makes the difference, a CREATE TABLE without key that is not
-    known created the topic.
+    The columns filled are the listed ones, else the table's own. Flink accepts only as many in the query. If
+    the numbers agree without the raw key of a topic, there is no such column: a CREATE TABLE without a key,
+    which is no longer listed, created the topic.
     """
     sinks = _sink_columns(tree, node, path, context)
     if sinks is None:

@@ -15,9 +15,9 @@ _CREATES = frozenset({"SqlCreateTable", "SqlCreateTableLike"})
 _ALTERS = frozenset({"SqlAlterTableAdd", "SqlAlterTableModify", "SqlAlterTableDropColumn"})
 
 RAW_KEY = "RAW KEY"
-"""How the key of records is a column where no schema and no CREATE TABLE declares it."""
+"""`Column.how` for the key of records if neither a schema nor a CREATE TABLE declares it."""
 HIDDEN = "HIDDEN"
-"""How a column is in a table that `*` leaves out: it has another name there, or may be gone."""
+"""`Column.how` for a column that `*` leaves out: it is there by another name, or may no longer exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """The columns of a table by its registered schemas, which have its physical ones.
+    """The physical columns of a table, as its registered schemas have them.
 
     Attributes:
         columns: In the order of `*`.
@@ -186,7 +186,7 @@ class TableCatalog:
         return columns
 
     def _settled(self, path: TablePath, declared: Sequence[Column]) -> Sequence[Column]:
-        """Declared columns, of which physical ones that have no schema any longer are hidden."""
+        """Declared columns; physical ones that the registered schemas no longer have are hidden."""
         given = self._registered(path)
         if given is None:
             return declared
@@ -194,9 +194,7 @@ class TableCatalog:
         return [
             replace(column, type=column.type or types[column.name])
             if column.name in types
-            else column
-            if column.how
-            else replace(column, how=HIDDEN)
+            else replace(column, how=column.how or HIDDEN)
             for column in declared
         ]
 

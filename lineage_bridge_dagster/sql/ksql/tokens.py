@@ -136,7 +136,7 @@ class Positions:
 
 
 class Variables(Mapping[str, str]):
-    """The variables that `DEFINE` has set up to a moment, of a history that goes on."""
+    """The variables that `DEFINE` has set up to a moment. They share one history, so that none is copied."""
 
     def __init__(self, history: dict[str, list[tuple[int, str]]] | None = None, moment: int = 0) -> None:
         self._history = {} if history is None else history

@@ -22,8 +22,8 @@ from lineage_bridge_dagster.confluent.connectors.transforms.settings import (
 _UNKNOWN_CLASS, _UNKNOWN_EFFECT = 0.8, 0.5
 #: Confidence after a transform that works on some records only.
 _SOME_RECORDS = 0.7
-#: What transforms and settings that change where a record goes are called after. `table` and `index` are
-#: words for what a sink writes to.
+#: Words in the names of transforms and settings that change where a record goes. `table` and `index` alone
+#: are not among them: they are what a sink writes to.
 _ROUTING = re.compile(r"topic|rout|renam\w*table|collection|destination", re.IGNORECASE)
 #: A chain in which each record takes its own way has no more names than this.
 _MAX_NAMES = 64
@@ -66,7 +66,7 @@ class Routing:
         return list(self.routed(name))
 
     def routed(self, name: str) -> dict[str, bool]:
-        """The same topics, each with whether it is inferred from its name.
+        """The topics of `route`, each with whether it is inferred from its name.
 
         What depends on the record or the time is matched with the existing topics.
         """
@@ -176,7 +176,7 @@ def _effect(settings: Settings) -> Effect:
 
 
 def _may_route(settings: Settings) -> bool:
-    """Whether an unknown transform is called after topics or routes, or has a setting that is."""
+    """Whether the name of an unknown transform, or of a setting of its own, speaks of topics or routes."""
     words = [settings.type.rpartition(".")[2], *settings.names()]
     return any(_ROUTING.search(word) for word in words)
 

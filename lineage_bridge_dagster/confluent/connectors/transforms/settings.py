@@ -42,7 +42,7 @@ class Settings:
         return self.config.get(f"{self.prefix}type").partition("$")[0]
 
     def names(self) -> list[str]:
-        """The names of the settings of its own."""
+        """The names of its own settings."""
         keys = [*self.config.keys()]
         names = (key.removeprefix(self.prefix) for key in keys if key.startswith(self.prefix))
         return [name for name in names if name not in _IMPLICIT]
